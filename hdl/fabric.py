@@ -1,0 +1,302 @@
+"""A network as data: cells, and the wires between them.
+
+A `Fabric` says which instances of which components exist (`Cell`) and which pin drives which. The
+Amaranth component of a network, its Verilog, its compiled simulation, its graph measures and its
+drawing are all made from this one description, and none of them knows what network it is.
+
+*Position is data, not structure*: a cell's address never changes its logic. It comes in on a
+*strap*, an input held at a constant, so that all cells of one `CellType` share one module.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from amaranth.hdl import Module, Shape, ShapeCastable, ShapeLike
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Cell", "CellType", "Fabric", "FabricComponent", "Leaf", "Path", "Pin"]
+
+Path = tuple[str | int, ...]
+
+
+class Pin(NamedTuple):
+    """One end of a wire: a member of a cell's signature, or of the fabric's own (`cell` is None).
+
+    `path` leads to an interface such as `("o", 1)` or to one leaf of it, `("o", 1, "valid")`.
+    """
+
+    cell: str | None
+    path: Path
+
+    def __str__(self) -> str:
+        return ".".join(str(part) for part in ((self.cell or "(boundary)"), *self.path))
+
+
+class Leaf(NamedTuple):
+    """A port without inner structure: its direction seen from the component, and its shape."""
+
+    flow: wiring.Flow
+    shape: ShapeLike
+
+    @property
+    def width(self) -> int:
+        return Shape.cast(self.shape).width
+
+
+class _Ports:
+    """The leaves of a signature, and which of them lie below each interface."""
+
+    def __init__(self, signature: wiring.Signature) -> None:
+        self.leaves: dict[Path, Leaf] = {}
+        self.below: dict[Path, dict[Path, Leaf]] = {}
+        for path, member, _ in signature.flatten(signature.create()):
+            leaf = self.leaves[path] = Leaf(member.flow, member.shape)
+            for depth in range(len(path) + 1):
+                self.below.setdefault(path[:depth], {})[path[depth:]] = leaf
+
+
+def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
+    """Whether two shapes are one; two layouts of equal width are not."""
+    if a == b:
+        return True
+    if isinstance(a, ShapeCastable) or isinstance(b, ShapeCastable):
+        return False
+    return Shape.cast(a) == Shape.cast(b)
+
+
+def _member(component: object, path: Path) -> Any:
+    for part in path:
+        component = component[part] if isinstance(part, int) else getattr(component, part)
+    return component
+
+
+class CellType:
+    """What all cells of one module have in common: a component class and its parameters.
+
+    Two types with the same class and parameters are equal. `parameters` must be hashable.
+
+    Parameters
+    ----------
+    component : type[wiring.Component]
+        Class of the component.
+    **parameters
+        Its constructor's arguments.
+    """
+
+    def __init__(self, component: type[wiring.Component], **parameters: Any) -> None:
+        self.component = component
+        self.parameters = parameters
+        self._key = (component, tuple(sorted(parameters.items())))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CellType) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.component.__name__}({words})"
+
+    @property
+    def name(self) -> str:
+        """The class's name in the style of a Verilog module: `OutputQueued` is `output_queued`."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.component.__name__).lower()
+
+    @cached_property
+    def _ports(self) -> _Ports:
+        return _Ports(self.build().signature)
+
+    @property
+    def leaves(self) -> dict[Path, Leaf]:
+        """All ports of the component, as paths in its signature."""
+        return self._ports.leaves
+
+    def build(self, contents: Mapping[str, tuple[int, ...]] | None = None) -> wiring.Component:
+        """A new component of this type, its memories initialised with `contents`."""
+        return self.component(**self.parameters, **(contents or {}))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An instance of a cell type.
+
+    Parameters
+    ----------
+    name : str
+        Unique in its fabric, and legal in Verilog.
+    type : CellType
+        What it is an instance of.
+    straps : Mapping[str, int]
+        Inputs that are held at a constant for this cell.
+    contents : Mapping[str, tuple[int, ...]]
+        Initial rows of this cell's memories. The name is the constructor's argument as well as the
+        name of the component's `Memory` submodule; rows that are not given are zero.
+    """
+
+    name: str
+    type: CellType
+    straps: Mapping[str, int] = field(default_factory=dict)
+    contents: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+class Fabric:
+    """Cells, and for every pin that needs a driver, the pin that drives it.
+
+    Parameters
+    ----------
+    boundary : Mapping[str, wiring.Member]
+        The fabric's own ports, as the members of a signature.
+
+    Attributes
+    ----------
+    cells : dict[str, Cell]
+        By name, in the order in which they were placed.
+    drivers : dict[Pin, Pin]
+        For each receiving leaf (an input of a cell or an output of the boundary) the leaf that
+        drives it (an output of a cell or an input of the boundary). One leaf may drive many.
+    links : list[tuple[Pin, Pin]]
+        What `link` was asked to connect, in order: the fabric at the level of interfaces.
+    """
+
+    def __init__(self, boundary: Mapping[str, wiring.Member]) -> None:
+        self.signature = wiring.Signature(dict(boundary))
+        self._ports = _Ports(self.signature)
+        self.boundary = self._ports.leaves
+        self.cells: dict[str, Cell] = {}
+        self.drivers: dict[Pin, Pin] = {}
+        self.links: list[tuple[Pin, Pin]] = []
+
+    def place(self, cell: Cell) -> Cell:
+        """Add a cell.
+
+        Raises
+        ------
+        ValueError
+            If the name is taken, or a strap is not an input of the cell, or is out of its range.
+        """
+        if cell.name in self.cells:
+            raise ValueError(f"Cell name {cell.name!r} is already taken by another cell")
+        for name, value in cell.straps.items():
+            leaf = cell.type.leaves.get((name,))
+            if leaf is None or leaf.flow != In:
+                raise ValueError(f"Strap {name!r} of cell {cell.name!r} is not an input of it")
+            if value not in range(1 << leaf.width):
+                raise ValueError(
+                    f"Strap {name!r} of cell {cell.name!r} must fit {leaf.width} bits, not {value}"
+                )
+        self.cells[cell.name] = cell
+        return cell
+
+    def link(self, a: Pin, b: Pin) -> None:
+        """Connect two ports or interfaces: each leaf of one with the same leaf of the other.
+
+        Either end may be the driver of a leaf; the signatures say which.
+
+        Raises
+        ------
+        TypeError
+            If the two ends do not have the same leaves, or a leaf has two shapes.
+        ValueError
+            If a leaf has two drivers, or none, or a cell does not exist.
+        """
+        ends_a, ends_b = self._resolve(a), self._resolve(b)
+        if ends_a.keys() != ends_b.keys():
+            raise TypeError(f"Pins {a} and {b} can't be linked: their members differ")
+        for suffix, (leaf_a, drives_a) in ends_a.items():
+            leaf_b, drives_b = ends_b[suffix]
+            pin_a, pin_b = Pin(a.cell, a.path + suffix), Pin(b.cell, b.path + suffix)
+            if not _same_shape(leaf_a.shape, leaf_b.shape):
+                raise TypeError(
+                    f"Pins {pin_a} and {pin_b} can't be linked: "
+                    f"their shapes are {leaf_a.shape!r} and {leaf_b.shape!r}"
+                )
+            if drives_a == drives_b:
+                what = "outputs" if drives_a else "inputs"
+                raise ValueError(f"Pins {pin_a} and {pin_b} can't be linked: both are {what}")
+            driver, receiver = (pin_a, pin_b) if drives_a else (pin_b, pin_a)
+            if receiver in self.drivers:
+                raise ValueError(
+                    f"Pin {receiver} can't be driven by {driver}: "
+                    f"it is already driven by {self.drivers[receiver]}"
+                )
+            self.drivers[receiver] = driver
+        self.links.append((a, b))
+
+    def check(self) -> None:
+        """Raise ValueError if some input of a cell, or output of the boundary, has no driver."""
+        for receiver in self.receivers():
+            if receiver not in self.drivers:
+                raise ValueError(f"Pin {receiver} is not driven")
+
+    def receivers(self) -> Iterator[Pin]:
+        """All leaves that need a driver (strapped inputs don't)."""
+        inputs: dict[CellType, list[Path]] = {}
+        for cell in self.cells.values():
+            if cell.type not in inputs:
+                leaves = cell.type.leaves.items()
+                inputs[cell.type] = [path for path, leaf in leaves if leaf.flow == In]
+            for path in inputs[cell.type]:
+                if path[0] not in cell.straps:
+                    yield Pin(cell.name, path)
+        for path, leaf in self.boundary.items():
+            if leaf.flow == Out:
+                yield Pin(None, path)
+
+    def types(self) -> dict[CellType, list[Cell]]:
+        """The cells of each type, types in the order of their first cell."""
+        types: dict[CellType, list[Cell]] = {}
+        for cell in self.cells.values():
+            types.setdefault(cell.type, []).append(cell)
+        return types
+
+    def _resolve(self, pin: Pin) -> dict[Path, tuple[Leaf, bool]]:
+        """The leaves below a pin, by the rest of their path, and whether each drives."""
+        if pin.cell is None:
+            ports, drives = self._ports, In
+        elif pin.cell in self.cells:
+            ports, drives = self.cells[pin.cell].type._ports, Out
+        else:
+            raise ValueError(f"Pin {pin} names a cell that does not exist")
+        if pin.path not in ports.below:
+            raise ValueError(f"Pin {pin} does not exist")
+        below = ports.below[pin.path]
+        return {suffix: (leaf, leaf.flow == drives) for suffix, leaf in below.items()}
+
+
+class FabricComponent(wiring.Component):
+    """An Amaranth component made from a fabric: every cell a named submodule.
+
+    Elaboration makes each cell anew, which suits Amaranth's simulator and small designs; use
+    `multicube.hdl.verilog` to export large ones.
+
+    Parameters
+    ----------
+    fabric : Fabric
+
+    Members
+    -------
+    Those of the fabric's boundary.
+    """
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+        super().__init__(fabric.signature)
+
+    def elaborate(self, platform: object) -> Module:
+        self.fabric.check()
+        m = Module()
+        built: dict[str | None, object] = {None: self}
+        for cell in self.fabric.cells.values():
+            component = built[cell.name] = cell.type.build(cell.contents)
+            m.submodules[cell.name] = component
+            for name, value in cell.straps.items():
+                m.d.comb += getattr(component, name).eq(value)
+        for receiver, driver in self.fabric.drivers.items():
+            source = _member(built[driver.cell], driver.path)
+            m.d.comb += _member(built[receiver.cell], receiver.path).eq(source)
+        return m

@@ -1,0 +1,41 @@
+"""Engines: what steps a fabric cycle by cycle. All give the same values, bit for bit."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ...hdl.fabric import Pin
+
+__all__ = ["Engine"]
+
+
+class Engine(Protocol):
+    """One or more runs of one network, stepped together.
+
+    The runs of an engine are fabrics that differ only in straps and contents of memories. Every
+    cell is in its reset state, and every input of the boundary is zero, before the first cycle.
+
+    Attributes
+    ----------
+    runs : int
+        Number of runs side by side.
+    cycle : int
+        Number of cycles stepped so far.
+    """
+
+    runs: int
+    cycle: int
+
+    def step(self, cycles: int) -> None:
+        """Advance all runs by a number of clock cycles."""
+
+    def set(self, port: str, value: int, run: int | None = None) -> None:
+        """Set an input of the fabric's boundary, in one run or (None) in all."""
+
+    def get(self, pin: Pin, run: int = 0) -> int:
+        """The value of any port of any cell, or of the boundary, in this cycle."""
+
+    def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
+        """The value of one port in each of many cells."""
+
+    def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
+        """All rows of the memory submodule `name` of a cell, each as an unsigned integer."""
