@@ -1,1 +1,19 @@
+"""Hardware: wiring plans, switches, networks and the bench, and their export as Verilog."""
 
+from .networks import FAMILIES, MultistageNetwork, Network, build
+from .switches import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
+from .topology import multistage_plan
+from .verilog import write_verilog
+
+__all__ = [
+    "FAMILIES",
+    "BoxState",
+    "InputQueuedSwitch",
+    "InterchangeBox",
+    "MultistageNetwork",
+    "Network",
+    "OutputQueuedSwitch",
+    "build",
+    "multistage_plan",
+    "write_verilog",
+]

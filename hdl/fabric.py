@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A network as data: cells, and the wires between them.
 
 A `Fabric` says which instances of which components exist (`Cell`) and which pin drives which. The
@@ -18,7 +19,7 @@ from amaranth.hdl import Module, Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Cell", "CellType", "Fabric", "FabricComponent", "Leaf", "Path", "Pin"]
+__all__ = ["Cell", "CellType", "Fabric", "FabricComponent", "Leaf", "Path", "Pin", "member"]
 
 Path = tuple[str | int, ...]
 
@@ -68,7 +69,8 @@ def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
     return Shape.cast(a) == Shape.cast(b)
 
 
-def _member(component: object, path: Path) -> Any:
+def member(component: object, path: Path) -> Any:
+    """The port or interface that a path leads to in a component."""
     for part in path:
         component = component[part] if isinstance(part, int) else getattr(component, part)
     return component
@@ -278,25 +280,34 @@ class FabricComponent(wiring.Component):
     ----------
     fabric : Fabric
 
+    Attributes
+    ----------
+    instances : dict[str | None, wiring.Component]
+        Once elaborated: the component of each cell by its name, and this component under None.
+
     Members
     -------
     Those of the fabric's boundary.
     """
 
+    # A network is useful as data, without ever being elaborated.
+    _MustUse__silence = True
+
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric
+        self.instances: dict[str | None, wiring.Component] = {}
         super().__init__(fabric.signature)
 
     def elaborate(self, platform: object) -> Module:
         self.fabric.check()
         m = Module()
-        built: dict[str | None, object] = {None: self}
+        self.instances = {None: self}
         for cell in self.fabric.cells.values():
-            component = built[cell.name] = cell.type.build(cell.contents)
+            component = self.instances[cell.name] = cell.type.build(cell.contents)
             m.submodules[cell.name] = component
             for name, value in cell.straps.items():
                 m.d.comb += getattr(component, name).eq(value)
         for receiver, driver in self.fabric.drivers.items():
-            source = _member(built[driver.cell], driver.path)
-            m.d.comb += _member(built[receiver.cell], receiver.path).eq(source)
+            source = member(self.instances[driver.cell], driver.path)
+            m.d.comb += member(self.instances[receiver.cell], receiver.path).eq(source)
         return m

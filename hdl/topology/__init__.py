@@ -1,1 +1,6 @@
+"""Wiring plans: which line leads where. Pure Python, without Amaranth."""
 
+from .multistage import MultistagePlan, multistage_plan
+from .tags import AddressCode, TagScheme
+
+__all__ = ["AddressCode", "MultistagePlan", "TagScheme", "multistage_plan"]

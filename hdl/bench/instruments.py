@@ -1,0 +1,63 @@
+"""Small parts of the bench: the clock that all parts read, and meters on links."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..checks import check_integer
+
+__all__ = ["COUNT_BITS", "LinkMeter", "Timer"]
+
+COUNT_BITS = 32
+
+
+class Timer(wiring.Component):
+    """Tells the number of the current cycle; the first after reset is 0.
+
+    Members
+    -------
+    now : Out(32)
+    """
+
+    now: Out(32)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.sync += self.now.eq(self.now + 1)
+        return m
+
+
+class LinkMeter(wiring.Component):
+    """Counts the packets that cross links while `measure` is 1, without touching them.
+
+    Parameters
+    ----------
+    links : int
+        Number of links, at least 1.
+
+    Members
+    -------
+    measure : In(1)
+    valid, ready : In(1).array(links)
+        The handshakes of the links.
+    crossed : Out(32).array(links)
+        Packets so far.
+    """
+
+    def __init__(self, links: int) -> None:
+        check_integer("Links", links, 1)
+        self.links = links
+        super().__init__(
+            {
+                "measure": In(1),
+                "valid": In(1).array(links),
+                "ready": In(1).array(links),
+                "crossed": Out(COUNT_BITS).array(links),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for valid, ready, crossed in zip(self.valid, self.ready, self.crossed):
+            m.d.sync += crossed.eq(crossed + (self.measure & valid & ready))
+        return m

@@ -1,0 +1,172 @@
+# amaranth: UnusedElaboratable=no
+"""The receiving end of a network: it checks every packet and measures its latency."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..checks import check_integer
+from ..packet import Packet, TagDecoder
+from ..topology.tags import TagScheme
+from .instruments import COUNT_BITS
+from .stamp import SEQUENCE_BITS, TIME_BITS
+
+__all__ = ["SUM_BITS", "Sink"]
+
+SUM_BITS = 48
+_WINDOW = 1 << SEQUENCE_BITS - 1
+
+
+class Sink(wiring.Component):
+    """Takes one packet a cycle, judges it and counts it.
+
+    *Misrouted* is a packet that was sent elsewhere: the destination tag is not this terminal's, or
+    the XOR tag does not lead back to the source in the stamp. Of each flow the sink keeps the
+    number that comes next and which of the eight before it have arrived, so that a packet that
+    comes late is told from one that comes twice (*reordered*, *duplicated*); the counts are exact
+    while a flow is less than eight packets out of order. Misrouted packets enter no flow.
+
+    Latencies, counted while `measure` is 1, are the difference between the cycle of the delivery
+    and that of the birth (total), or that in which the packet reached the network's input
+    (network). A packet shows in the counters two cycles after it was taken.
+
+    Parameters
+    ----------
+    packet : Packet
+        Its payload is a `Stamp`.
+    tags : TagScheme
+    bins : int
+        Bins of the histograms, one cycle each; the last one also holds all longer latencies.
+
+    Members
+    -------
+    address : In(width)
+        This terminal's address code. Constant.
+    now : In(32)
+    measure : In(1)
+    i : In(stream.Signature(packet))
+    delivered, misrouted, duplicated, reordered : Out(32)
+        All packets taken, and those that were not as they should be.
+    measured : Out(32)
+        Packets taken while `measure` was 1.
+    total_sum, network_sum : Out(48)
+        Sums of their latencies in cycles.
+    total_max, network_max : Out(20)
+        The longest of them.
+
+    Attributes
+    ----------
+    total_histogram, network_histogram : Memory
+        One count of 32 bits a bin. They are submodules of the same names.
+    """
+
+    def __init__(self, packet: Packet, tags: TagScheme, *, bins: int) -> None:
+        check_integer("Bins", bins, 2, 1 << TIME_BITS)
+        self.packet = packet
+        self.tags = tags
+        self.bins = bins
+        counters = ("delivered", "misrouted", "duplicated", "reordered", "measured")
+        super().__init__(
+            {
+                "address": In(tags.code.width),
+                "now": In(32),
+                "measure": In(1),
+                "i": In(stream.Signature(packet)),
+                **{name: Out(COUNT_BITS) for name in counters},
+                "total_sum": Out(SUM_BITS),
+                "network_sum": Out(SUM_BITS),
+                "total_max": Out(TIME_BITS),
+                "network_max": Out(TIME_BITS),
+            }
+        )
+        self.total_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
+        self.network_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        stamp = self.i.payload.payload
+        m.d.comb += self.i.ready.eq(1)
+
+        m.submodules.decoder = decoder = TagDecoder(self.tags)
+        m.d.comb += [decoder.address.eq(self.address), decoder.tag.eq(self.i.payload.tag)]
+        if self.tags.routing == "xor":
+            misrouted = decoder.source != stamp.source
+        else:
+            misrouted = ~decoder.arrived
+
+        taken = Signal()
+        misplaced = Signal()
+        measured = Signal()
+        m.d.sync += [
+            taken.eq(self.i.valid),
+            misplaced.eq(misrouted),
+            measured.eq(self.i.valid & self.measure),
+            self.delivered.eq(self.delivered + taken),
+            self.misrouted.eq(self.misrouted + (taken & misplaced)),
+            self.measured.eq(self.measured + measured),
+        ]
+        self._check_flow(m, stamp, taken & ~misplaced)
+        for name, start in (("total", stamp.birth), ("network", stamp.offered)):
+            latency = Signal(TIME_BITS, name=f"{name}_latency")
+            m.d.comb += latency.eq(self.now - start)
+            self._record(m, name, latency, measured)
+        return m
+
+    def _check_flow(self, m: Module, stamp: data.View, taken: Value) -> None:
+        """Compare a packet's sequence number with what its flow has brought before."""
+        m.submodules.flows = flows = Memory(
+            shape=SEQUENCE_BITS + _WINDOW, depth=1 << len(stamp.source), init=[]
+        )
+        update = flows.write_port()
+        flow = flows.read_port(transparent_for=[update])
+        source = Signal.like(stamp.source)
+        sequence = Signal.like(stamp.sequence)
+        m.d.comb += [flow.addr.eq(stamp.source), update.addr.eq(source)]
+        m.d.sync += [source.eq(stamp.source), sequence.eq(stamp.sequence)]
+
+        expected, seen = flow.data[:SEQUENCE_BITS], flow.data[SEQUENCE_BITS:]
+        ahead = Signal(SEQUENCE_BITS)
+        behind = Signal(SEQUENCE_BITS)
+        late = Signal()
+        bit = Signal(_WINDOW)
+        m.d.comb += [
+            ahead.eq(sequence - expected),
+            late.eq(ahead[-1]),
+            behind.eq(expected - 1 - sequence),
+            bit.eq(1 << behind[:-1]),
+            update.en.eq(taken),
+        ]
+        # Bit r of `seen` says that the packet r + 1 before the expected one has arrived.
+        with m.If(late):
+            m.d.comb += update.data.eq(flow.data | bit << SEQUENCE_BITS)
+        with m.Else():
+            m.d.comb += [
+                update.data[:SEQUENCE_BITS].eq(sequence + 1),
+                update.data[SEQUENCE_BITS:].eq((seen << 1 | 1) << ahead[:-1]),
+            ]
+        again = (seen & bit).any()
+        m.d.sync += [
+            self.duplicated.eq(self.duplicated + (taken & late & again)),
+            self.reordered.eq(self.reordered + (taken & late & ~again)),
+        ]
+
+    def _record(self, m: Module, name: str, latency: Signal, measured: Signal) -> None:
+        """Put a latency into the sum, the maximum and the histogram."""
+        histogram = m.submodules[f"{name}_histogram"] = getattr(self, f"{name}_histogram")
+        update = histogram.write_port()
+        count = histogram.read_port(transparent_for=[update])
+        bin_ = Signal(range(self.bins), name=f"{name}_bin")
+        held = Signal.like(latency, name=f"{name}_held")
+        m.d.comb += [
+            count.addr.eq(Mux(latency < self.bins, latency, self.bins - 1)),
+            update.addr.eq(bin_),
+            update.data.eq(count.data + 1),
+            update.en.eq(measured),
+        ]
+        m.d.sync += [bin_.eq(count.addr), held.eq(latency)]
+        total, longest = getattr(self, f"{name}_sum"), getattr(self, f"{name}_max")
+        with m.If(measured):
+            m.d.sync += total.eq(total + held)
+            with m.If(held > longest):
+                m.d.sync += longest.eq(held)

@@ -1,0 +1,284 @@
+"""Traffic sources: where a network's packets come into being."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..checks import check_integer
+from ..packet import Packet, TagEncoder
+from ..switches.arrival_queue import ArrivalQueue
+from ..topology.tags import AddressCode, TagScheme
+from .instruments import COUNT_BITS
+from .random import Xoroshiro128
+from .stamp import SEQUENCE_BITS, TIME_BITS
+
+__all__ = ["BIAS_BITS", "LOAD_BITS", "BernoulliSource", "ReplaySource", "Sender"]
+
+LOAD_BITS = 22
+BIAS_BITS = 18
+_DESTINATION_BITS = 64 - LOAD_BITS - BIAS_BITS
+
+
+class _Order(data.StructLayout):
+    """A packet to be sent: when it came into being, and where it goes."""
+
+    def __init__(self, code: AddressCode) -> None:
+        super().__init__({"birth": TIME_BITS, "destination": code.width})
+
+
+class Sender(wiring.Component):
+    """Turns orders into stamped packets and offers them to the network, one at a time.
+
+    Combinational from `i` to `o`; throughput is one packet a cycle. While `open` is 0 no further
+    packet is offered, but one that was offered stays until it is taken.
+
+    Parameters
+    ----------
+    packet : Packet
+        Its payload is a `Stamp`.
+    tags : TagScheme
+
+    Members
+    -------
+    address : In(width)
+        This terminal's address code. Constant.
+    now : In(32)
+        Number of this cycle.
+    open, measure : In(1)
+    i : In(stream.Signature({"birth": 20, "destination": width}))
+    o : Out(stream.Signature(packet))
+    injected : Out(32)
+        Packets that the network has taken.
+    entered : Out(32)
+        Those of them that it took while `measure` was 1.
+    """
+
+    def __init__(self, packet: Packet, tags: TagScheme) -> None:
+        self.packet = packet
+        self.tags = tags
+        super().__init__(
+            {
+                **_source_members(packet, tags),
+                "i": In(stream.Signature(_Order(tags.code))),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        order, stamp = self.i.payload, self.o.payload.payload
+
+        m.submodules.encoder = encoder = TagEncoder(self.tags)
+        m.d.comb += [
+            encoder.source.eq(self.address),
+            encoder.destination.eq(order.destination),
+            self.o.payload.tag.eq(encoder.tag),
+        ]
+
+        pending = Signal()
+        sent = Signal()
+        m.d.comb += [
+            self.o.valid.eq(self.i.valid & (self.open | pending)),
+            sent.eq(self.o.valid & self.o.ready),
+            self.i.ready.eq(sent),
+        ]
+        m.d.sync += [
+            pending.eq(self.o.valid & ~self.o.ready),
+            self.injected.eq(self.injected + sent),
+            self.entered.eq(self.entered + (sent & self.measure)),
+        ]
+
+        # The number of the next packet of each flow.
+        m.submodules.flows = flows = Memory(
+            shape=SEQUENCE_BITS, depth=1 << self.tags.code.width, init=[]
+        )
+        count, recount = flows.read_port(domain="comb"), flows.write_port()
+        m.d.comb += [
+            count.addr.eq(order.destination),
+            recount.addr.eq(order.destination),
+            recount.data.eq(count.data + 1),
+            recount.en.eq(sent),
+        ]
+
+        offered = Signal(TIME_BITS)
+        with m.If(~self.o.valid | self.o.ready):
+            m.d.sync += offered.eq(self.now + 1)
+
+        m.d.comb += [
+            stamp.source.eq(self.address),
+            stamp.sequence.eq(count.data),
+            stamp.birth.eq(order.birth),
+            stamp.offered.eq(offered),
+        ]
+        return m
+
+
+def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]:
+    return {
+        "address": In(tags.code.width),
+        "now": In(32),
+        "open": In(1),
+        "measure": In(1),
+        "o": Out(stream.Signature(packet)),
+        "injected": Out(COUNT_BITS),
+        "entered": Out(COUNT_BITS),
+    }
+
+
+def _attach_sender(m: Module, source: wiring.Component) -> Sender:
+    """Give a source its sender, which has all the members that every source has."""
+    m.submodules.sender = sender = Sender(source.packet, source.tags)
+    for name in ("address", "now", "open", "measure"):
+        m.d.comb += getattr(sender, name).eq(getattr(source, name))
+    for name in ("injected", "entered"):
+        m.d.comb += getattr(source, name).eq(getattr(sender, name))
+    wiring.connect(m, wiring.flipped(source.o), sender.o)
+    return sender
+
+
+class BernoulliSource(wiring.Component):
+    """Generates a packet in each cycle with a fixed probability, whatever the network does.
+
+    New packets wait in a queue in front of the network (open loop); one that finds the queue full
+    is rejected, and counted. With probability `bias` a packet goes to `favourite`, otherwise to a
+    terminal drawn uniformly, itself included: that makes uniform traffic (bias 0), permutations
+    (bias 1) and hot spots.
+
+    Parameters
+    ----------
+    packet : Packet
+        Its payload is a `Stamp`.
+    tags : TagScheme
+    depth : int
+        Packets that fit into the queue.
+
+    Members
+    -------
+    address, favourite : In(width)
+        Address codes. Constant.
+    seed : In(128)
+        Of the random numbers; not zero. Constant.
+    load : In(23)
+        Probability of a packet in a cycle, times 2^22. Constant.
+    bias : In(19)
+        Probability that a packet goes to the favourite, times 2^18. Constant.
+    now, open, measure, o, injected, entered
+        As in `Sender`. Nothing is generated while `open` is 0.
+    generated, rejected : Out(32)
+        Packets that came into being, and those of them that found the queue full.
+    """
+
+    def __init__(self, packet: Packet, tags: TagScheme, *, depth: int) -> None:
+        check_integer("Depth", depth, 1)
+        self.packet = packet
+        self.tags = tags
+        self.depth = depth
+        width = tags.code.width
+        super().__init__(
+            {
+                **_source_members(packet, tags),
+                "favourite": In(width),
+                "seed": In(128),
+                "load": In(LOAD_BITS + 1),
+                "bias": In(BIAS_BITS + 1),
+                "generated": Out(COUNT_BITS),
+                "rejected": Out(COUNT_BITS),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.random = random = Xoroshiro128()
+        m.d.comb += random.seed.eq(self.seed)
+        luck = random.value[-LOAD_BITS:]
+        draw = random.value[BIAS_BITS:-LOAD_BITS]
+        whim = random.value[:BIAS_BITS]
+
+        sender = _attach_sender(m, self)
+        m.submodules.queue = queue = ArrivalQueue(_Order(self.tags.code), depth=self.depth)
+        wiring.connect(m, sender.i, queue.o)
+
+        arrival = queue.i[0]
+        generate = self.open & random.valid & (luck < self.load)
+        m.d.comb += [
+            arrival.valid.eq(generate),
+            arrival.payload.birth.eq(self.now + 1),
+            arrival.payload.destination.eq(
+                Mux(whim < self.bias, self.favourite, _uniform(draw, self.tags.code))
+            ),
+        ]
+        m.d.sync += [
+            self.generated.eq(self.generated + generate),
+            self.rejected.eq(self.rejected + (generate & ~arrival.ready)),
+        ]
+        return m
+
+
+def _uniform(draw: Value, code: AddressCode) -> Value:
+    """The code of an address that is uniform if the bits of `draw` are.
+
+    Each digit is the integer part of the fraction 0.draw times the radix; the rest of the product
+    serves the next digit. Exact for a power of two, otherwise within 2^-24 of each probability.
+    """
+    bits = len(draw)
+    digits = []
+    for _ in range(code.digits):
+        product = draw * code.radix
+        digits.append(product[bits : bits + code.digit_bits])
+        draw = product[:bits]
+    return Cat(digits)
+
+
+class ReplaySource(wiring.Component):
+    """Sends the packets of a recorded trace, each when its time has come.
+
+    Parameters
+    ----------
+    packet : Packet
+        Its payload is a `Stamp`.
+    tags : TagScheme
+    depth : int
+        Rows of the trace memory.
+    trace : Sequence[int]
+        Rows: the cycle of a packet's birth in the low 32 bits, the code of its destination above,
+        in the order of the cycles. The first cycle that can be met is 2.
+
+    Members
+    -------
+    address : In(width)
+        This terminal's address code. Constant.
+    count : In(range(depth + 1))
+        Number of rows in use. Constant.
+    now, open, measure, o, injected, entered
+        As in `Sender`.
+    """
+
+    def __init__(
+        self, packet: Packet, tags: TagScheme, *, depth: int, trace: tuple[int, ...] = ()
+    ) -> None:
+        check_integer("Depth", depth, 1)
+        self.packet = packet
+        self.tags = tags
+        self.depth = depth
+        self.trace = trace
+        super().__init__({**_source_members(packet, tags), "count": In(range(depth + 1))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.trace = trace = Memory(
+            shape=32 + self.tags.code.width, depth=self.depth, init=self.trace
+        )
+        row = trace.read_port()
+        position = Signal(range(self.depth + 1))
+        loaded = Signal()
+
+        sender = _attach_sender(m, self)
+        cycle, destination = row.data[:32], row.data[32:]
+        m.d.comb += [
+            sender.i.valid.eq(loaded & (position != self.count) & (cycle <= self.now)),
+            sender.i.payload.birth.eq(cycle),
+            sender.i.payload.destination.eq(destination),
+            row.addr.eq(position + sender.i.ready),
+        ]
+        m.d.sync += [loaded.eq(1), position.eq(position + sender.i.ready)]
+        return m

@@ -1,0 +1,140 @@
+"""Buffered packet switches: k x k boxes for single-flit packets (Siegel et al., IV-A)."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..checks import check_integer, check_radix
+from ..packet import Packet, forwarded, output_port
+from ..topology.tags import ROUTINGS, Routing
+from .arrival_queue import ArrivalQueue
+from .interchange_box import InterchangeBox
+from .round_robin import RoundRobin
+
+__all__ = ["InputQueuedSwitch", "OutputQueuedSwitch"]
+
+
+class _PacketSwitch(wiring.Component):
+    """What the packet switches have in common: parameters, checks and ports."""
+
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        depth: int,
+        routing: Routing = "destination",
+        refill: bool | None = None,
+    ) -> None:
+        check_radix(radix)
+        check_integer("Depth", depth, 1)
+        if routing not in ROUTINGS:
+            raise ValueError(f"Routing must be {' or '.join(ROUTINGS)}, not {routing!r}")
+        self.packet = packet
+        self.radix = radix
+        self.depth = depth
+        self.routing = routing
+        self.refill = depth == 1 if refill is None else refill
+        ports = stream.Signature(packet)
+        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
+
+    @property
+    def digit_bits(self) -> int:
+        """Width of the digit of the tag that this switch uses."""
+        return (self.radix - 1).bit_length()
+
+
+class OutputQueuedSwitch(_PacketSwitch):
+    """A switch with a queue at each output that takes arrivals from all inputs in one cycle.
+
+    This is the switch of the paper's analysis (VI-D). A packet leaves one cycle after it came in,
+    if nothing waits before it; every output carries one packet a cycle. `o` comes from registers
+    and memories; `i[*].ready` depends combinationally on `i[*]` (the packets compete for the last
+    free slots of a queue, in turn; see `ArrivalQueue`) and, with `refill`, on `o[*].ready`.
+
+    Parameters
+    ----------
+    packet : Packet
+        The tag's top digit names the output.
+    radix : int
+        Number of inputs and of outputs, at least 2.
+    depth : int
+        Packets that fit into each queue, at least 1.
+    routing : "destination" or "xor"
+        Whether the digit is the output itself, or exclusive-ored with the input.
+    refill : bool, optional
+        Whether a slot freed in a cycle can be filled in the same cycle. Full throughput needs this
+        at depth 1 only, where it is the default; deeper, the default is a shorter path.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(radix)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above.
+    """
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ready = [[] for _ in range(self.radix)]
+        for j, output in enumerate(self.o):
+            queue = ArrivalQueue(
+                self.packet, writers=self.radix, depth=self.depth, refill=self.refill
+            )
+            m.submodules[f"queue_{j}"] = queue
+            wiring.connect(m, wiring.flipped(output), queue.o)
+            for i, source in enumerate(self.i):
+                target = output_port(source.payload.tag, self.digit_bits, self.routing, i)
+                wanted = target == j
+                m.d.comb += [
+                    queue.i[i].valid.eq(source.valid & wanted),
+                    queue.i[i].payload.eq(forwarded(source.payload, self.digit_bits)),
+                ]
+                ready[i].append(queue.i[i].ready & wanted)
+        m.d.comb += [port.ready.eq(Cat(flags).any()) for port, flags in zip(self.i, ready)]
+        return m
+
+
+class InputQueuedSwitch(_PacketSwitch):
+    """A switch with a queue at each input; only the packets at the heads compete.
+
+    A packet leaves one cycle after it came in, if nothing waits before it. Each output takes its
+    packets from the inputs in turn (`RoundRobin`) and sticks to a choice until it is taken; a
+    packet that waits blocks those behind it. `o[*].valid` and `.payload` depend on registers and
+    memories only; `i[*].ready` does too, except with `refill`, when it depends on `o[*].ready`.
+
+    Parameters, members and errors are those of `OutputQueuedSwitch`.
+    """
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ports = range(self.radix)
+        m.submodules.box = box = InterchangeBox(self.radix, self.packet)
+        arbiters = [RoundRobin(self.radix) for _ in ports]
+        taken = [port.ready & port.valid for port in self.o]
+        for i, source in enumerate(self.i):
+            queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
+            m.submodules[f"queue_{i}"] = queue
+            wiring.connect(m, wiring.flipped(source), queue.i[0])
+            head = queue.o
+            target = Signal(self.digit_bits, name=f"target_{i}")
+            m.d.comb += [
+                target.eq(output_port(head.payload.tag, self.digit_bits, self.routing, i)),
+                box.i[i].eq(forwarded(head.payload, self.digit_bits)),
+            ]
+            for j, arbiter in enumerate(arbiters):
+                m.d.comb += arbiter.request[i].eq(head.valid & (target == j))
+                with m.If((target == j) & (arbiter.grant == i)):
+                    m.d.comb += head.ready.eq(taken[j])
+        for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+            m.submodules[f"arbiter_{j}"] = arbiter
+            m.d.comb += [
+                output.valid.eq(arbiter.request.any()),
+                output.payload.eq(box.o[j]),
+                arbiter.taken.eq(output.ready),
+            ]
+        box.set(m, [arbiter.grant for arbiter in arbiters], ~0)
+        return m

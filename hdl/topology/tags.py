@@ -1,0 +1,143 @@
+"""Routing tags: what a packet's header says to the boxes it passes (Siegel et al., III-C).
+
+An address or tag is written in base-b digits, `digit_bits` wide each, the most significant digit
+on top: for b a power of two that is the binary number itself. A tag holds one digit a stage,
+*in the order of the stages*: a box reads the top digit and rotates it to the bottom, so that no
+box needs to know its stage, and the whole tag is back in place when the packet arrives.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["ROUTINGS", "AddressCode", "TagScheme"]
+
+Routing = Literal["destination", "xor"]
+ROUTINGS: tuple[Routing, ...] = ("destination", "xor")
+
+
+@dataclass(frozen=True)
+class AddressCode:
+    """How an address of `digits` base-`radix` digits is written in bits.
+
+    Attributes
+    ----------
+    radix, digits : int
+    """
+
+    radix: int
+    digits: int
+
+    @property
+    def count(self) -> int:
+        """Number of addresses, radix to the power of digits."""
+        return self.radix**self.digits
+
+    @property
+    def digit_bits(self) -> int:
+        """Width of one digit in bits."""
+        return (self.radix - 1).bit_length()
+
+    @property
+    def width(self) -> int:
+        """Width of a whole code in bits."""
+        return self.digits * self.digit_bits
+
+    def split(self, address: int) -> list[int]:
+        """The digits of an address, least significant first.
+
+        Raises
+        ------
+        ValueError
+            If there is no such address.
+        """
+        if address not in range(self.count):
+            raise ValueError(f"Address must be from 0 to {self.count - 1}, not {address}")
+        return [address // self.radix**position % self.radix for position in range(self.digits)]
+
+    def join(self, digits: Sequence[int]) -> int:
+        """The address with these digits, least significant first."""
+        return sum(digit * self.radix**position for position, digit in enumerate(digits))
+
+    def pack(self, digits: Sequence[int]) -> int:
+        """The code of digits, least significant first."""
+        return sum(digit << position * self.digit_bits for position, digit in enumerate(digits))
+
+    def unpack(self, code: int) -> list[int]:
+        """The digits of a code, least significant first."""
+        mask = (1 << self.digit_bits) - 1
+        return [code >> position * self.digit_bits & mask for position in range(self.digits)]
+
+    def encode(self, address: int) -> int:
+        """The code of an address."""
+        return self.pack(self.split(address))
+
+    def decode(self, code: int) -> int:
+        """The address of a code."""
+        return self.join(self.unpack(code))
+
+
+@dataclass(frozen=True)
+class TagScheme:
+    """How a network's tags follow from source and destination, and back.
+
+    Stage s of a path (0 is the first that a packet meets) enters its box at the port named by
+    source digit `source_digits[s]` and must leave it at the port named by destination digit
+    `destination_digits[s]`. The *destination* tag holds the latter; the *XOR* tag holds the two
+    exclusive-ored, 0 meaning straight.
+
+    Attributes
+    ----------
+    routing : "destination" or "xor"
+    code : AddressCode
+        Of the terminals' addresses; tags are written in the same code.
+    source_digits, destination_digits : tuple[int, ...]
+        Position of the digit that each stage uses, 0 being the least significant.
+
+    Raises
+    ------
+    ValueError
+        If there is no such routing, or for XOR tags in a radix that is no power of two.
+    """
+
+    routing: Routing
+    code: AddressCode
+    source_digits: tuple[int, ...]
+    destination_digits: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.routing not in ROUTINGS:
+            allowed = " or ".join(ROUTINGS)
+            raise ValueError(f"Routing must be {allowed}, not {self.routing!r}")
+        radix = self.code.radix
+        if self.routing == "xor" and radix & (radix - 1):
+            raise ValueError(f"XOR tags need a radix that is a power of two, not {radix}")
+
+    def tag(self, source: int, destination: int) -> int:
+        """The tag of a packet between two addresses, as it enters the first stage."""
+        from_, to = self.code.split(source), self.code.split(destination)
+        if self.routing == "xor":
+            stages = [from_[i] ^ to[j] for i, j in zip(self.source_digits, self.destination_digits)]
+        else:
+            stages = [to[j] for j in self.destination_digits]
+        return self.code.pack(stages[::-1])
+
+    def destination(self, tag: int, source: int) -> int:
+        """Where a packet with this tag goes."""
+        stages = self.code.unpack(tag)[::-1]
+        from_ = self.code.split(source)
+        to = [0] * self.code.digits
+        for digit, i, j in zip(stages, self.source_digits, self.destination_digits):
+            to[j] = digit ^ from_[i] if self.routing == "xor" else digit
+        return self.code.join(to)
+
+    def source(self, tag: int, destination: int) -> int | None:
+        """Where a packet with this XOR tag came from; None for a destination tag."""
+        if self.routing != "xor":
+            return None
+        stages = self.code.unpack(tag)[::-1]
+        to = self.code.split(destination)
+        from_ = [0] * self.code.digits
+        for digit, i, j in zip(stages, self.source_digits, self.destination_digits):
+            from_[i] = digit ^ to[j]
+        return self.code.join(from_)

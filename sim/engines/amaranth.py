@@ -1,0 +1,78 @@
+"""The reference engine: Amaranth's own simulator."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+
+from ...hdl.fabric import Fabric, FabricComponent, Pin, member
+
+__all__ = ["AmaranthEngine"]
+
+CLOCK_PERIOD = 1e-6
+
+
+class AmaranthEngine:
+    """Runs one fabric in Amaranth's simulator: the reference, at about 20 cycles/s for 64 ports.
+
+    Implements `Engine` with one run.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    vcd : path-like, optional
+        Where to write all signals of the run. The file is finished by `close`, or by leaving the
+        engine's `with` block.
+    """
+
+    name = "amaranth"
+    runs = 1
+
+    def __init__(self, fabric: Fabric, *, vcd: str | os.PathLike[str] | None = None) -> None:
+        self.cycle = 0
+        self._top = FabricComponent(fabric)
+        self._simulator = Simulator(self._top)
+        self._simulator.add_clock(CLOCK_PERIOD, if_exists=True)
+        self._simulator.add_testbench(self._count)
+        self._stack = ExitStack()
+        if vcd is not None:
+            self._stack.enter_context(self._simulator.write_vcd(os.fspath(vcd)))
+        self._simulator.advance()
+
+    async def _count(self, context: Any) -> None:
+        self._context = context
+        while True:
+            await context.tick()
+            self.cycle += 1
+
+    def step(self, cycles: int) -> None:
+        target = self.cycle + cycles
+        while self.cycle < target:
+            self._simulator.advance()
+
+    def set(self, port: str, value: int, run: int | None = None) -> None:
+        self._context.set(getattr(self._top, port), value)
+
+    def get(self, pin: Pin, run: int = 0) -> int:
+        cell = self._top if pin.cell is None else self._top.instances[pin.cell]
+        return self._context.get(Value.cast(member(cell, pin.path)))
+
+    def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
+        return [self.get(Pin(cell, (port,))) for cell in cells]
+
+    def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
+        data = getattr(self._top.instances[cell], name).data
+        return [self._context.get(Value.cast(data[row])) for row in range(data.depth)]
+
+    def close(self) -> None:
+        """Finish the VCD file, if there is one."""
+        self._stack.close()
+
+    def __enter__(self) -> "AmaranthEngine":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
