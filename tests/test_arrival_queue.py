@@ -1,0 +1,236 @@
+# amaranth: UnusedElaboratable=no
+"""The queue with several inputs, against a list."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat
+from amaranth.lib import data
+from multicube.hdl.switches import ArrivalQueue
+from multicube.hdl.switches import arrival_queue as arrival_queue_module
+
+WRITERS = [1, 2, 3, 4, 8]
+DEPTHS = [1, 2, 3, 4, 8, 32]
+
+
+class Model:
+    """What the queue's documentation promises, cycle by cycle."""
+
+    def __init__(self, writers: int, depth: int, refill: bool) -> None:
+        self.writers, self.depth, self.refill = writers, depth, refill
+        self.waiting: list[int] = []
+        self.arrivals = 0
+
+    def cycle(self, offered: list[int | None], ready: bool) -> tuple[list[bool], int | None]:
+        """Which inputs are accepted, and what the output shows."""
+        shown = self.waiting[0] if self.waiting else None
+        pop = shown is not None and ready
+        level = len(self.waiting) - (pop and self.refill)
+        accepted = [False] * self.writers
+        arriving = []
+        first = self.arrivals % self.writers
+        for i in [*range(first, self.writers), *range(first)]:
+            if offered[i] is not None and level + len(arriving) < self.depth:
+                accepted[i] = True
+                arriving.append(offered[i])
+        self.waiting = self.waiting[pop:] + arriving
+        self.arrivals += len(arriving)
+        return accepted, shown
+
+
+def offers(seed: int, load: float) -> Callable[[int, int], int | None]:
+    """Distinct payloads: the input in the low three bits, a number above."""
+    generator = random.Random(seed)
+    print(f"seed {seed}")
+    numbers: dict[int, int] = {}
+
+    def offer(port: int, cycle: int) -> int | None:
+        if generator.random() >= load:
+            return None
+        numbers[port] = numbers.get(port, -1) + 1
+        return numbers[port] << 3 | port
+
+    return offer
+
+
+def sometimes(seed: int, rate: float) -> Callable[[int, int], bool]:
+    generator = random.Random(seed)
+    return lambda port, cycle: generator.random() < rate
+
+
+@pytest.mark.parametrize("refill", [False, True], ids=["plain", "refill"])
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("writers", WRITERS)
+def test_arrival_queue_follows_the_model(
+    transport: Callable[..., list], writers: int, depth: int, refill: bool
+) -> None:
+    """Every accepted arrival leaves once, in the promised order, under random waits."""
+    queue = ArrivalQueue(16, writers=writers, depth=depth, refill=refill)
+    model = Model(writers, depth, refill)
+    # The queue runs empty and full in turn.
+    phases = sometimes(depth, 0.95), sometimes(writers, 0.3)
+    trace = transport(
+        queue,
+        queue.i,
+        [queue.o],
+        cycles=320,
+        offer=offers(1000 * depth + 10 * writers + refill, min(0.7, 1.4 / writers)),
+        ready=lambda port, cycle: phases[cycle // 80 % 2](port, cycle),
+        watch=lambda: queue.level,
+    )
+    levels = set()
+    for number, cycle in enumerate(trace):
+        levels.add(cycle.watched)
+        assert cycle.watched == len(model.waiting), number
+        accepted, shown = model.cycle(cycle.offered, cycle.ready[0])
+        assert [shown] == cycle.shown, number
+        for i, payload in enumerate(cycle.offered):
+            assert payload is None or accepted[i] == cycle.accepted[i], (number, i)
+    assert {0, depth} <= levels
+
+
+@pytest.mark.parametrize(("writers", "depth"), [(1, 1), (2, 4), (3, 3), (8, 32)])
+def test_arrival_queue_has_one_cycle_of_latency(
+    transport: Callable[..., list], writers: int, depth: int
+) -> None:
+    queue = ArrivalQueue(16, writers=writers, depth=depth)
+    trace = transport(
+        queue,
+        queue.i,
+        [queue.o],
+        cycles=4 * writers,
+        offer=lambda port, cycle: 100 + cycle if cycle == 4 * port else None,
+    )
+    assert [cycle.shown[0] for cycle in trace] == [
+        99 + cycle if cycle % 4 == 1 else None for cycle in range(4 * writers)
+    ]
+
+
+@pytest.mark.parametrize("writers", WRITERS)
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_arrival_queue_has_full_throughput(
+    transport: Callable[..., list], writers: int, depth: int
+) -> None:
+    """One packet a cycle while every input always offers; depth 1 needs `refill`."""
+    queue = ArrivalQueue(16, writers=writers, depth=depth, refill=depth == 1)
+    trace = transport(queue, queue.i, [queue.o], cycles=60, offer=offers(1, 1.0))
+    assert all(cycle.shown[0] is not None for cycle in trace[1:])
+
+
+def test_arrival_queue_of_depth_one_without_refill_has_half_the_throughput(
+    transport: Callable[..., list],
+) -> None:
+    queue = ArrivalQueue(16, depth=1)
+    trace = transport(queue, queue.i, [queue.o], cycles=60, offer=offers(1, 1.0))
+    assert [cycle.shown[0] is not None for cycle in trace] == [False, True] * 30
+
+
+@pytest.mark.parametrize("writers", [2, 3, 4, 8])
+def test_arrival_queue_takes_all_inputs_at_once(
+    transport: Callable[..., list], writers: int
+) -> None:
+    queue = ArrivalQueue(16, writers=writers, depth=4 * writers)
+    trace = transport(
+        queue, queue.i, [queue.o], cycles=4, offer=offers(2, 1.0), ready=lambda port, cycle: False
+    )
+    assert [sum(cycle.accepted) for cycle in trace] == [writers] * 4
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+@pytest.mark.parametrize("writers", [2, 3, 4, 8])
+def test_arrival_queue_bounds_overtaking(
+    transport: Callable[..., list], writers: int, depth: int
+) -> None:
+    """An input that waits is overtaken at most writers - 1 times."""
+    queue = ArrivalQueue(16, writers=writers, depth=depth)
+    trace = transport(
+        queue,
+        queue.i,
+        [queue.o],
+        cycles=400,
+        offer=offers(writers * depth, 0.5),
+        ready=sometimes(depth, 0.5),
+    )
+    overtaken = [0] * writers
+    longest = 0
+    for cycle in trace:
+        taken = [payload is not None and ok for payload, ok in zip(cycle.offered, cycle.accepted)]
+        for i, payload in enumerate(cycle.offered):
+            if payload is None or taken[i]:
+                overtaken[i] = 0
+            else:
+                overtaken[i] += sum(taken)
+                longest = max(longest, overtaken[i])
+    assert longest == writers - 1
+
+
+def test_arrival_queue_reaches_the_states_of_its_box(
+    transport: Callable[..., list], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every input's packets are carried into every bank."""
+    boxes: list[Any] = []
+    original = arrival_queue_module.InterchangeBox
+
+    def recording(*arguments: Any) -> Any:
+        boxes.append(original(*arguments))
+        return boxes[-1]
+
+    monkeypatch.setattr(arrival_queue_module, "InterchangeBox", recording)
+    queue = ArrivalQueue(16, writers=4, depth=8)
+    trace = transport(
+        queue,
+        queue.i,
+        [queue.o],
+        cycles=400,
+        offer=offers(5, 0.2),
+        watch=lambda: Cat(*boxes[-1].select, boxes[-1].enable),
+    )
+    pairs = set()
+    for cycle in trace:
+        for bank in range(4):
+            if cycle.watched >> 8 + bank & 1:
+                pairs.add((bank, cycle.watched >> 2 * bank & 3))
+    assert len(pairs) == 16
+
+
+def test_arrival_queue_carries_any_shape(simulate: Callable[..., None]) -> None:
+    layout = data.StructLayout({"low": 3, "high": 5})
+    queue = ArrivalQueue(layout, writers=2, depth=2)
+    values = [{"low": 5, "high": 17}, {"low": 2, "high": 30}]
+
+    async def testbench(ctx: Any) -> None:
+        ctx.set(Cat(port.valid for port in queue.i), 0b11)
+        for port, value in zip(queue.i, values):
+            ctx.set(port.payload, value)
+        await ctx.tick()
+        ctx.set(Cat(port.valid for port in queue.i), 0)
+        ctx.set(queue.o.ready, 1)
+        for value in values:
+            assert ctx.get(queue.o.valid)
+            assert {name: ctx.get(queue.o.payload[name]) for name in value} == value
+            await ctx.tick()
+        assert not ctx.get(queue.o.valid)
+
+    simulate(queue, testbench)
+
+
+def test_arrival_queue_keeps_its_parameters() -> None:
+    queue = ArrivalQueue(8, writers=3, depth=5, refill=True)
+    assert (queue.shape, queue.writers, queue.depth, queue.refill) == (8, 3, 5, True)
+    assert len(queue.level) == 3
+
+
+@pytest.mark.parametrize("word", ["Writers", "Depth"])
+@pytest.mark.parametrize("value", ["2", 2.5, None, False])
+def test_arrival_queue_rejects_a_wrong_type(word: str, value: object) -> None:
+    with pytest.raises(TypeError, match=rf"^{word} must be an integer, not {value!r}$"):
+        ArrivalQueue(8, **{"depth": 2, word.lower(): value})
+
+
+@pytest.mark.parametrize("word", ["Writers", "Depth"])
+@pytest.mark.parametrize("value", [-1, 0])
+def test_arrival_queue_rejects_a_number_below_one(word: str, value: int) -> None:
+    with pytest.raises(ValueError, match=rf"^{word} must be at least 1, not {value}$"):
+        ArrivalQueue(8, **{"depth": 2, word.lower(): value})
