@@ -1,7 +1,8 @@
 """A network on the bench: sources, sinks and meters around it, all in one fabric."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 from amaranth.hdl import Shape
 from amaranth.lib import wiring
@@ -95,6 +96,17 @@ class Bench(Fabric):
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
         self._meter(internal + deliveries)
+
+    def with_sources(self, sources: SourcePlan) -> "Bench":
+        """The same bench with other straps and contents of its sources."""
+        other = copy(self)
+        other.cells = dict(self.cells)
+        for index, name in enumerate(self.sources):
+            cell = self.cells[name]
+            straps = {"address": cell.straps["address"], **sources.straps[index]}
+            contents = sources.contents[index] if sources.contents else {}
+            other.cells[name] = replace(cell, straps=straps, contents=contents)
+        return other
 
     def _meter(self, links: Sequence[tuple[Pin, Pin]]) -> None:
         """Put a meter on the links that leave each cell of the network."""

@@ -1,7 +1,7 @@
 """Small parts of the bench: the clock that all parts read, and meters on links."""
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
@@ -40,7 +40,7 @@ class LinkMeter(wiring.Component):
     measure : In(1)
     valid, ready : In(1).array(links)
         The handshakes of the links.
-    crossed : Out(32).array(links)
+    crossed : Out(ArrayLayout(32, links))
         Packets so far.
     """
 
@@ -52,12 +52,13 @@ class LinkMeter(wiring.Component):
                 "measure": In(1),
                 "valid": In(1).array(links),
                 "ready": In(1).array(links),
-                "crossed": Out(COUNT_BITS).array(links),
+                "crossed": Out(data.ArrayLayout(COUNT_BITS, links)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for valid, ready, crossed in zip(self.valid, self.ready, self.crossed):
-            m.d.sync += crossed.eq(crossed + (self.measure & valid & ready))
+        for link in range(self.links):
+            crosses = self.measure & self.valid[link] & self.ready[link]
+            m.d.sync += self.crossed[link].eq(self.crossed[link] + crosses)
         return m

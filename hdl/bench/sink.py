@@ -50,6 +50,8 @@ class Sink(wiring.Component):
         All packets taken, and those that were not as they should be.
     measured : Out(32)
         Packets taken while `measure` was 1.
+    latest : Out(32)
+        Cycle in which the last packet was taken.
     total_sum, network_sum : Out(48)
         Sums of their latencies in cycles.
     total_max, network_max : Out(20)
@@ -66,7 +68,7 @@ class Sink(wiring.Component):
         self.packet = packet
         self.tags = tags
         self.bins = bins
-        counters = ("delivered", "misrouted", "duplicated", "reordered", "measured")
+        counters = ("delivered", "misrouted", "duplicated", "reordered", "measured", "latest")
         super().__init__(
             {
                 "address": In(tags.code.width),
@@ -106,6 +108,8 @@ class Sink(wiring.Component):
             self.misrouted.eq(self.misrouted + (taken & misplaced)),
             self.measured.eq(self.measured + measured),
         ]
+        with m.If(self.i.valid):
+            m.d.sync += self.latest.eq(self.now)
         self._check_flow(m, stamp, taken & ~misplaced)
         for name, start in (("total", stamp.birth), ("network", stamp.offered)):
             latency = Signal(TIME_BITS, name=f"{name}_latency")

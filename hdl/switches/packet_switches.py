@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
 from ..packet import Packet, forwarded, output_port
-from ..topology.tags import ROUTINGS, Routing
+from ..topology.tags import Routing, check_routing
 from .arrival_queue import ArrivalQueue
 from .interchange_box import InterchangeBox
 from .round_robin import RoundRobin
@@ -28,14 +28,19 @@ class _PacketSwitch(wiring.Component):
     ) -> None:
         check_radix(radix)
         check_integer("Depth", depth, 1)
-        if routing not in ROUTINGS:
-            raise ValueError(f"Routing must be {' or '.join(ROUTINGS)}, not {routing!r}")
+        check_routing(routing, radix)
         self.packet = packet
         self.radix = radix
         self.depth = depth
         self.routing = routing
         self.refill = depth == 1 if refill is None else refill
         ports = stream.Signature(packet)
+        tag_bits = packet.members["tag"]
+        if tag_bits < self.digit_bits:
+            raise ValueError(
+                f"Tag of a packet must have at least {self.digit_bits} bits "
+                f"for a switch of radix {radix}, not {tag_bits}"
+            )
         super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
 
     @property
@@ -55,13 +60,15 @@ class OutputQueuedSwitch(_PacketSwitch):
     Parameters
     ----------
     packet : Packet
-        The tag's top digit names the output.
+        The tag's top digit names the output. A digit that names none (radix 3, say, has two bits)
+        is never taken, and so blocks its input: tags must come from a `TagScheme`.
     radix : int
         Number of inputs and of outputs, at least 2.
     depth : int
         Packets that fit into each queue, at least 1.
     routing : "destination" or "xor"
-        Whether the digit is the output itself, or exclusive-ored with the input.
+        Whether the digit is the output itself, or exclusive-ored with the input (which needs a
+        radix that is a power of two).
     refill : bool, optional
         Whether a slot freed in a cycle can be filled in the same cycle. Full throughput needs this
         at depth 1 only, where it is the default; deeper, the default is a shorter path.
@@ -74,7 +81,7 @@ class OutputQueuedSwitch(_PacketSwitch):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above.
+        If a parameter is not as above, or the packet's tag is narrower than a digit.
     """
 
     def elaborate(self, platform: object) -> Module:

@@ -10,10 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ROUTINGS", "AddressCode", "TagScheme"]
+__all__ = ["ROUTINGS", "AddressCode", "TagScheme", "check_routing"]
 
 Routing = Literal["destination", "xor"]
 ROUTINGS: tuple[Routing, ...] = ("destination", "xor")
+
+
+def check_routing(routing: object, radix: int) -> None:
+    """Raise ValueError if there is no such routing, or it does not fit the radix."""
+    if routing not in ROUTINGS:
+        raise ValueError(f"Routing must be {' or '.join(ROUTINGS)}, not {routing!r}")
+    if routing == "xor" and radix & (radix - 1):
+        raise ValueError(f"XOR tags need a radix that is a power of two, not {radix}")
 
 
 @dataclass(frozen=True)
@@ -106,12 +114,7 @@ class TagScheme:
     destination_digits: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if self.routing not in ROUTINGS:
-            allowed = " or ".join(ROUTINGS)
-            raise ValueError(f"Routing must be {allowed}, not {self.routing!r}")
-        radix = self.code.radix
-        if self.routing == "xor" and radix & (radix - 1):
-            raise ValueError(f"XOR tags need a radix that is a power of two, not {radix}")
+        check_routing(self.routing, self.code.radix)
 
     def tag(self, source: int, destination: int) -> int:
         """The tag of a packet between two addresses, as it enters the first stage."""

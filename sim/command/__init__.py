@@ -1,1 +1,5 @@
+"""The command `multicube`."""
 
+from .main import main
+
+__all__ = ["main"]

@@ -16,12 +16,14 @@ class Engine(Protocol):
 
     Attributes
     ----------
+    name : str
     runs : int
         Number of runs side by side.
     cycle : int
         Number of cycles stepped so far.
     """
 
+    name: str
     runs: int
     cycle: int
 
@@ -35,7 +37,10 @@ class Engine(Protocol):
         """The value of any port of any cell, or of the boundary, in this cycle."""
 
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
-        """The value of one port in each of many cells."""
+        """The value of one port (a member without inner structure) in each of many cells."""
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
-        """All rows of the memory submodule `name` of a cell, each as an unsigned integer."""
+        """All rows of a memory of a cell, each as an unsigned integer.
+
+        The memory is the cell's submodule, and its attribute, of this name.
+        """

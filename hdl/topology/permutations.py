@@ -1,0 +1,81 @@
+"""The permutations that parallel programs need most (Siegel et al., section V).
+
+Each function gives, for N = `ports` terminals, the list whose element X is the terminal that X
+sends to. They raise ValueError, saying what is allowed, where N or a parameter does not fit.
+"""
+
+import math
+from collections.abc import Callable
+
+__all__ = [
+    "PERMUTATIONS",
+    "bit_reversal",
+    "complement",
+    "cyclic_shift",
+    "delta_shift",
+    "identity",
+    "lambda_map",
+    "perfect_shuffle",
+]
+
+
+def _bits(ports: int) -> int:
+    """n of N = 2^n."""
+    if ports < 2 or ports & (ports - 1):
+        raise ValueError(f"This permutation needs a power of two as ports, not {ports}")
+    return ports.bit_length() - 1
+
+
+def identity(ports: int) -> list[int]:
+    """X to X: every box straight."""
+    return list(range(ports))
+
+
+def complement(ports: int) -> list[int]:
+    """X to N - 1 - X: all bits inverted."""
+    return list(range(ports))[::-1]
+
+
+def perfect_shuffle(ports: int) -> list[int]:
+    """The bits of X rotated by one place to the left."""
+    n = _bits(ports)
+    return [(x << 1 | x >> n - 1) & ports - 1 for x in range(ports)]
+
+
+def bit_reversal(ports: int) -> list[int]:
+    """The bits of X in reverse order."""
+    n = _bits(ports)
+    return [int(f"{x:0{n}b}"[::-1], 2) for x in range(ports)]
+
+
+def cyclic_shift(ports: int, k: int) -> list[int]:
+    """X to X + k modulo N."""
+    return [(x + k) % ports for x in range(ports)]
+
+
+def lambda_map(ports: int, j: int, k: int) -> list[int]:
+    """X to jX + k modulo N: rows, columns and diagonals of matrices. j and N share no factor."""
+    if math.gcd(j, ports) != 1:
+        raise ValueError(f"Factor j of lambda must have no common factor with {ports}, not {j}")
+    return [(j * x + k) % ports for x in range(ports)]
+
+
+def delta_shift(ports: int, j: int, k: int) -> list[int]:
+    """A cyclic shift by k inside each segment of 2^j terminals, 0 <= j <= n."""
+    n = _bits(ports)
+    if j not in range(n + 1):
+        raise ValueError(f"Exponent j of delta must be from 0 to {n}, not {j}")
+    low = (1 << j) - 1
+    return [x & ~low | (x + k) & low for x in range(ports)]
+
+
+PERMUTATIONS: dict[str, tuple[Callable[..., list[int]], tuple[str, ...]]] = {
+    "identity": (identity, ()),
+    "complement": (complement, ()),
+    "perfect-shuffle": (perfect_shuffle, ()),
+    "bit-reversal": (bit_reversal, ()),
+    "shift": (cyclic_shift, ("K",)),
+    "lambda": (lambda_map, ("J", "K")),
+    "delta": (delta_shift, ("J", "K")),
+}
+"""Of each permutation, by name: the function, and the names of its parameters."""

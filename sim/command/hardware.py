@@ -1,0 +1,74 @@
+"""`multicube list` and `multicube export`: what can be built, and its Verilog."""
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ...hdl.networks import FAMILIES
+from ...hdl.verilog import write_verilog
+from ..engines.selection import ENGINES
+from ..traffic import TRAFFIC
+from .words import network_arguments, network_from
+
+__all__ = ["export", "list_"]
+
+
+@click.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_(as_json: bool) -> None:
+    """Show all networks, their parameters, traffic patterns and engines."""
+    networks = [
+        {
+            "name": family.name,
+            "aliases": list(family.aliases),
+            "description": family.description,
+            "parameters": [
+                {
+                    "name": parameter.name,
+                    "default": parameter.default,
+                    "choices": list(parameter.choices),
+                    "description": parameter.description,
+                }
+                for parameter in family.parameters
+            ],
+        }
+        for family in FAMILIES.values()
+    ]
+    if as_json:
+        click.echo(json.dumps({"networks": networks, "traffic": TRAFFIC, "engines": ENGINES}))
+        return
+    console = Console()
+    table = Table("network", "aliases", "description")
+    for network in networks:
+        table.add_row(network["name"], ", ".join(network["aliases"]), network["description"])
+    console.print(table)
+    words: dict[tuple, list[str]] = {}
+    for family in FAMILIES.values():
+        for parameter in family.parameters:
+            words.setdefault((parameter,), []).append(family.name)
+    table = Table("parameter", "default", "values", "meaning")
+    for (parameter,), _ in words.items():
+        values = ", ".join(parameter.choices) or "integer"
+        table.add_row(parameter.name, str(parameter.default), values, parameter.description)
+    console.print(table)
+    console.print(f"traffic: {', '.join(TRAFFIC)}", markup=False)
+    console.print(f"engines: {', '.join(ENGINES)}")
+
+
+@click.command()
+@network_arguments
+@click.option("-o", "--output", required=True, metavar="FILE.v", help="Verilog file to write.")
+@click.option("--top", default="network", show_default=True, help="Name of the top module.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def export(network: str, parameters: tuple[str, ...], output: str, top: str, as_json: bool) -> None:
+    """Write a network as Verilog, and its list of ports as JSON beside it (FILE.v.json)."""
+    summary = write_verilog(network_from(network, parameters).fabric, output, top)
+    if as_json:
+        click.echo(json.dumps({"output": output, **summary}))
+    else:
+        click.echo(
+            f"{output}: module {top} with {summary['cells']} cells of {summary['modules']} "
+            f"distinct module(s); its ports are listed in {output}.json"
+        )

@@ -1,0 +1,47 @@
+"""Entry of the command: its group, and what becomes of errors."""
+
+import sys
+
+import click
+
+from ..result import SimulationError
+from .hardware import export, list_
+from .simulation import sim, sweep
+
+__all__ = ["main"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="multicube", message="%(prog)s %(version)s")
+def multicube() -> None:
+    """Interconnection networks of parallel computers as real hardware."""
+
+
+for command in (list_, sim, sweep, export):
+    multicube.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and exit: 0 if all is well, 1 if books don't balance, 2 for bad input.
+
+    Errors are one line on standard error.
+    """
+    try:
+        status = multicube.main(arguments, prog_name="multicube", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        _fail(error.format_message(), 2)
+    except (ValueError, TypeError, OSError) as error:
+        _fail(str(error), 2)
+    except SimulationError as error:
+        _fail(str(error), 1)
+    except (KeyboardInterrupt, click.Abort):
+        _fail("interrupted", 130)
+
+
+def _fail(message: str, status: int) -> None:
+    click.echo(f"multicube: {' '.join(message.split())}", err=True)
+    sys.exit(status)

@@ -1,0 +1,181 @@
+"""`multicube sim` and `multicube sweep`: one run, or a curve."""
+
+import json
+import sys
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ...hdl.output_file import check_output
+from ..plot import PICTURES
+from ..result import Latency, Result
+from ..simulate import simulate
+from ..sweep import Sweep, parse_loads
+from ..sweep import sweep as run_sweep
+from ..traffic import read_trace
+from .words import network_arguments, network_from, run_options
+
+__all__ = ["sim", "sweep"]
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _latency_row(latency: Latency) -> list[str]:
+    exact = [
+        "beyond the histogram" if value is None and latency.mean is not None else _number(value, 0)
+        for value in (latency.p50, latency.p95, latency.p99, latency.max)
+    ]
+    spread = "" if latency.ci99 is None else f" ± {latency.ci99:.2f}"
+    return [_number(latency.mean) + spread, *exact]
+
+
+def _print_result(result: Result) -> None:
+    console = Console()
+    words = " ".join(f"{name}={value}" for name, value in result.parameters.items())
+    console.print(f"{result.network} {words}", highlight=False)
+    console.print(
+        f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
+        f"(warm-up, window, drain) on engine {result.engine}",
+        highlight=False,
+    )
+    table = Table("cycles", "mean", "p50", "p95", "p99", "max")
+    table.add_row("latency", *_latency_row(result.latency))
+    table.add_row("in the network", *_latency_row(result.network_latency))
+    if result.predicted["latency_mean"] is not None:
+        table.add_row("predicted", _number(result.predicted["latency_mean"]))
+    console.print(table)
+    spread = "" if result.throughput_ci99 is None else f" ± {result.throughput_ci99:.4f}"
+    busiest = max(result.links, key=result.links.__getitem__)
+    console.print(
+        f"throughput {result.throughput:.4f}{spread} packets a terminal and cycle "
+        f"(offered {result.offered_load:.4f});\n"
+        f"least served: terminal {result.least_served['terminal']} with "
+        f"{result.least_served['throughput']:.4f}; "
+        f"busiest link: {busiest} with {result.links[busiest]:.4f}",
+        highlight=False,
+    )
+    console.print(
+        f"packets: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
+        f"unsent, {result.injected} injected, {result.delivered} delivered;\n"
+        f"{'?' if result.lost is None else result.lost} lost, {result.misrouted} misrouted, "
+        f"{result.duplicated} duplicated, {result.reordered} reordered",
+        highlight=False,
+    )
+    console.print(result.verdict, highlight=False)
+    if result.partial:
+        console.print("PARTIAL: the run was interrupted")
+
+
+@click.command()
+@network_arguments
+@click.option("--load", default=0.5, show_default=True, help="Packets a terminal and cycle.")
+@click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
+@click.option("--vcd", metavar="FILE", help="Write all waves (engine amaranth).")
+@run_options
+def sim(
+    network: str,
+    parameters: tuple[str, ...],
+    load: float,
+    trace: str | None,
+    vcd: str | None,
+    traffic: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Run a network cycle by cycle and report what it did."""
+    built = network_from(network, parameters)
+    if trace is not None and _given("traffic", "load"):
+        raise ValueError("A trace takes no --traffic and no --load: it says itself who sends what")
+    if vcd is not None:
+        check_output(vcd)
+    result = simulate(
+        built,
+        traffic=traffic if trace is None else read_trace(trace, built.ports),
+        load=load,
+        vcd=vcd,
+        progress=True,
+        **options,
+    )
+    if as_json:
+        click.echo(json.dumps(result.to_json()))
+    else:
+        _print_result(result)
+    if result.partial:
+        sys.exit(130)
+
+
+def _given(*names: str) -> bool:
+    context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
+    return any(context.get_parameter_source(name) != default for name in names)
+
+
+def _print_sweep(curve: Sweep) -> None:
+    console = Console()
+    table = Table("load", "throughput", "mean", "p99", "predicted", "verdict")
+    for point in curve.points:
+        table.add_row(
+            f"{point.offered_load:.4f}",
+            f"{point.throughput:.4f}",
+            _latency_row(point.latency)[0],
+            _latency_row(point.latency)[3],
+            _number(point.predicted["latency_mean"]),
+            point.verdict,
+        )
+    console.print(table)
+    console.print(f"zero-load latency: {_number(curve.zero_load_latency)} cycles", highlight=False)
+    if curve.saturation_interval is None:
+        console.print("saturation throughput: not reached", highlight=False)
+    else:
+        low, high = curve.saturation_interval
+        console.print(
+            f"saturation throughput: {curve.saturation_throughput:.4f} packets a terminal and "
+            f"cycle; saturation begins between loads {low:.4f} and {high:.4f}",
+            highlight=False,
+        )
+
+
+@click.command()
+@network_arguments
+@click.option(
+    "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
+)
+@click.option(
+    "-o",
+    "--output",
+    multiple=True,
+    metavar="FILE",
+    help="Picture (.png, .svg) or data (.csv, .json) to write; may be given several times.",
+)
+@click.option("--refine/--no-refine", default=True, help="More loads where saturation begins.")
+@click.option("--processes", type=int, help="Processes to use; as many as cores if not given.")
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler.")
+@run_options
+def sweep(
+    network: str,
+    parameters: tuple[str, ...],
+    loads: str,
+    output: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Run a network at many loads; draw latency and throughput beside the theory."""
+    endings = (*PICTURES, ".csv", ".json")
+    for path in output:
+        if check_output(path).suffix not in endings:
+            raise ValueError(f"Output {path} must end in {', '.join(endings)}")
+    curve = run_sweep(
+        network_from(network, parameters), parse_loads(loads), progress=True, **options
+    )
+    for path in output:
+        curve.save(path)
+    if as_json:
+        click.echo(json.dumps(curve.to_json()))
+    else:
+        _print_sweep(curve)
+        for path in output:
+            click.echo(f"wrote {path}")

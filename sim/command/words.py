@@ -1,0 +1,76 @@
+"""What several subcommands take: a network as words, and options of a run."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from ...hdl.networks import Network, build
+
+__all__ = ["network_arguments", "network_from", "run_options"]
+
+
+def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The arguments NETWORK and NAME=VALUE of a command."""
+    command = click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")(command)
+    return click.argument("network")(command)
+
+
+def network_from(name: str, words: Sequence[str]) -> Network:
+    """The network that the arguments describe.
+
+    Raises
+    ------
+    ValueError
+        If a word is not NAME=VALUE, is given twice, or the network does not take it.
+    """
+    parameters: dict[str, str] = {}
+    for word in words:
+        key, separator, value = word.partition("=")
+        if not separator or not key:
+            raise ValueError(f"Parameter must be written as name=value, not {word!r}")
+        if key in parameters:
+            raise ValueError(f"Parameter {key} is given twice")
+        parameters[key] = value
+    return build(name, **parameters)
+
+
+def _warmup(_context: object, _option: object, text: str) -> int | str:
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"Warm-up must be auto or a number of cycles, not {text!r}") from None
+
+
+_RUN_OPTIONS = (
+    click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
+    click.option(
+        "--cycles", default=2000, show_default=True, help="Length of the measurement window."
+    ),
+    click.option(
+        "--warmup",
+        default="auto",
+        show_default=True,
+        callback=_warmup,
+        help="Cycles before the window; auto waits until the network is steady.",
+    ),
+    click.option("--seed", default=1, show_default=True, help="Of the random numbers."),
+    click.option(
+        "--source-depth",
+        default=256,
+        show_default=True,
+        help="Packets that can wait in front of the network at each terminal.",
+    ),
+    click.option("--bins", default=2048, show_default=True, help="Of the latency histograms."),
+    click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+)
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how to run a network."""
+    for option in reversed(_RUN_OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,450 @@
+"""Running a network on the bench: warm-up, window, drain, and the books."""
+
+import os
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from tqdm import tqdm
+
+from ..hdl.bench import Bench, SourcePlan
+from ..hdl.bench.instruments import COUNT_BITS
+from ..hdl.checks import check_integer
+from ..hdl.networks import Network
+from .engines import Engine
+from .engines.selection import open_engines
+from .result import Latency, Result, SimulationError, ratio_interval
+from .theory import predicted_latency
+from .traffic import TRACE_START, Pattern, Trace, check_load, pattern
+from .warmup import MAXIMUM, is_settled
+
+__all__ = ["Run", "simulate", "simulate_runs"]
+
+BATCHES = 20
+"""Parts of the window between which counters are read, for confidence intervals."""
+
+_SINK_DELAY = 2
+"""Cycles until a delivery shows in a sink's counters."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What to do with a network.
+
+    Attributes
+    ----------
+    traffic : Pattern or Trace
+    load : float
+        Packets a terminal and cycle, 0 to 1. Not used for a trace.
+    cycles : int
+        Length of the window, at least 1. Not used for a trace, whose window is the whole of it.
+    warmup : int or "auto"
+        Cycles before the window; "auto" waits until the network is steady (`warmup.is_settled`).
+    seed : int
+        Of the sources' random numbers.
+    source_depth : int
+        Packets that can wait in front of the network at each terminal.
+    """
+
+    traffic: Pattern | Trace
+    load: float = 0.5
+    cycles: int = 2000
+    warmup: int | Literal["auto"] = "auto"
+    seed: int = 1
+    source_depth: int = 256
+
+    def __post_init__(self) -> None:
+        check_load(self.load)
+        check_integer("Cycles", self.cycles, 1)
+        check_integer("Seed", self.seed, 0)
+        check_integer("Source depth", self.source_depth, 1)
+        if self.warmup != "auto":
+            check_integer("Warm-up", self.warmup, 0)
+
+    def sources(self, network: Network) -> SourcePlan:
+        """The sources that make this run's traffic."""
+        if isinstance(self.traffic, Trace):
+            return self.traffic.sources(network)
+        return self.traffic.sources(network, self.load, self.seed, self.source_depth)
+
+
+class _Probe:
+    """Access to the controls and counters of one run of an engine."""
+
+    def __init__(self, engine: Engine, run: int, bench: Bench) -> None:
+        self.engine = engine
+        self.run = run
+        self.bench = bench
+
+    def set(self, port: str, value: int) -> None:
+        self.engine.set(port, value, self.run)
+
+    def sources(self, port: str) -> list[int]:
+        return self.engine.read(self.bench.sources, port, self.run)
+
+    def sinks(self, port: str) -> list[int]:
+        return self.engine.read(self.bench.sinks, port, self.run)
+
+    @property
+    def waiting(self) -> int:
+        """Packets in the queues in front of the network."""
+        counts = [sum(self.sources(port)) for port in ("generated", "rejected", "injected")]
+        return counts[0] - counts[1] - counts[2]
+
+    @property
+    def in_flight(self) -> int:
+        """Packets that the network has taken and not given back."""
+        return sum(self.sources("injected")) - sum(self.sinks("delivered"))
+
+    def latency(self, kind: str, ci99: float | None) -> Latency:
+        rows = [
+            self.engine.memory(cell, f"{kind}_histogram", self.run) for cell in self.bench.sinks
+        ]
+        return Latency.from_counts(
+            np.sum(rows, axis=0, dtype=np.int64),
+            sum(self.sinks(f"{kind}_sum")),
+            max(self.sinks(f"{kind}_max")),
+            ci99,
+        )
+
+    def links(self, cycles: int) -> dict[str, float]:
+        names = [name for name, _ in self.bench.meters]
+        packed = self.engine.read(names, "crossed", self.run)
+        return {
+            str(output): (counts >> COUNT_BITS * index) % 2**COUNT_BITS / cycles
+            for counts, (_, outputs) in zip(packed, self.bench.meters)
+            for index, output in enumerate(outputs)
+        }
+
+
+_Steps = Generator[int, None, Result]
+"""A run in progress: it yields how many cycles to step next, and returns its result.
+
+KeyboardInterrupt thrown into it ends the measurement: the result is then partial.
+"""
+
+
+def _warm_up(probe: _Probe, run: Run, batch: int) -> Generator[int, None, bool]:
+    """Wait until the network is steady, or as long as asked; say whether it is (held to be)."""
+    if run.warmup != "auto":
+        yield run.warmup
+        return True
+    population: list[int] = []
+    while len(population) < MAXIMUM:
+        yield batch
+        population.append(probe.waiting + probe.in_flight)
+        if is_settled(population):
+            return True
+    return False
+
+
+def _drain(probe: _Probe, batch: int, patience: int) -> Generator[int, None, int]:
+    """Step until the network is empty, or nothing has moved for so long that nothing will."""
+    start = moved = probe.engine.cycle
+    left = probe.in_flight
+    while left and probe.engine.cycle - moved < patience:
+        yield batch
+        before, left = left, probe.in_flight
+        if left != before:
+            moved = probe.engine.cycle
+    yield _SINK_DELAY
+    return probe.engine.cycle - start
+
+
+def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps:
+    """A run with random traffic: warm-up, window, drain."""
+    batch = max(25, 4 * network.stages)
+    partial = False
+    settled = False
+    samples: list[tuple[int, int, int, int]] = []
+
+    def sample() -> None:
+        ports = ("measured", "total_sum", "network_sum")
+        counts = [sum(probe.sinks(port)) for port in ports]
+        samples.append((probe.engine.cycle, *counts))
+
+    probe.set("generate", 1)
+    begin = generated = 0
+    try:
+        settled = yield from _warm_up(probe, run, batch)
+        begin = probe.engine.cycle
+        generated = sum(probe.sources("generated"))
+        probe.set("measure", 1)
+        sample()
+        for edge in np.linspace(0, run.cycles, min(BATCHES, run.cycles) + 1)[1:]:
+            yield begin + int(edge) - probe.engine.cycle
+            sample()
+    except KeyboardInterrupt:
+        partial = True
+    end = probe.engine.cycle
+    generated = sum(probe.sources("generated")) - generated
+    probe.set("measure", 0)
+    probe.set("generate", 0)
+    drain = 0
+    if not partial:
+        drain = yield from _drain(probe, batch, _patience(network))
+    cycles = end - begin
+
+    measured = sum(probe.sinks("measured"))
+    rejected = sum(probe.sources("rejected"))
+    batches = np.diff(np.array(samples, float).reshape(-1, 4), axis=0).T
+    spans, packets, totals, networks = batches
+    half_width = ratio_interval(packets, spans)
+    throughput_ci99 = None if half_width is None else half_width / network.ports
+    slots = network.ports * max(cycles, 1)
+    saturated, verdict = _judge(generated, measured, rejected, slots, throughput_ci99, settled)
+    return _result(
+        probe,
+        network,
+        traffic=run.traffic.name,
+        engine=engine,
+        seed=run.seed,
+        cycles=cycles,
+        warmup=begin,
+        drain=drain,
+        settled=settled,
+        partial=partial,
+        offered_load=run.load,
+        throughput_ci99=throughput_ci99,
+        generated=sum(probe.sources("generated")),
+        rejected=rejected,
+        latency=probe.latency("total", ratio_interval(totals, packets)),
+        network_latency=probe.latency("network", ratio_interval(networks, packets)),
+        predicted=predicted_latency(network, run.load, uniform=run.traffic.uniform),
+        saturated=saturated,
+        verdict=verdict,
+    )
+
+
+def _trace_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps:
+    """A run that replays a trace: all of it is the window."""
+    trace = run.traffic
+    packets = len(trace.packets)
+    batch = max(25, 4 * network.stages)
+    partial = False
+    probe.set("generate", 1)
+    probe.set("measure", 1)
+    try:
+        sent = 0
+        while sent < packets and probe.engine.cycle < TRACE_START + trace.cycles + packets:
+            yield batch
+            sent = sum(probe.sources("injected"))
+        yield from _drain(probe, batch, _patience(network))
+    except KeyboardInterrupt:
+        partial = True
+    cycles = max(1, max(probe.sinks("latest")) + 1 - TRACE_START)
+    return _result(
+        probe,
+        network,
+        traffic=trace.name,
+        engine=engine,
+        seed=None,
+        cycles=cycles,
+        warmup=TRACE_START,
+        drain=0,
+        settled=True,
+        partial=partial,
+        offered_load=packets / (network.ports * trace.cycles),
+        throughput_ci99=None,
+        generated=packets,
+        rejected=0,
+        latency=probe.latency("total", None),
+        network_latency=probe.latency("network", None),
+        predicted=None,
+        saturated=False,
+        verdict=f"the trace spans {trace.cycles} cycles, its delivery took {cycles}",
+    )
+
+
+def _patience(network: Network) -> int:
+    """Cycles without any delivery after which a network that is being drained is stuck."""
+    return 1000 + 20 * network.stages
+
+
+def _judge(
+    generated: int,
+    delivered: int,
+    rejected: int,
+    slots: int,
+    throughput_ci99: float | None,
+    settled: bool,
+) -> tuple[bool, str]:
+    """Whether the network was saturated in its window, and why, in plain words.
+
+    It was if packets were turned away, or if those that wait grew by more than 1 % of those
+    generated and more than chance explains. `slots` is the number of terminals times cycles.
+    """
+    rates = f"delivered {delivered / slots:.4f} of {generated / slots:.4f} packets offered"
+    growth = generated - delivered
+    chance = 6 * generated**0.5 if throughput_ci99 is None else 1.5 * throughput_ci99 * slots
+    if rejected:
+        return True, f"saturated: {rates}; {rejected} packets found their source's queue full"
+    if growth > 0.01 * generated + chance:
+        return True, f"saturated: {rates}; {growth} more packets were waiting at the end"
+    if not settled:
+        return False, f"not saturated, but not steady before the window began: {rates}"
+    return False, f"not saturated: {rates}"
+
+
+def _result(
+    probe: _Probe,
+    network: Network,
+    *,
+    cycles: int,
+    partial: bool,
+    generated: int,
+    rejected: int,
+    predicted: float | None,
+    **rest: Any,
+) -> Result:
+    injected = sum(probe.sources("injected"))
+    delivered = sum(probe.sinks("delivered"))
+    duplicated = sum(probe.sinks("duplicated"))
+    entered = probe.sources("entered")
+    measured = probe.sinks("measured")
+    slowest = int(np.argmin(entered))
+    window = max(cycles, 1)
+    return Result(
+        network=network.family,
+        parameters={name: value for name, value in network.parameters.items() if name != "wiring"},
+        cycles=cycles,
+        partial=partial,
+        throughput=sum(measured) / (network.ports * window),
+        generated=generated,
+        rejected=rejected,
+        unsent=generated - rejected - injected,
+        injected=injected,
+        delivered=delivered,
+        lost=None if partial else injected - delivered + duplicated,
+        misrouted=sum(probe.sinks("misrouted")),
+        duplicated=duplicated,
+        reordered=sum(probe.sinks("reordered")),
+        predicted={"latency_mean": predicted},
+        least_served={"terminal": slowest, "throughput": entered[slowest] / window},
+        terminals={"injected": entered, "delivered": measured},
+        links=probe.links(window),
+        **rest,
+    )
+
+
+def simulate_runs(
+    network: Network,
+    runs: Sequence[Run],
+    *,
+    engine: str = "auto",
+    bins: int = 2048,
+    vcd: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> list[Result]:
+    """Put a network on the bench and run it, once for each of `runs`.
+
+    Parameters
+    ----------
+    network : Network
+    runs : Sequence[Run]
+        All with random traffic and the same source depth, or any single one.
+    engine : str
+        One of `engines.selection.ENGINES`.
+    bins : int
+        Histograms hold latencies below this exactly.
+    vcd : path-like, optional
+        Where to write the waves of a single run (engine `amaranth`).
+    progress : bool
+        Show a progress bar on standard error if that is a terminal and the run takes long.
+
+    Returns
+    -------
+    list of Result
+        In the order of `runs`. After KeyboardInterrupt the remaining results are partial.
+
+    Raises
+    ------
+    SimulationError
+        If packets were lost, misrouted, duplicated or (where the network keeps order) reordered.
+    TypeError, ValueError
+        If an argument is not as above.
+    """
+    benches = _benches(network, runs, bins)
+    results: list[Result] = []
+    for stepper in open_engines(engine, benches, vcd=vcd):
+        with stepper:
+            first = len(results)
+            steps = [
+                (_trace_run if isinstance(run.traffic, Trace) else _random_run)(
+                    _Probe(stepper, lane, benches[first + lane]), network, run, stepper.name
+                )
+                for lane, run in enumerate(runs[first : first + stepper.runs])
+            ]
+            results += _advance(stepper, steps, progress)
+    for result in results:
+        faults = result.faults(ordered=network.ordered)
+        if faults:
+            raise SimulationError(f"The books do not balance: {faults}", result)
+    return results
+
+
+def _benches(network: Network, runs: Sequence[Run], bins: int) -> list[Bench]:
+    first, *others = runs
+    bench = Bench(network, first.sources(network), bins=bins)
+    for run in others:
+        if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
+            raise ValueError("Traces can't run side by side")
+        if run.source_depth != first.source_depth:
+            raise ValueError("Runs side by side must have the same source depth")
+    return [bench, *(bench.with_sources(run.sources(network)) for run in others)]
+
+
+def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result]:
+    """Step an engine until all its runs are done: each says when it wants to be woken."""
+    results: list[Result | None] = [None] * len(steps)
+    wake = dict.fromkeys(range(len(steps)), 0)
+    with tqdm(unit="cycles", disable=None if progress else True, delay=2, leave=False) as bar:
+        while wake:
+            interrupted = False
+            target = min(wake.values())
+            try:
+                bar.update(-engine.cycle)
+                engine.step(target - engine.cycle)
+            except KeyboardInterrupt:
+                interrupted = True
+            bar.update(engine.cycle)
+            for lane in [lane for lane, when in wake.items() if interrupted or when == target]:
+                try:
+                    if interrupted:
+                        wake[lane] = engine.cycle + steps[lane].throw(KeyboardInterrupt())
+                    else:
+                        wake[lane] = engine.cycle + next(steps[lane])
+                except StopIteration as done:
+                    results[lane] = done.value
+                    del wake[lane]
+    return [result for result in results if result is not None]
+
+
+def simulate(
+    network: Network,
+    *,
+    traffic: str | Pattern | Trace = "uniform",
+    load: float = 0.5,
+    cycles: int = 2000,
+    warmup: int | Literal["auto"] = "auto",
+    seed: int = 1,
+    source_depth: int = 256,
+    **options: Any,
+) -> Result:
+    """Run a network once; see `Run` for the parameters and `simulate_runs` for the options.
+
+    Parameters
+    ----------
+    traffic : str, Pattern or Trace
+        A text is read by `traffic.pattern`.
+
+    Raises
+    ------
+    SimulationError, TypeError, ValueError
+        As `simulate_runs`.
+    """
+    if isinstance(traffic, str):
+        traffic = pattern(traffic, network.ports)
+    run = Run(traffic, load, cycles, warmup, seed, source_depth)
+    return simulate_runs(network, [run], **options)[0]

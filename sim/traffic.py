@@ -1,0 +1,232 @@
+"""Traffic: who sends how often, and where to."""
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..hdl.bench import BernoulliSource, ReplaySource, SourcePlan
+from ..hdl.bench.sources import BIAS_BITS, LOAD_BITS
+from ..hdl.networks import Network
+from ..hdl.topology.permutations import PERMUTATIONS
+
+__all__ = ["TRAFFIC", "Pattern", "Trace", "TracePacket", "check_load", "pattern", "read_trace"]
+
+TRACE_START = 2
+"""Cycle of the bench that is cycle 0 of a trace: the first that a `ReplaySource` can meet."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Where packets go: with probability `bias` to the sender's favourite, else anywhere.
+
+    Attributes
+    ----------
+    name : str
+        As it was asked for.
+    favourites : tuple[int, ...]
+        By terminal.
+    bias : float
+    """
+
+    name: str
+    favourites: tuple[int, ...]
+    bias: float
+
+    @property
+    def uniform(self) -> bool:
+        """Whether every destination is equally likely (the sender included, as in the paper)."""
+        return self.bias == 0
+
+    def sources(self, network: Network, load: float, seed: int, depth: int) -> SourcePlan:
+        """Bernoulli sources with this pattern.
+
+        Parameters
+        ----------
+        network : Network
+        load : float
+            Packets a terminal and cycle, 0 to 1; in steps of 2^-22.
+        seed : int
+            Runs with the same seed are the same, bit for bit; not negative.
+        depth : int
+            Packets that can wait in front of the network at each terminal.
+        """
+        check_load(load)
+        if seed < 0:
+            raise ValueError(f"Seed must not be negative, not {seed}")
+        straps = [
+            {
+                "seed": _random_state(seed, terminal),
+                "load": round(load * 2**LOAD_BITS),
+                "bias": round(self.bias * 2**BIAS_BITS),
+                "favourite": network.tags.code.encode(favourite),
+            }
+            for terminal, favourite in enumerate(self.favourites)
+        ]
+        return SourcePlan(BernoulliSource, {"depth": depth}, straps)
+
+
+def _random_state(seed: int, terminal: int) -> int:
+    """128 bits, not all zero, that depend on seed and terminal in no simple way."""
+    low, high = np.random.SeedSequence(seed, spawn_key=(terminal,)).generate_state(2, np.uint64)
+    return int(high) << 64 | int(low) or 1
+
+
+def check_load(load: float) -> None:
+    """Raise ValueError if a load is not a probability."""
+    if not 0 <= load <= 1:
+        raise ValueError(f"Load must be from 0 to 1 packets a terminal and cycle, not {load}")
+
+
+TRAFFIC = (
+    "uniform",
+    "hotspot:H[:T]",
+    *(":".join((name, *parameters)) for name, (_, parameters) in PERMUTATIONS.items()),
+)
+"""The forms that `pattern` accepts."""
+
+
+def pattern(text: str, ports: int) -> Pattern:
+    """The traffic pattern that a text names.
+
+    `uniform`; `hotspot:H` sends a fraction H of all packets to terminal T (0 if not given) and the
+    others uniformly; any other name is a permutation of section V of Siegel et al.
+
+    Raises
+    ------
+    ValueError
+        If the text names no pattern, or one that does not fit the number of ports.
+    """
+    name, *words = text.split(":")
+    if name == "uniform" and not words:
+        return Pattern(text, (0,) * ports, 0)
+    if name == "hotspot" and len(words) in (1, 2):
+        fraction = _number(text, words[0], float)
+        hot = _number(text, words[1], int) if len(words) == 2 else 0
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Fraction H of hotspot must be from 0 to 1, not {words[0]}")
+        if hot not in range(ports):
+            raise ValueError(f"Terminal T of hotspot must be from 0 to {ports - 1}, not {hot}")
+        return Pattern(text, (hot,) * ports, fraction)
+    if name in PERMUTATIONS and len(words) == len(PERMUTATIONS[name][1]):
+        numbers = [_number(text, word, int) for word in words]
+        return Pattern(text, tuple(PERMUTATIONS[name][0](ports, *numbers)), 1)
+    raise ValueError(f"Traffic must be one of {', '.join(TRAFFIC)}, not {text!r}")
+
+
+def _number(text: str, word: str, kind: type) -> int | float:
+    try:
+        return kind(word)
+    except ValueError:
+        what = "an integer" if kind is int else "a number"
+        raise ValueError(f"Traffic {text!r} needs {what} where it says {word!r}") from None
+
+
+@dataclass(frozen=True)
+class TracePacket:
+    """A line of a trace: who sent what when."""
+
+    cycle: int
+    source: int
+    destination: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Recorded traffic.
+
+    Attributes
+    ----------
+    name : str
+    packets : tuple[TracePacket, ...]
+        In any order; each source sends its own in the order of their cycles.
+    """
+
+    name: str
+    packets: tuple[TracePacket, ...]
+
+    @property
+    def cycles(self) -> int:
+        """From cycle 0 to the last packet's birth, inclusive."""
+        return max(packet.cycle for packet in self.packets) + 1
+
+    def check(self, ports: int) -> None:
+        """Raise ValueError if the trace is empty, or not one for this number of terminals."""
+        if not self.packets:
+            raise ValueError(f"Trace {self.name} holds no packets")
+        for packet in self.packets:
+            _check_packet(packet, ports)
+
+    def sources(self, network: Network) -> SourcePlan:
+        """Sources that replay the trace."""
+        self.check(network.ports)
+        rows: list[list[int]] = [[] for _ in range(network.ports)]
+        for packet in sorted(self.packets, key=lambda packet: packet.cycle):
+            destination = network.tags.code.encode(packet.destination)
+            rows[packet.source].append(destination << 32 | packet.cycle + TRACE_START)
+        return SourcePlan(
+            ReplaySource,
+            {"depth": max(map(len, rows))},
+            [{"count": len(own)} for own in rows],
+            [{"trace": tuple(own)} for own in rows],
+        )
+
+
+def _check_packet(packet: TracePacket, ports: int) -> None:
+    if packet.cycle not in range(2**31):
+        raise ValueError(f"cycle must be from 0 to {2**31 - 1}, not {packet.cycle}")
+    for what, terminal in (("source", packet.source), ("destination", packet.destination)):
+        if terminal not in range(ports):
+            raise ValueError(f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}")
+
+
+def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
+    """Read a trace: CSV with a header line `cycle,source,destination`.
+
+    Parameters
+    ----------
+    path : path-like
+    ports : int
+        Number of terminals that the trace may name.
+
+    Raises
+    ------
+    ValueError
+        If the file can't be read, has no such header, or a line is not as it should be; the
+        message names the line.
+    """
+    columns = ["cycle", "source", "destination"]
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
+        raise ValueError(f"Trace {path} can't be read: {reason}") from None
+    packets = []
+    reader = csv.reader(text.splitlines())
+    header = [word.strip() for word in next(reader, [])]
+    if header != columns:
+        raise ValueError(f"Trace {path}, line 1: the header must be {','.join(columns)}")
+    for words in reader:
+        if not words:
+            continue
+        try:
+            packet = _trace_packet(words)
+            _check_packet(packet, ports)
+        except ValueError as error:
+            raise ValueError(f"Trace {path}, line {reader.line_num}: {error}") from None
+        packets.append(packet)
+    if not packets:
+        raise ValueError(f"Trace {path} holds no packets")
+    return Trace(os.fspath(path), tuple(packets))
+
+
+def _trace_packet(words: Sequence[str]) -> TracePacket:
+    if len(words) != 3:
+        raise ValueError(f"there must be three fields, not {len(words)}")
+    try:
+        return TracePacket(*map(int, words))
+    except ValueError:
+        raise ValueError(f"all fields must be integers, not {','.join(words)!r}") from None
