@@ -256,6 +256,19 @@ class Fabric:
             types.setdefault(cell.type, []).append(cell)
         return types
 
+    def exposing(self, pins: Mapping[str, Pin]) -> "Fabric":
+        """The same fabric with further outputs at its boundary, by name, each driven by a pin."""
+        members = dict(self.signature.members)
+        for name, pin in pins.items():
+            members[name] = Out(self._resolve(pin)[()][0].shape)
+        other = Fabric(members)
+        other.cells = dict(self.cells)
+        other.drivers = dict(self.drivers)
+        other.links = list(self.links)
+        for name, pin in pins.items():
+            other.link(pin, Pin(None, (name,)))
+        return other
+
     def _resolve(self, pin: Pin) -> dict[Path, tuple[Leaf, bool]]:
         """The leaves below a pin, by the rest of their path, and whether each drives."""
         if pin.cell is None:

@@ -79,7 +79,8 @@ def draw_sweeps(
             shown = [np.nan if value is None else value for value in curve]
             latency.plot(grid, shown, "--", color=colour, linewidth=1, label=f"{label}, theory")
         steady = [point.latency.mean for point in points if not point.saturated]
-        highest = max([highest, *steady, 4 * (sweep.zero_load_latency or 0)])
+        zero_load = sweep.zero_load_latency or 0
+        highest = max(highest, min(max(steady, default=0), 12 * zero_load), 4 * zero_load)
 
     end = max((point.offered_load for sweep in sweeps for point in sweep.points), default=1)
     throughput.plot([0, end], [0, end], ":", color="grey", linewidth=1, label="all that is offered")

@@ -164,7 +164,7 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
         counts = [sum(probe.sinks(port)) for port in ports]
         samples.append((probe.engine.cycle, *counts))
 
-    probe.set("generate", 1)
+    probe.set("send", 1)
     begin = generated = 0
     try:
         settled = yield from _warm_up(probe, run, batch)
@@ -180,7 +180,7 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
     end = probe.engine.cycle
     generated = sum(probe.sources("generated")) - generated
     probe.set("measure", 0)
-    probe.set("generate", 0)
+    probe.set("send", 0)
     drain = 0
     if not partial:
         drain = yield from _drain(probe, batch, _patience(network))
@@ -223,7 +223,7 @@ def _trace_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps
     packets = len(trace.packets)
     batch = max(25, 4 * network.stages)
     partial = False
-    probe.set("generate", 1)
+    probe.set("send", 1)
     probe.set("measure", 1)
     try:
         sent = 0

