@@ -9,6 +9,7 @@ the Generalized Cube's from n - 1 down to 0).
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from ..checks import check_integer, check_radix
@@ -99,7 +100,7 @@ class MultistagePlan:
         hops = []
         line = source
         to = self.code.split(destination)
-        for s, (stage, digit) in enumerate(zip(self.stages, self.tags().destination_digits)):
+        for s, (stage, digit) in enumerate(zip(self.stages, self._terminal_digits[1])):
             line = self.relabel(line, stage.entry)
             box, port = self.port(s, line)
             hops.append(Hop(s, box, port, to[digit]))
@@ -114,6 +115,12 @@ class MultistagePlan:
         ValueError
             If there is no such routing, or it does not fit the radix.
         """
+        return TagScheme(routing, self.code, *self._terminal_digits)
+
+    @cached_property
+    def _terminal_digits(self) -> tuple[Digits, Digits]:
+        """Of each stage, the source digit that names the input port and the destination digit
+        that names the output port of the boxes on a path."""
         # Follow each digit of a line's label: ("source", j) at first, ("stage", s) once replaced.
         label: list[tuple[str, int]] = [("source", j) for j in range(self.code.digits)]
         source_digits = []
@@ -124,7 +131,7 @@ class MultistagePlan:
             label[stage.digit] = ("stage", s)
         label = [label[j] for j in self.exit]
         destination_digits = [label.index(("stage", s)) for s in range(len(self.stages))]
-        return TagScheme(routing, self.code, tuple(source_digits), tuple(destination_digits))
+        return tuple(source_digits), tuple(destination_digits)
 
 
 def _identity(n: int) -> Digits:
