@@ -1,0 +1,263 @@
+# amaranth: UnusedElaboratable=no
+"""The fabric: what it accepts, what it refuses, and that its component does as it says."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+from multicube.hdl import MultistageNetwork
+from multicube.hdl.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.topology.multistage import PLANS
+
+BYTE = data.StructLayout({"low": 4, "high": 4})
+OTHER_BYTE = data.StructLayout({"low": 2, "high": 6})
+
+
+class Adder(wiring.Component):
+    """o = a + offset, where the offset is meant for a strap."""
+
+    def __init__(self, width: int = 8) -> None:
+        super().__init__({"a": In(width), "offset": In(4), "o": Out(width)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(self.a + self.offset)
+        return m
+
+
+class Table(wiring.Component):
+    """Reads a memory of four rows."""
+
+    def __init__(self, rows: tuple[int, ...] = ()) -> None:
+        self.rows = rows
+        super().__init__({"address": In(2), "o": Out(8)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.rows = memory = Memory(shape=8, depth=4, init=self.rows)
+        read = memory.read_port(domain="comb")
+        m.d.comb += [read.addr.eq(self.address), self.o.eq(read.data)]
+        return m
+
+
+class Pipe(wiring.Component):
+    """A stream passed on as it is."""
+
+    def __init__(self, shape: Any = 8) -> None:
+        link = stream.Signature(shape)
+        super().__init__({"i": In(link), "o": Out(link)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        wiring.connect(m, wiring.flipped(self.i), wiring.flipped(self.o))
+        return m
+
+
+ADDER = CellType(Adder)
+
+
+def fabric_of(
+    cells: Mapping[str, Cell | CellType], boundary: Mapping[str, wiring.Member] | None = None
+) -> Fabric:
+    fabric = Fabric(boundary or {})
+    for name, cell in cells.items():
+        fabric.place(cell if isinstance(cell, Cell) else Cell(name, cell))
+    return fabric
+
+
+def answers(fabric: Fabric, inputs: str, output: str, words: list[int]) -> list[int]:
+    component = FabricComponent(fabric)
+    shown = []
+
+    async def testbench(ctx: Any) -> None:
+        for word in words:
+            ctx.set(getattr(component, inputs), word)
+            await ctx.delay(1e-9)
+            shown.append(ctx.get(getattr(component, output)))
+
+    simulator = Simulator(component)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    return shown
+
+
+def chain(*offsets: int) -> Fabric:
+    """Adders in a row, each with its own strap."""
+    fabric = Fabric({"a": In(8), "o": Out(8)})
+    end = Pin(None, ("a",))
+    for number, offset in enumerate(offsets):
+        cell = fabric.place(Cell(f"add_{number}", ADDER, {"offset": offset}))
+        fabric.link(end, Pin(cell.name, ("a",)))
+        end = Pin(cell.name, ("o",))
+    fabric.link(end, Pin(None, ("o",)))
+    return fabric
+
+
+def test_straps_tell_cells_of_one_type_apart() -> None:
+    fabric = chain(1, 2, 15)
+    fabric.check()
+    assert [cell.name for cell in fabric.types()[ADDER]] == ["add_0", "add_1", "add_2"]
+    assert len(fabric.types()) == 1
+    assert answers(fabric, "a", "o", [0, 5, 250]) == [18, 23, 268 % 256]
+
+
+def test_contents_fill_the_memories_of_each_cell() -> None:
+    table = CellType(Table)
+    rows = {"left": (1, 2, 3, 4), "right": (9, 8)}
+    fabric = fabric_of(
+        {name: Cell(name, table, contents={"rows": row}) for name, row in rows.items()},
+        {"address": In(2), "left": Out(8), "right": Out(8)},
+    )
+    for name in rows:
+        fabric.link(Pin(None, ("address",)), Pin(name, ("address",)))
+        fabric.link(Pin(name, ("o",)), Pin(None, (name,)))
+    assert answers(fabric, "address", "left", [0, 1, 2, 3]) == [1, 2, 3, 4]
+    assert answers(fabric, "address", "right", [0, 1, 2, 3]) == [9, 8, 0, 0]
+
+
+def test_link_connects_every_leaf_of_an_interface_either_way_round() -> None:
+    link = stream.Signature(BYTE)
+    fabric = fabric_of({"pipe": CellType(Pipe, shape=BYTE)}, {"i": In(link), "o": Out(link)})
+    fabric.link(Pin("pipe", ("i",)), Pin(None, ("i",)))
+    fabric.link(Pin("pipe", ("o",)), Pin(None, ("o",)))
+    fabric.check()
+    assert fabric.drivers == {
+        Pin("pipe", ("i", "payload")): Pin(None, ("i", "payload")),
+        Pin("pipe", ("i", "valid")): Pin(None, ("i", "valid")),
+        Pin(None, ("i", "ready")): Pin("pipe", ("i", "ready")),
+        Pin(None, ("o", "payload")): Pin("pipe", ("o", "payload")),
+        Pin(None, ("o", "valid")): Pin("pipe", ("o", "valid")),
+        Pin("pipe", ("o", "ready")): Pin(None, ("o", "ready")),
+    }
+    assert fabric.links == [
+        (Pin("pipe", ("i",)), Pin(None, ("i",))),
+        (Pin("pipe", ("o",)), Pin(None, ("o",))),
+    ]
+
+
+def test_one_output_may_drive_many_inputs() -> None:
+    fabric = fabric_of({"one": ADDER, "two": ADDER, "three": ADDER})
+    for name in ("two", "three"):
+        fabric.link(Pin("one", ("o",)), Pin(name, ("a",)))
+    assert set(fabric.drivers.values()) == {Pin("one", ("o",))}
+
+
+def test_cell_types_are_equal_when_class_and_parameters_are() -> None:
+    assert CellType(Adder, width=4) == CellType(Adder, width=4)
+    assert hash(CellType(Adder, width=4)) == hash(CellType(Adder, width=4))
+    assert CellType(Adder, width=4) != CellType(Adder, width=5)
+    assert CellType(Adder) != CellType(Table)
+    assert CellType(Pipe, shape=BYTE) != CellType(Pipe, shape=OTHER_BYTE)
+    assert repr(CellType(Adder, width=4)) == "Adder(width=4)"
+
+
+def rejected(error: type[Exception], message: str) -> Any:
+    return pytest.raises(error, match=f"^{re.escape(message)}$")
+
+
+def test_place_rejects_a_name_that_is_taken() -> None:
+    fabric = fabric_of({"one": ADDER})
+    with rejected(ValueError, "Cell name 'one' is already taken by another cell"):
+        fabric.place(Cell("one", CellType(Table)))
+
+
+@pytest.mark.parametrize("value", [-1, 16])
+def test_place_rejects_a_strap_out_of_its_range(value: int) -> None:
+    message = f"Strap 'offset' of cell 'one' must fit 4 bits, not {value}"
+    with rejected(ValueError, message):
+        Fabric({}).place(Cell("one", ADDER, {"offset": value}))
+
+
+@pytest.mark.parametrize("name", ["o", "missing"])
+def test_place_rejects_a_strap_that_is_no_input(name: str) -> None:
+    with rejected(ValueError, f"Strap '{name}' of cell 'one' is not an input of it"):
+        Fabric({}).place(Cell("one", ADDER, {name: 0}))
+
+
+def test_link_rejects_a_second_driver() -> None:
+    fabric = fabric_of({"one": ADDER, "two": ADDER, "three": ADDER})
+    fabric.link(Pin("one", ("o",)), Pin("three", ("a",)))
+    message = "Pin three.a can't be driven by two.o: it is already driven by one.o"
+    with rejected(ValueError, message):
+        fabric.link(Pin("two", ("o",)), Pin("three", ("a",)))
+
+
+def test_check_rejects_an_input_without_a_driver() -> None:
+    fabric = fabric_of({"one": Cell("one", ADDER, {"offset": 3})})
+    with rejected(ValueError, "Pin one.a is not driven"):
+        fabric.check()
+    with rejected(ValueError, "Pin one.a is not driven"):
+        rtlil.convert(FabricComponent(fabric))
+
+
+def test_check_rejects_an_output_without_a_driver() -> None:
+    with rejected(ValueError, "Pin (boundary).o is not driven"):
+        Fabric({"i": In(1), "o": Out(1)}).check()
+
+
+@pytest.mark.parametrize(
+    ("shape", "other"),
+    [(BYTE, OTHER_BYTE), (BYTE, 8), (8, 9)],
+    ids=["two-layouts-of-equal-width", "layout-and-bits", "two-widths"],
+)
+def test_link_rejects_two_shapes(shape: Any, other: Any) -> None:
+    fabric = fabric_of({"a": CellType(Pipe, shape=shape), "b": CellType(Pipe, shape=other)})
+    pattern = r"^Pins a\.o\.payload and b\.i\.payload can't be linked: their shapes are .* and .*$"
+    with pytest.raises(TypeError, match=pattern):
+        fabric.link(Pin("a", ("o",)), Pin("b", ("i",)))
+
+
+def test_link_rejects_two_interfaces_of_other_members() -> None:
+    fabric = fabric_of({"a": CellType(Pipe), "b": ADDER})
+    with rejected(TypeError, "Pins a.o and b.a can't be linked: their members differ"):
+        fabric.link(Pin("a", ("o",)), Pin("b", ("a",)))
+
+
+@pytest.mark.parametrize(("port", "what"), [("o", "outputs"), ("i", "inputs")])
+def test_link_rejects_two_ends_of_one_direction(port: str, what: str) -> None:
+    fabric = fabric_of({"a": CellType(Pipe), "b": CellType(Pipe)})
+    message = f"Pins a.{port}.payload and b.{port}.payload can't be linked: both are {what}"
+    with rejected(ValueError, message):
+        fabric.link(Pin("a", (port,)), Pin("b", (port,)))
+
+
+def test_link_rejects_a_cell_that_does_not_exist() -> None:
+    fabric = fabric_of({"a": ADDER})
+    with rejected(ValueError, "Pin nobody.a names a cell that does not exist"):
+        fabric.link(Pin("a", ("o",)), Pin("nobody", ("a",)))
+
+
+@pytest.mark.parametrize(
+    "pin", [Pin("a", ("missing",)), Pin(None, ("missing",)), Pin("a", ("o", 0))]
+)
+def test_link_rejects_a_pin_that_does_not_exist(pin: Pin) -> None:
+    fabric = fabric_of({"a": ADDER, "b": ADDER})
+    with rejected(ValueError, f"Pin {pin} does not exist"):
+        fabric.link(pin, Pin("b", ("a",)))
+
+
+@pytest.mark.parametrize(("radix", "depth"), [(2, 1), (2, 2), (3, 1)])
+@pytest.mark.parametrize("switch", ["output-queued", "input-queued"])
+@pytest.mark.parametrize("wiring_", PLANS)
+def test_network_has_no_combinational_loop(
+    wiring_: str, switch: str, depth: int, radix: int
+) -> None:
+    """Conversion refuses loops, which the simulator would not notice."""
+    ports = radix * radix
+    network = MultistageNetwork(ports, radix=radix, wiring=wiring_, switch=switch, depth=depth)
+    assert rtlil.convert(network).count("\nmodule ") > ports
+
+
+def test_conversion_finds_a_combinational_loop() -> None:
+    fabric = fabric_of({"a": Cell("a", ADDER, {"offset": 1}), "b": Cell("b", ADDER, {"offset": 1})})
+    fabric.link(Pin("a", ("o",)), Pin("b", ("a",)))
+    fabric.link(Pin("b", ("o",)), Pin("a", ("a",)))
+    with pytest.raises(Exception, match="cycle"):
+        rtlil.convert(FabricComponent(fabric))
