@@ -157,7 +157,7 @@ def test_packet_switch_follows_the_model(
         dut,
         dut.i,
         dut.o,
-        cycles=200 + 2 * radix * depth,
+        cycles=200 + 4 * depth,
         offer=lambda port, cycle: busy(port, cycle) if cycle < 150 else None,
         ready=lambda port, cycle: cycle >= 150 or waits(port, cycle),
     )

@@ -1,0 +1,326 @@
+# amaranth: UnusedElaboratable=no
+"""Whole networks: every pair, every path, every connection of every box; and the catalogue."""
+
+import itertools
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat
+from multicube.hdl import FAMILIES, MultistageNetwork, build
+from multicube.hdl.networks import Network
+from multicube.hdl.networks.catalogue import find
+from multicube.hdl.topology.multistage import PLANS
+
+SWITCHES = ["output-queued", "input-queued"]
+SIZES = [(2, 2), (4, 2), (8, 2), (4, 4), (8, 8), (27, 3), (64, 2), (64, 4), (64, 8)]
+RUNS = [
+    pytest.param(
+        ports,
+        radix,
+        switch,
+        marks=[pytest.mark.long] if (ports, radix, switch) == (64, 8, "output-queued") else [],
+        id=f"{ports}-by-{radix}-{switch}",
+    )
+    for ports, radix in SIZES
+    for switch in SWITCHES
+]
+
+
+def sum_of_digits(a: int, b: int, radix: int) -> int:
+    """Digit by digit, without carry: for radix 2 the exclusive or."""
+    total, weight = 0, 1
+    while a or b:
+        total += (a + b) % radix * weight
+        a, b, weight = a // radix, b // radix, weight * radix
+    return total
+
+
+def packet(network: Network, source: int, destination: int) -> int:
+    """A packet that names its source and destination in its payload."""
+    width = network.tags.code.width
+    name = source * network.ports + destination
+    return network.tags.tag(source, destination) | name << width
+
+
+def name_of(network: Network, word: int) -> tuple[int, int]:
+    """Source and destination of a packet, wherever it is."""
+    return divmod(word >> network.tags.code.width, network.ports)
+
+
+def build_network(ports: int, radix: int, **parameters: Any) -> MultistageNetwork:
+    payload = (ports * ports - 1).bit_length()
+    return MultistageNetwork(ports, radix=radix, payload=payload, **parameters)
+
+
+def outputs_of_boxes(network: Network) -> Iterator[tuple[str, int]]:
+    for cell in network.fabric.cells:
+        for port in range(network.radix):
+            yield cell, port
+
+
+def fired(network: Network, watched: int) -> dict[tuple[str, int], int]:
+    """The packets that the boxes' outputs show in a cycle."""
+    width = network.packet.size
+    shown = {}
+    for place in outputs_of_boxes(network):
+        if watched & 1:
+            shown[place] = watched >> 1 & (1 << width) - 1
+        watched >>= width + 1
+    assert watched == 0
+    return shown
+
+
+def watch_boxes(network: Network) -> Callable[[], Cat]:
+    return lambda: Cat(
+        *(
+            Cat(network.instances[cell].o[port].valid, network.instances[cell].o[port].payload)
+            for cell, port in outputs_of_boxes(network)
+        )
+    )
+
+
+@pytest.mark.parametrize("routing", ["destination", "xor"])
+@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize("wiring", PLANS)
+def test_each_pair_alone_takes_the_predicted_path(
+    transport: Callable[..., list], wiring: str, switch: str, routing: str
+) -> None:
+    """8 ports: one packet at a time in the whole network; it is in one box output a cycle."""
+    network = build_network(8, 2, wiring=wiring, switch=switch, routing=routing, depth=2)
+    pairs = list(itertools.product(range(8), repeat=2))
+
+    def offer(port: int, cycle: int) -> int | None:
+        if cycle % 4 or pairs[cycle // 4][0] != port:
+            return None
+        return packet(network, *pairs[cycle // 4])
+
+    trace = transport(
+        network, network.i, network.o, cycles=256, offer=offer, watch=watch_boxes(network)
+    )
+    for number, cycle in enumerate(trace):
+        source, destination = pairs[number // 4]
+        seen = fired(network, cycle.watched)
+        if number % 4 == 0:
+            assert not seen
+            continue
+        pin = network.path(source, destination)[number % 4 - 1]
+        assert [(cell, port) for cell, port in seen] == [(pin.cell, pin.path[1])]
+        expected: list[int | None] = [None] * 8
+        if number % 4 == 3:
+            expected[destination] = packet(network, source, destination)
+        assert cycle.shown == expected
+
+
+@pytest.mark.parametrize(("ports", "radix", "switch"), RUNS)
+def test_every_pair_takes_the_predicted_path(
+    transport: Callable[..., list], ports: int, radix: int, switch: str
+) -> None:
+    """In cycle c every source S sends to S + c, digit by digit, which the cube passes unhindered.
+
+    So every packet must show at the predicted box outputs, one a cycle, and leave at the right
+    terminal after n cycles; and every box carries every input to every output.
+    """
+    # The slow runs take the two kinds of tags in turn.
+    xor = radix != 3 and (switch == "input-queued") == (radix != 4)
+    network = build_network(
+        ports, radix, switch=switch, depth=2, routing="xor" if xor else "destination"
+    )
+    stages = network.stages
+    trace = transport(
+        network,
+        network.i,
+        network.o,
+        cycles=ports + stages,
+        offer=lambda port, cycle: (
+            packet(network, port, sum_of_digits(port, cycle, radix)) if cycle < ports else None
+        ),
+        watch=watch_boxes(network),
+    )
+    expected: list[dict[tuple[str, int], tuple[int, int]]] = [{} for _ in trace]
+    arrivals: list[list[int | None]] = [[None] * ports for _ in trace]
+    connections = set()
+    for sent, source in itertools.product(range(ports), repeat=2):
+        destination = sum_of_digits(source, sent, radix)
+        hops = network.plan.path(source, destination)
+        for hop, pin in zip(hops, network.path(source, destination)):
+            place = str(pin.cell), int(pin.path[1])
+            expected[sent + hop.stage + 1][place] = source, destination
+            connections.add((pin.cell, hop.input, hop.output))
+        arrivals[sent + stages][destination] = packet(network, source, destination)
+    for number, cycle in enumerate(trace):
+        assert all(cycle.accepted), number
+        seen = {
+            place: name_of(network, word) for place, word in fired(network, cycle.watched).items()
+        }
+        assert seen == expected[number], number
+        assert cycle.shown == arrivals[number], number
+    assert len(connections) == stages * ports // radix * radix**2
+
+
+@pytest.mark.parametrize("ports", [8, 16])
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_xor_and_destination_tags_deliver_alike(
+    transport: Callable[..., list], switch: str, ports: int
+) -> None:
+    """The same traffic and waits give the same deliveries in the same cycles."""
+    radix = {8: 2, 16: 4}[ports]
+    runs = []
+    for routing in ("destination", "xor"):
+        network = build_network(ports, radix, switch=switch, depth=2, routing=routing)
+        generator, waits = random.Random(7), random.Random(8)
+        print("seeds 7, 8")
+        trace = transport(
+            network,
+            network.i,
+            network.o,
+            cycles=120,
+            offer=lambda port, cycle, network=network, generator=generator: (
+                packet(network, port, generator.randrange(ports))
+                if generator.random() < 0.5
+                else None
+            ),
+            ready=lambda port, cycle, waits=waits: waits.random() < 0.8,
+        )
+        runs.append([[(j, name_of(network, word)) for j, word in cycle.moved()] for cycle in trace])
+    assert runs[0] == runs[1]
+    assert sum(map(len, runs[0])) > 25 * ports
+
+
+@pytest.mark.parametrize("load", [0.05, 0.5, 1.0])
+@pytest.mark.parametrize("depth", [1, 4])
+@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize(("ports", "radix", "wiring"), [(8, 2, "omega"), (9, 3, "butterfly")])
+def test_network_loses_nothing(
+    transport: Callable[..., list],
+    ports: int,
+    radix: int,
+    wiring: str,
+    switch: str,
+    depth: int,
+    load: float,
+) -> None:
+    """Random packets and waits, then a drain: all arrive once, in order, where they should."""
+    network = MultistageNetwork(
+        ports, radix=radix, wiring=wiring, switch=switch, depth=depth, payload=20
+    )
+    width = network.tags.code.width
+    generator = random.Random(depth)
+    print(f"seed {depth}")
+    flows: Counter[tuple[int, int]] = Counter()
+
+    def offer(port: int, cycle: int) -> int | None:
+        if cycle >= 150 or generator.random() >= load:
+            return None
+        destination = generator.randrange(ports)
+        flows[port, destination] += 1
+        number = flows[port, destination]
+        return network.tags.tag(port, destination) | (number << 4 | port) << width
+
+    trace = transport(
+        network,
+        network.i,
+        network.o,
+        cycles=150 + 30 * depth,
+        offer=offer,
+        ready=lambda port, cycle: cycle >= 150 or generator.random() < 0.8,
+    )
+    arrived: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for cycle in trace:
+        for j, word in cycle.moved():
+            arrived[word >> width & 15, j].append(word >> width + 4)
+    assert arrived == {flow: list(range(1, count + 1)) for flow, count in flows.items()}
+
+
+def test_network_keeps_its_parameters() -> None:
+    network = MultistageNetwork(16, radix=4, wiring="omega", switch="input-queued", depth=3)
+    assert network.parameters == {
+        "ports": 16,
+        "radix": 4,
+        "wiring": "omega",
+        "switch": "input-queued",
+        "depth": 3,
+        "payload": 16,
+        "routing": "destination",
+    }
+    assert (network.ports, network.radix, network.stages, network.ordered) == (16, 4, 2, True)
+    other = network.altered(depth=5)
+    assert other.parameters == network.parameters | {"depth": 5}
+    assert other.packet == network.packet
+
+
+def test_large_network_has_one_type_of_box() -> None:
+    network = MultistageNetwork(1024)
+    assert len(network.fabric.cells) == 5120
+    assert len(network.fabric.types()) == 1
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_catalogue_builds_each_family(name: str) -> None:
+    network = build(name, ports="16", radix="4", switch="input-queued", depth=2, payload="3")
+    assert network.family == name
+    assert network.parameters["wiring"] == name
+    assert [network.parameters[word] for word in ("ports", "radix", "depth", "payload")] == [
+        16,
+        4,
+        2,
+        3,
+    ]
+    assert all(find(alias).name == name for alias in FAMILIES[name].aliases)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("torus", {}, "Network must be one of cube, omega, baseline, indirect-cube, butterfly, "),
+        ("cube", {"port": 8}, "Parameter of cube must be one of ports, radix, switch, depth, "),
+        ("cube", {"ports": "many"}, "Parameter ports must be an integer, not 'many'"),
+        ("cube", {"ports": "0"}, "Ports must be at least 2, not 0"),
+        ("cube", {"ports": 12}, "Ports must be a power of the radix 2, not 12"),
+        ("cube", {"radix": 1}, "Radix must be at least 2, not 1"),
+        ("cube", {"depth": 0}, "Depth must be at least 1, not 0"),
+        ("cube", {"payload": 0}, "Payload must be at least 1, not 0"),
+        (
+            "cube",
+            {"switch": "wormhole"},
+            "Parameter switch must be one of input-queued, output-queued, not 'wormhole'",
+        ),
+        (
+            "fly",
+            {"routing": "random"},
+            "Parameter routing must be one of destination, xor, not 'random'",
+        ),
+        (
+            "cube",
+            {"ports": 9, "radix": 3, "routing": "xor"},
+            "XOR tags need a radix that is a power of two, not 3",
+        ),
+    ],
+    ids=lambda value: "-".join(map(str, value.items())) if isinstance(value, dict) else "",
+)
+def test_build_rejects(name: str, parameters: dict[str, Any], message: str) -> None:
+    end = "$" if message[-1] not in " " else ""
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}{end}"):
+        build(name, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"switch": "wormhole"},
+            "Switch must be one of input-queued, output-queued, not 'wormhole'",
+        ),
+        ({"wiring": "mesh"}, "Wiring must be one of cube, "),
+        ({"routing": "random"}, "Routing must be destination or xor, not 'random'"),
+        ({"depth": 0}, "Depth must be at least 1, not 0"),
+    ],
+    ids=lambda value: "-".join(map(str, value.items())) if isinstance(value, dict) else "",
+)
+def test_multistage_network_rejects(parameters: dict[str, Any], message: str) -> None:
+    end = "$" if message[-1] not in " " else ""
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}{end}"):
+        MultistageNetwork(8, **parameters)
