@@ -1,0 +1,140 @@
+"""The examples do what they say, and so does the README."""
+
+import csv
+import importlib.util
+import itertools
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from multicube.hdl import build
+from multicube.sim import Trace, simulate
+from multicube.sim.command import main
+
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / "examples" / "fft.py"
+
+
+@pytest.fixture(scope="module")
+def fft() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("fft_example", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _points(count: int) -> np.ndarray:
+    random = np.random.default_rng(7)
+    return random.standard_normal(count) + 1j * random.standard_normal(count)
+
+
+@pytest.mark.parametrize("order", ["memory", "rotated", "shifted"])
+@pytest.mark.parametrize(
+    ("points", "processors"), [(2, 2), (4, 2), (8, 8), (64, 16), (256, 4), (4096, 64)]
+)
+def test_parallel_fft_is_numpys(fft: ModuleType, points: int, processors: int, order: str) -> None:
+    signal = _points(points)
+    spectrum, _ = fft.parallel_fft(signal, processors, order)
+    np.testing.assert_allclose(spectrum, np.fft.fft(signal), atol=1e-10)
+
+
+@pytest.mark.parametrize("order", ["memory", "rotated", "shifted"])
+def test_trace_holds_the_values_of_each_phase(fft: ModuleType, order: str) -> None:
+    """Counted by hand from the algorithm, not by its code."""
+    _, machine = fft.parallel_fft(_points(4096), 64, order)
+    sent: dict[int, Counter] = {}
+    for packet in machine.packets:
+        sent.setdefault(packet.cycle // 64, Counter())[packet.source, packet.destination] += 1
+    for stage in range(6):
+        partners = {(a, a ^ (32 >> stage)): 64 for a in range(64)}
+        assert sent.pop(stage) == partners
+    # 192 cycles of computation later, everyone sends one value to everyone else.
+    assert sent.pop(9) == dict.fromkeys(itertools.permutations(range(64), 2), 1)
+    assert not sent
+    turns = Counter((packet.cycle, packet.source) for packet in machine.packets)
+    assert set(turns.values()) == {1}
+
+
+def _last_phase(machine: object) -> dict[int, list[tuple[int, int]]]:
+    cycles: dict[int, list[tuple[int, int]]] = {}
+    for packet in machine.packets:
+        if packet.cycle >= machine.phases[-1].start:
+            cycles.setdefault(packet.cycle, []).append((packet.source, packet.destination))
+    return cycles
+
+
+def test_orders_of_the_last_phase(fft: ModuleType) -> None:
+    machines = {order: fft.parallel_fft(_points(4096), 64, order)[1] for order in fft.ORDERS}
+    for pairs in _last_phase(machines["memory"]).values():
+        assert len({destination for _, destination in pairs}) == 1
+    for order in ("rotated", "shifted"):
+        for pairs in _last_phase(machines[order]).values():
+            assert len({destination for _, destination in pairs}) == len(pairs)
+    for pairs in _last_phase(machines["shifted"]).values():
+        assert len({(destination - source) % 64 for source, destination in pairs}) == 1
+    first = _last_phase(machines["rotated"])[machines["rotated"].phases[-1].start]
+    assert all(f"{source:06b}" == f"{destination:06b}"[::-1] for source, destination in first)
+
+
+@pytest.mark.parametrize("radix", [2, 4])
+def test_exchanges_and_shifts_pass_a_cube_without_waiting(fft: ModuleType, radix: int) -> None:
+    _, machine = fft.parallel_fft(_points(256), 16, "shifted")
+    network = build("cube", ports=16, radix=radix)
+    result = simulate(network, traffic=Trace("fft", tuple(machine.packets)))
+    assert result.delivered == len(machine.packets)
+    assert result.latency.mean == result.latency.max == network.stages
+
+
+def _demo(*arguments: str, timeout: float) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(EXAMPLE), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+
+
+def test_demo_of_a_small_fft(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    words = ["--points", "16", "--processors", "4", "--output", str(folder)]
+    done = _demo(*words, "--engine", "amaranth", timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "16 points on 4 processors" in done.stdout
+    assert str(folder / "latency.png") in done.stdout.replace("\n", "")
+    assert (folder / "latency.png").read_bytes().startswith(b"\x89PNG")
+    rows = list(csv.reader((folder / "fft.csv").open()))
+    assert rows[0] == ["cycle", "source", "destination"]
+    assert len(rows) == 1 + 2 * 16 + 16 - 4
+    with pytest.raises(SystemExit) as left:
+        main(["sim", "cube", "ports=4", "--trace", str(folder / "fft.csv"), "--json"])
+    assert left.value.code == 0
+
+
+@pytest.mark.long
+def test_demo(tmp_path: Path) -> None:
+    done = _demo("--output", str(tmp_path), timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert "4096 points on 64 processors" in done.stdout
+    assert (tmp_path / "latency.png").stat().st_size > 10_000
+    assert len((tmp_path / "fft.csv").read_text().splitlines()) == 1 + 6 * 4096 + 4032
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--points", "100"], "Points must be a power of two"),
+        (["--points", "many"], "'many' is not a valid integer"),
+        (["--processors", "0"], "Processors must be a power of two"),
+        (["--points", "8", "--processors", "16"], "Points must be at least as many"),
+        (["--engine", "steam"], "Engine must be"),
+        (["--output", "/dev/null"], "/dev/null"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else "",
+)
+def test_demo_rejects(fft: ModuleType, arguments: list[str], message: str) -> None:
+    done = _demo(*arguments, timeout=60)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("fft.py: ")
+    assert done.stderr.count("\n") == 1
