@@ -83,8 +83,9 @@ def watch_boxes(network: Network) -> Callable[[], Cat]:
     )
 
 
-@pytest.mark.parametrize("routing", ["destination", "xor"])
-@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize(
+    ("switch", "routing"), [("output-queued", "xor"), ("input-queued", "destination")]
+)
 @pytest.mark.parametrize("wiring", PLANS)
 def test_each_pair_alone_takes_the_predicted_path(
     transport: Callable[..., list], wiring: str, switch: str, routing: str
@@ -190,7 +191,7 @@ def test_xor_and_destination_tags_deliver_alike(
     assert sum(map(len, runs[0])) > 25 * ports
 
 
-@pytest.mark.parametrize("load", [0.05, 0.5, 1.0])
+@pytest.mark.parametrize("load", [0.1, 1.0])
 @pytest.mark.parametrize("depth", [1, 4])
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize(("ports", "radix", "wiring"), [(8, 2, "omega"), (9, 3, "butterfly")])

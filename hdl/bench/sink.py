@@ -147,7 +147,7 @@ class Sink(wiring.Component):
         with m.Else():
             m.d.comb += [
                 update.data[:SEQUENCE_BITS].eq(sequence + 1),
-                update.data[SEQUENCE_BITS:].eq((seen << 1 | 1) << ahead[:-1]),
+                update.data[SEQUENCE_BITS:].eq(seen << 1 << ahead[:-1] | 1),
             ]
         again = (seen & bit).any()
         m.d.sync += [
