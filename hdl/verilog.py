@@ -3,6 +3,9 @@
 Amaranth converts every submodule anew, however many are alike; a network of thousands of boxes
 would take minutes and hundreds of megabytes. Here a network's text grows by a few lines a cell.
 
+The text is plain Verilog (2001) without vendors' extensions: Yosys, Verilator and Icarus read it
+without warnings, and so should any synthesis tool. The same fabric gives the same text.
+
 A port's name is its path in the signature joined by two underscores: `i__3__payload` is the
 payload of input stream 3. The top also has `clk` (rising edge) and `rst` (synchronous, high).
 """
@@ -11,15 +14,28 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from amaranth.back import verilog
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
 from .fabric import Cell, Fabric, Leaf, Path, Pin
 from .output_file import whole_file
+from .verilog_module import module_text
+from .verilog_names import check_name
 
 __all__ = ["port_list", "verilog_text", "write_verilog"]
+
+_CLOCK = ("clk", "rst")
+
+# All that Verilator's linter is told to pass over.
+_WAIVE = """\
+// One file holds all modules, whatever its name.
+/* verilator lint_off DECLFILENAME */
+// Inside a switch a bit of a sum or of a concatenation may be of no use.
+/* verilator lint_off UNUSED */"""
+_INSIDE_ENDS = "/* verilator lint_on UNUSED */"
+_WAIVE_ENDS = "/* verilator lint_on DECLFILENAME */"
 
 
 def _flat(path: Path) -> str:
@@ -30,29 +46,36 @@ def _range(width: int) -> str:
     return f"[{width - 1}:0] " if width > 1 else ""
 
 
-def port_list(fabric: Fabric) -> list[dict[str, object]]:
-    """The ports of a fabric's Verilog module.
+def _fields(layout: Any, name: str = "", offset: int = 0) -> Iterator[tuple[str, int, int]]:
+    """Name, lowest bit and width of each field of a layout; those inside a field after it."""
+    if isinstance(layout, data.Layout):
+        for key, field in layout:
+            full = f"{name}.{key}" if name else str(key)
+            yield full, offset + field.offset, field.width
+            yield from _fields(field.shape, full, offset + field.offset)
+
+
+def port_list(fabric: Fabric) -> list[dict[str, Any]]:
+    """The ports of a fabric's Verilog module, in the order in which it declares them.
 
     Returns
     -------
     list of dict
         Of each port `name`, `direction` ("input" or "output") and `width` in bits; where its shape
-        is a layout, `fields` maps the name of each field to its lowest bit and its width.
+        is a layout, `fields` maps the name of each field to its lowest bit (`offset`) and its
+        `width`. A field of a field is named with a dot. Ports without bits are left out.
     """
-    ports: list[dict[str, object]] = [
-        {"name": name, "direction": "input", "width": 1} for name in ("clk", "rst")
+    ports: list[dict[str, Any]] = [
+        {"name": name, "direction": "input", "width": 1} for name in _CLOCK
     ]
     for path, leaf in fabric.boundary.items():
+        if not leaf.width:
+            continue
         direction = "input" if leaf.flow == In else "output"
-        port: dict[str, object] = {
-            "name": _flat(path),
-            "direction": direction,
-            "width": leaf.width,
-        }
-        if isinstance(leaf.shape, data.Layout):
+        port = {"name": _flat(path), "direction": direction, "width": leaf.width}
+        if fields := list(_fields(leaf.shape)):
             port["fields"] = {
-                str(name): {"offset": field.offset, "width": field.width}
-                for name, field in leaf.shape
+                name: {"offset": offset, "width": width} for name, offset, width in fields
             }
         ports.append(port)
     return ports
@@ -66,6 +89,7 @@ class _Modules:
         self._of: dict[object, tuple[str, set[str]]] = {}
         names: set[str] = set()
         for type_, cells in fabric.types().items():
+            ports = [*_CLOCK, *map(_flat, type_.leaves)]
             # Memory contents are part of a module's text: cells that differ in them share none.
             for contents in dict.fromkeys(_frozen(cell) for cell in cells):
                 name, number = f"{top}_{type_.name}", 1
@@ -73,17 +97,16 @@ class _Modules:
                     number += 1
                     name = f"{top}_{type_.name}_{number}"
                 names.add(name)
-                text = verilog.convert(
-                    type_.build(dict(contents)),
-                    name=name,
-                    emit_src=False,
-                    strip_internal_attrs=True,
-                )
-                header = re.search(rf"^module {name}\((.*?)\);", text, re.MULTILINE | re.DOTALL)
-                assert header is not None, f"Yosys wrote no module {name}"
-                ports = set(header[1].replace(",", " ").split())
-                self._of[type_, contents] = name, ports
-                self.texts.append(text.strip())
+                text = module_text(type_.build(dict(contents)), name, ports)
+                header = re.search(r"\((.*?)\);", text, re.DOTALL)
+                assert header is not None, f"there is no module {name}"
+                present = set(re.findall(r"(\w+),?$", header[1], re.MULTILINE))
+                self._of[type_, contents] = name, present
+                title = f"// {type_!r}\n" if "\n" not in repr(type_) else ""
+                self.texts.append(title + text)
+
+    def __len__(self) -> int:
+        return len(self.texts)
 
     def of(self, cell: Cell) -> tuple[str, set[str]]:
         return self._of[cell.type, _frozen(cell)]
@@ -111,7 +134,7 @@ def _top(name: str, fabric: Fabric, modules: _Modules) -> Iterator[str]:
     instances = []
     for cell in fabric.cells.values():
         module, present = modules.of(cell)
-        connections = [f".{port}({port})" for port in ("clk", "rst") if port in present]
+        connections = [f".{port}({port})" for port in _CLOCK if port in present]
         for path, leaf in cell.type.leaves.items():
             if _flat(path) not in present:
                 continue
@@ -137,7 +160,56 @@ def _connection(fabric: Fabric, cell: Cell, path: Path, leaf: Leaf, read: set[Pi
     return _wire(fabric.drivers[pin])
 
 
-def verilog_text(fabric: Fabric, name: str = "network") -> str:
+def _kinds(fabric: Fabric) -> str:
+    kinds = len(fabric.types())
+    return "all of one type" if kinds == 1 else f"of {kinds} types"
+
+
+def _heading(name: str, fabric: Fabric, title: str) -> Iterator[str]:
+    """A comment that says how the top is used."""
+    yield f"// Module {name}: {title or 'an interconnection network'}."
+    yield f"// Written by multicube: {len(fabric.cells)} cells, {_kinds(fabric)}."
+    yield "//"
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for port in port_list(fabric):
+        pattern = re.sub(r"(?<=__)\d+(?=__|$)", "#", port["name"])
+        fields = ", ".join(
+            f"{field} [{at['offset'] + at['width'] - 1}:{at['offset']}]"
+            for field, at in port.get("fields", {}).items()
+        )
+        direction = f"{port['direction']:<6} {_range(port['width'])}".rstrip()
+        rows.setdefault((pattern, direction, fields), []).append(port["name"])
+    notes = {"clk": "rising edge", "rst": "synchronous, active high"}
+    column = max(len(pattern) for pattern, _, _ in rows)
+    for (pattern, direction, fields), names in rows.items():
+        note = notes.get(pattern, fields) or ""
+        count = f"({len(names)} of them) " if len(names) > 1 else ""
+        yield f"//   {pattern:<{column}}  {direction:<14}  {count}{note}".rstrip()
+    yield "//"
+    if any(path[-1] == "valid" for path in fabric.boundary):
+        yield "// A stream passes one item at each rising edge at which its `valid` and `ready` are"
+        yield "// both 1; once `valid` is 1, it and `payload` must stay until then."
+    yield "// Registers and memories start with the values that `rst` gives them, or with zero."
+
+
+def _check_names(name: str, fabric: Fabric) -> None:
+    check_name("Module name", name)
+    taken = dict.fromkeys(_CLOCK, "the clock and reset")
+    named = [("Port", _flat(path)) for path in fabric.boundary]
+    named += [("Cell", cell) for cell in fabric.cells]
+    named += [
+        ("Net", _wire(driver))
+        for driver in dict.fromkeys(fabric.drivers.values())
+        if driver.cell is not None
+    ]
+    for what, word in named:
+        check_name(f"{what} name", word)
+        if word in taken:
+            raise ValueError(f"{what} name {word!r} is already taken by {taken[word]}")
+        taken[word] = f"a {what.lower()}"
+
+
+def verilog_text(fabric: Fabric, name: str = "network", *, title: str = "") -> str:
     """A fabric as plain Verilog (2001), for Yosys, Verilator, Icarus and vendors' tools.
 
     Parameters
@@ -145,22 +217,27 @@ def verilog_text(fabric: Fabric, name: str = "network") -> str:
     fabric : Fabric
     name : str
         Name of the top module, and prefix of all others.
+    title : str
+        A few words for the comment at the head: what the module is.
 
     Raises
     ------
     ValueError
-        If the name is not a Verilog identifier, or a pin of the fabric has no driver.
+        If a name is not a Verilog identifier, or is taken, or a pin of the fabric has no driver.
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ValueError(f"Module name must be a Verilog identifier, not {name!r}")
+    _check_names(name, fabric)
     fabric.check()
     modules = _Modules(name, fabric)
-    return "\n\n".join([*modules.texts, "\n".join(_top(name, fabric, modules))]) + "\n"
+    title = " ".join(title.split())
+    heading = "\n".join(_heading(name, fabric, title))
+    top = "\n".join(_top(name, fabric, modules))
+    parts = [heading, _WAIVE, *modules.texts, _INSIDE_ENDS, top, _WAIVE_ENDS]
+    return "\n\n".join(parts) + "\n"
 
 
 def write_verilog(
-    fabric: Fabric, path: str | os.PathLike[str], name: str = "network"
-) -> dict[str, object]:
+    fabric: Fabric, path: str | os.PathLike[str], name: str = "network", *, title: str = ""
+) -> dict[str, Any]:
     """Write a fabric's Verilog to a file, and its ports as JSON to `<path>.json` beside it.
 
     Parameters
@@ -168,13 +245,14 @@ def write_verilog(
     fabric : Fabric
         Of a network: `network.fabric`.
     path : path-like
-    name : str
-        Name of the top module.
+    name, title : str
+        As `verilog_text`.
 
     Returns
     -------
     dict
-        What was written: `top`, `modules` (number of modules of cells), `cells`, and `ports`.
+        What was written: `top`, `modules` (number of modules of cells), `cells`, and `ports`
+        (see `port_list`).
 
     Raises
     ------
@@ -182,7 +260,7 @@ def write_verilog(
         As `verilog_text`, or if the folder does not exist.
     """
     with whole_file(path) as verilog_file, whole_file(f"{os.fspath(path)}.json") as ports_file:
-        verilog_file.write_text(verilog_text(fabric, name))
+        verilog_file.write_text(verilog_text(fabric, name, title=title))
         summary = {
             "top": name,
             "modules": len(fabric.types()),
