@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -91,7 +92,7 @@ def draw_sweeps(
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
     figure.suptitle(title or f"{sweeps[0].traffic} traffic (hollow: saturated)", fontsize="medium")
-    with whole_file(path) as file:
+    with whole_file(path) as file, matplotlib.rc_context({"svg.hashsalt": "multicube"}):
         figure.savefig(file, dpi=130, metadata={"Date": None} if file.suffix == ".svg" else None)
 
 

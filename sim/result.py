@@ -179,6 +179,7 @@ class Result:
             f"{count} {what}"
             for what, count in (
                 ("lost or stuck", self.lost),
+                ("never taken", 0 if self.partial or self.seed is not None else self.unsent),
                 ("misrouted", self.misrouted),
                 ("duplicated", self.duplicated),
                 ("reordered", self.reordered if ordered else 0),
@@ -194,3 +195,6 @@ class SimulationError(Exception):
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
         self.result = result
+
+    def __reduce__(self) -> tuple:
+        return type(self), (str(self), self.result)

@@ -24,6 +24,12 @@ __all__ = ["Run", "simulate", "simulate_runs"]
 BATCHES = 20
 """Parts of the window between which counters are read, for confidence intervals."""
 
+LONGEST = 2**31
+"""Most cycles of a window or a warm-up: the bench counts to 2^32."""
+
+DEEPEST = 2**20
+"""Most packets that can wait at a source: the bench tells latencies below 2^20 cycles apart."""
+
 _SINK_DELAY = 2
 """Cycles until a delivery shows in a sink's counters."""
 
@@ -38,13 +44,13 @@ class Run:
     load : float
         Packets a terminal and cycle, 0 to 1. Not used for a trace.
     cycles : int
-        Length of the window, at least 1. Not used for a trace, whose window is the whole of it.
+        Length of the window, 1 to 2^31. Not used for a trace, whose window is the whole of it.
     warmup : int or "auto"
         Cycles before the window; "auto" waits until the network is steady (`warmup.is_settled`).
     seed : int
         Of the sources' random numbers.
     source_depth : int
-        Packets that can wait in front of the network at each terminal.
+        Packets that can wait in front of the network at each terminal, 1 to 2^20.
     """
 
     traffic: Pattern | Trace
@@ -56,11 +62,11 @@ class Run:
 
     def __post_init__(self) -> None:
         check_load(self.load)
-        check_integer("Cycles", self.cycles, 1)
+        check_integer("Cycles", self.cycles, 1, LONGEST)
         check_integer("Seed", self.seed, 0)
-        check_integer("Source depth", self.source_depth, 1)
+        check_integer("Source depth", self.source_depth, 1, DEEPEST)
         if self.warmup != "auto":
-            check_integer("Warm-up", self.warmup, 0)
+            check_integer("Warm-up", self.warmup, 0, LONGEST)
 
     def sources(self, network: Network) -> SourcePlan:
         """The sources that make this run's traffic."""
@@ -155,45 +161,46 @@ def _drain(probe: _Probe, batch: int, patience: int) -> Generator[int, None, int
 def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps:
     """A run with random traffic: warm-up, window, drain."""
     batch = max(25, 4 * network.stages)
-    partial = False
-    settled = False
-    samples: list[tuple[int, int, int, int]] = []
+    settled = partial = False
+    drain = 0
+    samples: list[tuple[int, int, int, int, int]] = []
 
     def sample() -> None:
         ports = ("measured", "total_sum", "network_sum")
         counts = [sum(probe.sinks(port)) for port in ports]
-        samples.append((probe.engine.cycle, *counts))
+        samples.append((probe.engine.cycle, sum(probe.sources("generated")), *counts))
 
     probe.set("send", 1)
-    begin = generated = 0
     try:
         settled = yield from _warm_up(probe, run, batch)
-        begin = probe.engine.cycle
-        generated = sum(probe.sources("generated"))
         probe.set("measure", 1)
         sample()
+        begin = probe.engine.cycle
         for edge in np.linspace(0, run.cycles, min(BATCHES, run.cycles) + 1)[1:]:
             yield begin + int(edge) - probe.engine.cycle
             sample()
     except KeyboardInterrupt:
         partial = True
-    end = probe.engine.cycle
-    generated = sum(probe.sources("generated")) - generated
+        sample()
     probe.set("measure", 0)
     probe.set("send", 0)
-    drain = 0
     if not partial:
-        drain = yield from _drain(probe, batch, _patience(network))
-    cycles = end - begin
+        try:
+            drain = yield from _drain(probe, batch, _patience(network))
+        except KeyboardInterrupt:
+            partial = True
 
-    measured = sum(probe.sinks("measured"))
-    rejected = sum(probe.sources("rejected"))
-    batches = np.diff(np.array(samples, float).reshape(-1, 4), axis=0).T
-    spans, packets, totals, networks = batches
+    begin = samples[0][0]
+    cycles, generated, *_ = (end - start for start, end in zip(samples[0], samples[-1]))
+    spans, _, packets, totals, networks = np.diff(np.array(samples, float), axis=0).T
     half_width = ratio_interval(packets, spans)
     throughput_ci99 = None if half_width is None else half_width / network.ports
-    slots = network.ports * max(cycles, 1)
+    measured = sum(probe.sinks("measured"))
+    rejected = sum(probe.sources("rejected"))
+    slots = network.ports * cycles
     saturated, verdict = _judge(generated, measured, rejected, slots, throughput_ci99, settled)
+    if partial:
+        verdict = f"interrupted; {verdict}"
     return _result(
         probe,
         network,
@@ -275,6 +282,8 @@ def _judge(
     It was if packets were turned away, or if those that wait grew by more than 1 % of those
     generated and more than chance explains. `slots` is the number of terminals times cycles.
     """
+    if not slots:
+        return False, "no cycle of the window was simulated"
     rates = f"delivered {delivered / slots:.4f} of {generated / slots:.4f} packets offered"
     growth = generated - delivered
     chance = 6 * generated**0.5 if throughput_ci99 is None else 1.5 * throughput_ci99 * slots
@@ -356,7 +365,8 @@ def simulate_runs(
     Returns
     -------
     list of Result
-        In the order of `runs`. After KeyboardInterrupt the remaining results are partial.
+        In the order of `runs`. After KeyboardInterrupt those in progress give partial results, and
+        those not begun give none.
 
     Raises
     ------
@@ -377,6 +387,8 @@ def simulate_runs(
                 for lane, run in enumerate(runs[first : first + stepper.runs])
             ]
             results += _advance(stepper, steps, progress)
+        if results[-1].partial:
+            break
     for result in results:
         faults = result.faults(ordered=network.ordered)
         if faults:
@@ -402,13 +414,12 @@ def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result
     with tqdm(unit="cycles", disable=None if progress else True, delay=2, leave=False) as bar:
         while wake:
             interrupted = False
-            target = min(wake.values())
+            before, target = engine.cycle, min(wake.values())
             try:
-                bar.update(-engine.cycle)
-                engine.step(target - engine.cycle)
+                engine.step(target - before)
             except KeyboardInterrupt:
                 interrupted = True
-            bar.update(engine.cycle)
+            bar.update(engine.cycle - before)
             for lane in [lane for lane, when in wake.items() if interrupted or when == target]:
                 try:
                     if interrupted:

@@ -12,6 +12,7 @@ from typing import Any
 import joblib
 from tqdm import tqdm
 
+from ..hdl.checks import check_integer
 from ..hdl.networks import Network
 from ..hdl.output_file import whole_file
 from .engines.selection import runs_side_by_side
@@ -23,6 +24,9 @@ __all__ = ["Sweep", "parse_loads", "sweep"]
 
 ZERO_LOAD = 0.01
 """Load, in packets a terminal and cycle, at which packets hardly ever meet."""
+
+MOST_LOADS = 1000
+"""Most loads that a text can ask for."""
 
 REFINEMENTS = 2
 """How often the interval in which saturation begins is divided, by four each time."""
@@ -126,14 +130,15 @@ def parse_loads(text: str) -> list[float]:
     Raises
     ------
     ValueError
-        If it is neither, or a load is not from 0 to 1.
+        If it is neither, a load is not from 0 to 1, or there are more than 1,000.
     """
     try:
         if ":" in text:
             first, last, step = map(float, text.split(":"))
             if not step > 0 or not last >= first:
                 raise ValueError
-            loads = [round(first + step * i, 9) for i in range(int((last - first) / step + 1.5))]
+            count = int((last - first) / step + 1.5)
+            loads = [round(first + step * i, 9) for i in range(min(count, MOST_LOADS + 1))]
             loads = [load for load in loads if load <= last + 1e-9]
         else:
             loads = [float(word) for word in text.split(",")]
@@ -141,6 +146,8 @@ def parse_loads(text: str) -> list[float]:
         raise ValueError(
             f"Loads must be FIRST:LAST:STEP or a list like 0.1,0.5, not {text!r}"
         ) from None
+    if len(loads) > MOST_LOADS:
+        raise ValueError(f"Loads must be at most {MOST_LOADS}, not as many as in {text!r}")
     for load in loads:
         check_load(load)
     return sorted(set(loads))
@@ -206,6 +213,8 @@ def sweep(
         traffic = pattern(traffic, network.ports)
     if not loads:
         raise ValueError("Loads must be given, at least one")
+    if processes is not None:
+        check_integer("Processes", processes, 1)
     workers = processes or joblib.cpu_count()
     options = {"engine": engine, "bins": bins}
 

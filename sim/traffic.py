@@ -184,7 +184,9 @@ def _check_packet(packet: TracePacket, ports: int) -> None:
 
 
 def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
-    """Read a trace: CSV with a header line `cycle,source,destination`.
+    """Read a trace: CSV in UTF-8 with a header line `cycle,source,destination`.
+
+    Blank lines are passed over; spaces around the numbers don't matter.
 
     Parameters
     ----------
@@ -200,24 +202,22 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
     """
     columns = ["cycle", "source", "destination"]
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise ValueError(f"Trace {path} can't be read: {reason}") from None
     packets = []
-    reader = csv.reader(text.splitlines())
-    header = [word.strip() for word in next(reader, [])]
-    if header != columns:
-        raise ValueError(f"Trace {path}, line 1: the header must be {','.join(columns)}")
-    for words in reader:
-        if not words:
-            continue
+    for number, line in enumerate(text.split("\n"), 1):
         try:
-            packet = _trace_packet(words)
-            _check_packet(packet, ports)
-        except ValueError as error:
-            raise ValueError(f"Trace {path}, line {reader.line_num}: {error}") from None
-        packets.append(packet)
+            words = [word.strip() for word in next(csv.reader([line]), [])]
+            if number == 1:
+                if words != columns:
+                    raise ValueError(f"the header must be {','.join(columns)}")
+            elif len(words) > 1 or any(words):
+                packets.append(_trace_packet(words))
+                _check_packet(packets[-1], ports)
+        except (ValueError, csv.Error) as error:
+            raise ValueError(f"Trace {path}, line {number}: {error}") from None
     if not packets:
         raise ValueError(f"Trace {path} holds no packets")
     return Trace(os.fspath(path), tuple(packets))

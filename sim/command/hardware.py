@@ -44,17 +44,15 @@ def list_(as_json: bool) -> None:
     for network in networks:
         table.add_row(network["name"], ", ".join(network["aliases"]), network["description"])
     console.print(table)
-    words: dict[tuple, list[str]] = {}
-    for family in FAMILIES.values():
-        for parameter in family.parameters:
-            words.setdefault((parameter,), []).append(family.name)
     table = Table("parameter", "default", "values", "meaning")
-    for (parameter,), _ in words.items():
+    for parameter in dict.fromkeys(
+        word for family in FAMILIES.values() for word in family.parameters
+    ):
         values = ", ".join(parameter.choices) or "integer"
         table.add_row(parameter.name, str(parameter.default), values, parameter.description)
     console.print(table)
-    console.print(f"traffic: {', '.join(TRAFFIC)}", markup=False)
-    console.print(f"engines: {', '.join(ENGINES)}")
+    click.echo(f"traffic: {', '.join(TRAFFIC)}")
+    click.echo(f"engines: {', '.join(ENGINES)}")
 
 
 @click.command()

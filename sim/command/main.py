@@ -36,6 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(error.format_message(), 2)
     except (ValueError, TypeError, OSError) as error:
         _fail(str(error), 2)
+    except MemoryError:
+        _fail("There is not enough memory for this", 2)
     except SimulationError as error:
         _fail(str(error), 1)
     except (KeyboardInterrupt, click.Abort):

@@ -34,40 +34,36 @@ def _latency_row(latency: Latency) -> list[str]:
 
 
 def _print_result(result: Result) -> None:
-    console = Console()
     words = " ".join(f"{name}={value}" for name, value in result.parameters.items())
-    console.print(f"{result.network} {words}", highlight=False)
-    console.print(
+    click.echo(f"{result.network} {words}")
+    click.echo(
         f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
-        f"(warm-up, window, drain) on engine {result.engine}",
-        highlight=False,
+        f"(warm-up, window, drain) on engine {result.engine}"
     )
     table = Table("cycles", "mean", "p50", "p95", "p99", "max")
     table.add_row("latency", *_latency_row(result.latency))
     table.add_row("in the network", *_latency_row(result.network_latency))
     if result.predicted["latency_mean"] is not None:
         table.add_row("predicted", _number(result.predicted["latency_mean"]))
-    console.print(table)
+    Console().print(table)
     spread = "" if result.throughput_ci99 is None else f" ± {result.throughput_ci99:.4f}"
     busiest = max(result.links, key=result.links.__getitem__)
-    console.print(
+    click.echo(
         f"throughput {result.throughput:.4f}{spread} packets a terminal and cycle "
         f"(offered {result.offered_load:.4f});\n"
         f"least served: terminal {result.least_served['terminal']} with "
         f"{result.least_served['throughput']:.4f}; "
-        f"busiest link: {busiest} with {result.links[busiest]:.4f}",
-        highlight=False,
+        f"busiest link: {busiest} with {result.links[busiest]:.4f}"
     )
-    console.print(
+    click.echo(
         f"packets: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
         f"unsent, {result.injected} injected, {result.delivered} delivered;\n"
         f"{'?' if result.lost is None else result.lost} lost, {result.misrouted} misrouted, "
-        f"{result.duplicated} duplicated, {result.reordered} reordered",
-        highlight=False,
+        f"{result.duplicated} duplicated, {result.reordered} reordered"
     )
-    console.print(result.verdict, highlight=False)
+    click.echo(result.verdict)
     if result.partial:
-        console.print("PARTIAL: the run was interrupted")
+        click.echo("PARTIAL: the run was interrupted")
 
 
 @click.command()
@@ -88,8 +84,11 @@ def sim(
 ) -> None:
     """Run a network cycle by cycle and report what it did."""
     built = network_from(network, parameters)
-    if trace is not None and _given("traffic", "load"):
-        raise ValueError("A trace takes no --traffic and no --load: it says itself who sends what")
+    if trace is not None:
+        for name in ("traffic", "load", "cycles", "warmup", "seed", "source_depth"):
+            if _given(name):
+                option = name.replace("_", "-")
+                raise ValueError(f"A trace takes no --{option}: it says itself who sends what when")
     if vcd is not None:
         check_output(vcd)
     result = simulate(
@@ -108,14 +107,12 @@ def sim(
         sys.exit(130)
 
 
-def _given(*names: str) -> bool:
-    context = click.get_current_context()
-    default = click.core.ParameterSource.DEFAULT
-    return any(context.get_parameter_source(name) != default for name in names)
+def _given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source != click.core.ParameterSource.DEFAULT
 
 
 def _print_sweep(curve: Sweep) -> None:
-    console = Console()
     table = Table("load", "throughput", "mean", "p99", "predicted", "verdict")
     for point in curve.points:
         table.add_row(
@@ -126,16 +123,15 @@ def _print_sweep(curve: Sweep) -> None:
             _number(point.predicted["latency_mean"]),
             point.verdict,
         )
-    console.print(table)
-    console.print(f"zero-load latency: {_number(curve.zero_load_latency)} cycles", highlight=False)
+    Console().print(table)
+    click.echo(f"zero-load latency: {_number(curve.zero_load_latency)} cycles")
     if curve.saturation_interval is None:
-        console.print("saturation throughput: not reached", highlight=False)
+        click.echo("saturation throughput: not reached")
     else:
         low, high = curve.saturation_interval
-        console.print(
+        click.echo(
             f"saturation throughput: {curve.saturation_throughput:.4f} packets a terminal and "
-            f"cycle; saturation begins between loads {low:.4f} and {high:.4f}",
-            highlight=False,
+            f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
         )
 
 
