@@ -10,14 +10,18 @@ MINIMUM = 8
 MAXIMUM = 80
 """Fewest and most samples to judge by."""
 
+_DRIFT = 0.1
+"""Share of the mean by which steady samples may drift, besides what chance explains."""
+
 
 def is_settled(population: Sequence[int]) -> bool:
     """Whether the number of packets in the system has left its start behind.
 
     By the marginal standard error rule (MSER) of White: cut off as many of the first samples as
     make the confidence interval of the mean of the others smallest. If that is at most a third of
-    all, the rest is steady. Latency and population go together (Little's law), so a population
-    that no longer drifts stands for latencies that don't.
+    all, and the others lie on no slope (their regression line rises or falls by at most a tenth of
+    their mean and two standard errors), they are steady. Latency and population go together
+    (Little's law), so a population that no longer drifts stands for latencies that don't.
 
     Parameters
     ----------
@@ -29,4 +33,16 @@ def is_settled(population: Sequence[int]) -> bool:
         return False
     samples = np.asarray(population, float)
     errors = [np.var(samples[cut:]) / (count - cut) for cut in range(max(1, count - MINIMUM // 2))]
-    return int(np.argmin(errors)) <= count // 3
+    cut = int(np.argmin(errors))
+    return cut <= count // 3 and _is_level(samples[cut:])
+
+
+def _is_level(samples: np.ndarray) -> bool:
+    """Whether the regression line through samples is level, as far as chance lets one tell."""
+    count = len(samples)
+    time = np.arange(count) - (count - 1) / 2
+    spread = (time**2).sum()
+    slope = (time * samples).sum() / spread
+    residuals = samples - samples.mean() - slope * time
+    error = np.sqrt((residuals**2).sum() / (count - 2) / spread)
+    return bool(abs(slope) * count <= _DRIFT * samples.mean() + 2 * error * count)

@@ -1,0 +1,256 @@
+"""Traffic patterns and traces, as they are read from text and as the sources make them."""
+
+import re
+from pathlib import Path
+
+import pytest
+from multicube.hdl.networks import build
+from multicube.hdl.topology.permutations import bit_reversal, delta_shift, lambda_map
+from multicube.sim import Trace, TracePacket, pattern, read_trace, simulate
+from multicube.sim.traffic import TRAFFIC, check_load
+
+HEADER = "cycle,source,destination\n"
+
+
+def test_uniform() -> None:
+    traffic = pattern("uniform", 8)
+    assert traffic.uniform
+    assert traffic.bias == 0
+    assert traffic.name == "uniform"
+
+
+@pytest.mark.parametrize(
+    ("text", "ports", "favourites"),
+    [
+        ("identity", 4, [0, 1, 2, 3]),
+        ("complement", 27, list(range(27))[::-1]),
+        ("bit-reversal", 16, bit_reversal(16)),
+        ("shift:-1", 4, [3, 0, 1, 2]),
+        ("lambda:5:3", 8, lambda_map(8, 5, 3)),
+        ("delta:2:1", 16, delta_shift(16, 2, 1)),
+    ],
+)
+def test_permutations(text: str, ports: int, favourites: list[int]) -> None:
+    traffic = pattern(text, ports)
+    assert list(traffic.favourites) == favourites
+    assert traffic.bias == 1
+    assert not traffic.uniform
+    assert traffic.name == text
+
+
+def test_hot_spot() -> None:
+    assert pattern("hotspot:0.25", 8).favourites == (0,) * 8
+    traffic = pattern("hotspot:0.25:7", 8)
+    assert traffic.favourites == (7,) * 8
+    assert traffic.bias == 0.25
+    assert not traffic.uniform
+    assert pattern("hotspot:0", 8).uniform
+    assert pattern("hotspot:1", 8).bias == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nonsense", "Uniform", "uniform:1", "uniform ", "жар", "hotspot", "hotspot0.5"],
+)
+def test_pattern_rejects_name(text: str) -> None:
+    reject_name(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["hotspot:0.1:2:3", "shift", "shift:1:2", "lambda:3", "delta:1", "identity:1"]
+)
+def test_pattern_rejects_number_of_words(text: str) -> None:
+    reject_name(text)
+
+
+def reject_name(text: str) -> None:
+    message = re.escape(f"Traffic must be one of {', '.join(TRAFFIC)}, not {text!r}")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        pattern(text, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "what"),
+    [
+        ("hotspot:x", "x", "a number"),
+        ("hotspot:", "", "a number"),
+        ("hotspot:0.5:1.5", "1.5", "an integer"),
+        ("hotspot:0.5:", "", "an integer"),
+        ("shift:0.5", "0.5", "an integer"),
+        ("lambda:3:k", "k", "an integer"),
+    ],
+)
+def test_pattern_rejects_number(text: str, word: str, what: str) -> None:
+    message = re.escape(f"Traffic {text!r} needs {what} where it says {word!r}")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        pattern(text, 8)
+
+
+@pytest.mark.parametrize("word", ["-0.1", "1.01", "nan", "inf", "1e9"])
+def test_pattern_rejects_fraction(word: str) -> None:
+    with pytest.raises(ValueError, match=rf"^Fraction H of hotspot must be .* to 1, not {word}$"):
+        pattern(f"hotspot:{word}", 8)
+
+
+@pytest.mark.parametrize("terminal", [-1, 8, 10**9])
+def test_pattern_rejects_terminal(terminal: int) -> None:
+    message = f"Terminal T of hotspot must be from 0 to 7, not {terminal}"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        pattern(f"hotspot:0.5:{terminal}", 8)
+
+
+@pytest.mark.parametrize("load", [-0.001, 1.001, float("nan"), float("inf")])
+def test_load_is_a_probability(load: float) -> None:
+    message = f"^Load must be from 0 to 1 packets a terminal and cycle, not {load}$"
+    with pytest.raises(ValueError, match=message):
+        check_load(load)
+    with pytest.raises(ValueError, match=message):
+        simulate(build("cube"), load=load)
+
+
+def test_straps_of_sources() -> None:
+    network = build("cube", ports=9, radix=3)
+    straps = pattern("hotspot:0.5:5", 9).sources(network, 0.25, 7, 16).straps
+    assert {strap["load"] for strap in straps} == {2**20}
+    assert {strap["bias"] for strap in straps} == {2**17}
+    # Terminal 5 is 12 in base 3, two bits a digit.
+    assert {strap["favourite"] for strap in straps} == {0b0110}
+    seeds = [strap["seed"] for strap in straps]
+    assert len(set(seeds)) == 9
+    assert all(0 < seed < 2**128 for seed in seeds)
+    again = pattern("uniform", 9).sources(network, 1, 7, 16).straps
+    other = pattern("uniform", 9).sources(network, 1, 8, 16).straps
+    assert [strap["seed"] for strap in again] == seeds
+    assert not {strap["seed"] for strap in other} & set(seeds)
+
+
+def test_sources_reject_seed() -> None:
+    with pytest.raises(ValueError, match=r"^Seed must not be negative, not -1$"):
+        pattern("uniform", 8).sources(build("cube"), 0.5, -1, 16)
+
+
+def test_hot_spot_gets_its_share() -> None:
+    # Of all packets, terminal 2 gets h + (1 - h) / 4, each other one (1 - h) / 4.
+    h, packets = 0.3, 4 * 0.2 * 1500
+    result = simulate(
+        build("cube", ports=4), traffic=f"hotspot:{h}:2", load=0.2, cycles=1500, warmup=50, bins=64
+    )
+    shares = [count / result.cycles / 4 / 0.2 for count in result.terminals["delivered"]]
+    for terminal, share in enumerate(shares):
+        expected = (1 - h) / 4 + h * (terminal == 2)
+        assert share == pytest.approx(expected, abs=4 * (expected / packets) ** 0.5)
+
+
+def test_uniform_traffic_goes_everywhere_alike() -> None:
+    result = simulate(build("cube", ports=9, radix=3), load=0.5, cycles=800, warmup=20, bins=64)
+    expected = 0.5 * 800
+    for counts in result.terminals.values():
+        assert sum((count - expected) ** 2 / expected for count in counts) < 30  # chi-squared, 9
+
+
+def write(folder: Path, text: str | bytes) -> Path:
+    path = folder / "trace.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+PACKETS = (TracePacket(0, 0, 1), TracePacket(5, 1, 2), TracePacket(5, 1, 3))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADER + "0,0,1\n5,1,2\n5,1,3\n",
+        HEADER + "0,0,1\n5,1,2\n5,1,3",
+        "cycle,source,destination\r\n0,0,1\r\n5,1,2\r\n5,1,3\r\n",
+        "cycle,source,destination\r0,0,1\r5,1,2\r5,1,3",
+        HEADER + "\n0,0,1\n\n   \n5,1,2\n5,1,3\n\n\n",
+        " cycle , source,destination \n 0, 0 ,1\n\t5,1,2 \n5 ,1,3\n",
+        '"cycle","source","destination"\n"0","0","1"\n5,"1",2\n+5,01,3\n',
+        b"\xef\xbb\xbf" + HEADER.encode() + b"0,0,1\n5,1,2\n5,1,3\n",
+    ],
+    ids=["plain", "no end", "CRLF", "CR", "blank lines", "spaces", "quotes", "byte order mark"],
+)
+def test_read_trace(text: str | bytes, tmp_path: Path) -> None:
+    path = write(tmp_path, text)
+    trace = read_trace(path, 4)
+    assert trace.packets == PACKETS
+    assert trace.name == str(path)
+    assert trace.cycles == 6
+
+
+LINES = [
+    ("0,0,1\n1,2\n", 3, "there must be three fields, not 2"),
+    ("0,0,1\n\n1,2,3,0\n", 4, "there must be three fields, not 4"),
+    ("0,0,1,\n", 2, "there must be three fields, not 4"),
+    ("0;0;1\n", 2, "there must be three fields, not 1"),
+    ("0,0,x\n", 2, "all fields must be integers, not '0,0,x'"),
+    ("0,0,1\n0.5,0,1\n", 3, "all fields must be integers, not '0.5,0,1'"),
+    (",,\n", 2, "all fields must be integers, not ',,'"),
+    ("0,nan,1\n", 2, "all fields must be integers, not '0,nan,1'"),
+    ("0,0,8\n", 2, "destination must be a terminal from 0 to 7, not 8"),
+    ("0,-1,0\n", 2, "source must be a terminal from 0 to 7, not -1"),
+    ("-1,0,0\n", 2, "cycle must be from 0 to 2147483647, not -1"),
+    ("2147483648,0,0\n", 2, "cycle must be from 0 to 2147483647, not 2147483648"),
+    ("0,0,1\r\n\r\n\x0c\r\n0,9,1\r\n", 5, "source must be a terminal from 0 to 7, not 9"),
+    ("0,0," + "1" * 140_000 + "\n", 2, "field larger than field limit (131072)"),
+]
+
+
+@pytest.mark.parametrize(("lines", "number", "reason"), LINES)
+def test_read_trace_names_the_line(lines: str, number: int, reason: str, tmp_path: Path) -> None:
+    path = write(tmp_path, HEADER + lines)
+    message = re.escape(f"Trace {path}, line {number}: {reason}")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        read_trace(path, 8)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "0,0,1\n", "source,cycle,destination\n0,0,1\n", "cycle,source\n", "a\0b\n"]
+)
+def test_read_trace_rejects_header(text: str, tmp_path: Path) -> None:
+    path = write(tmp_path, text)
+    message = re.escape(f"Trace {path}, line 1: the header must be cycle,source,destination")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        read_trace(path, 8)
+
+
+@pytest.mark.parametrize("text", [HEADER, HEADER.strip(), HEADER + "\n \n"])
+def test_read_trace_rejects_empty(text: str, tmp_path: Path) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(ValueError, match=f"^Trace {re.escape(str(path))} holds no packets$"):
+        read_trace(path, 8)
+
+
+def test_read_trace_rejects_file(tmp_path: Path) -> None:
+    cases = {
+        tmp_path / "none.csv": "No such file or directory",
+        tmp_path: "Is a directory",
+        write(tmp_path, b"\xff\xfe\x00"): "it is not a text file",
+    }
+    for path, reason in cases.items():
+        message = re.escape(f"Trace {path} can't be read: {reason}")
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            read_trace(path, 8)
+
+
+@pytest.mark.parametrize(
+    ("packets", "message"),
+    [
+        ((), "Trace mine holds no packets"),
+        ((TracePacket(-1, 0, 0),), "cycle must be from 0 to 2147483647, not -1"),
+        ((TracePacket(0, 4, 0),), "source must be a terminal from 0 to 3, not 4"),
+        ((TracePacket(0, 0, 4),), "destination must be a terminal from 0 to 3, not 4"),
+    ],
+)
+def test_trace_rejects_packets(packets: tuple[TracePacket, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        simulate(build("cube", ports=4), traffic=Trace("mine", packets))
+
+
+def test_trace_rows_are_sorted_by_cycle() -> None:
+    packets = (TracePacket(9, 1, 2), TracePacket(0, 1, 3), TracePacket(9, 1, 0))
+    plan = Trace("mine", packets).sources(build("cube", ports=4))
+    assert [strap["count"] for strap in plan.straps] == [0, 3, 0, 0]
+    # Cycle 0 of the trace is cycle 2 of the bench; equal cycles keep their order.
+    assert plan.contents[1]["trace"] == (3 << 32 | 2, 2 << 32 | 11, 0 << 32 | 11)
