@@ -59,58 +59,66 @@ def _yosys(netlist: str, commands: list[str]) -> str:
 
 
 _COMPARE = {"$eq", "$ne", "$lt", "$le", "$gt", "$ge"}
-_SELECT = {"$shr", "$shift"}
 _COMBINE = {"$add", "$sub", "$mul", "$and", "$or", "$xor", "$xnor"}
+_LEFT = {"$shl", "$sshl"}
+_RIGHT = {"$shr", "$shift"}
 
 
 def _equal_widths(netlist: str) -> str:
-    """RTLIL in which unsigned operators have operands of equal width.
+    """RTLIL in which the operands of unsigned operators are as wide as the results.
 
-    Verilog would extend the shorter operand by itself, with a warning from every linter.
+    Verilog would extend and cut them by itself, with a warning from every linter.
     """
 
     def rewrite(match: re.Match[str]) -> str:
         type_, name, body = match.groups()
         parameters = dict(re.findall(r"^    parameter \\(\S+) (.*)$", body, re.MULTILINE))
-        inputs = dict(re.findall(r"^    connect \\(\S+) (.*)$", body, re.MULTILINE))
+        pins = dict(re.findall(r"^    connect \\(\S+) (.*)$", body, re.MULTILINE))
         if int(parameters.get("A_SIGNED", "1")) or int(parameters.get("B_SIGNED", "0")):
             return match[0]
-        width = {pin: int(parameters.get(f"{pin}_WIDTH", "0")) for pin in "ABY"}
-        wider = max(width["A"], width["B"])
-        if type_ == "$logic_not" and width["A"] > 1:
-            return _cell("$eq", name, {"A": inputs["A"], "B": f"{wider}'0"}, inputs["Y"], wider, 1)
+        a, b, y = (int(parameters.get(f"{pin}_WIDTH", "0")) for pin in "ABY")
+        if type_ == "$logic_not" and a > 1:
+            return _cell("$eq", name, A=(pins["A"], a), B=(f"{a}'0", a), Y=(pins["Y"], y))
         if type_ in _COMPARE:
-            operands = {pin: _extended(inputs[pin], width[pin], wider) for pin in "AB"}
-            return _cell(type_, name, operands, inputs["Y"], wider, width["Y"])
-        if type_ in _COMBINE and wider <= width["Y"]:
-            operands = {pin: _extended(inputs[pin], width[pin], width["Y"]) for pin in "AB"}
-            return _cell(type_, name, operands, inputs["Y"], width["Y"], width["Y"])
-        if type_ in _SELECT and width["Y"] == 1 and width["A"] <= 1 << width["B"] <= 64:
-            # One bit out of several: a tree of multiplexers says so more plainly than a shift.
-            choices = _extended(inputs["A"], width["A"], 1 << width["B"])
+            wider = max(a, b)
+            left, right = _fitted(pins["A"], a, wider), _fitted(pins["B"], b, wider)
+            return _cell(type_, name, A=(left, wider), B=(right, wider), Y=(pins["Y"], y))
+        if type_ in _COMBINE:
+            left, right = _fitted(pins["A"], a, y), _fitted(pins["B"], b, y)
+            return _cell(type_, name, A=(left, y), B=(right, y), Y=(pins["Y"], y))
+        if type_ in _LEFT:
+            left = _fitted(pins["A"], a, y)
+            return _cell(type_, name, A=(left, y), B=(pins["B"], b), Y=(pins["Y"], y))
+        if type_ in _RIGHT and b <= 6:
+            # A few bits out of several: choosing says so more plainly than shifting.
+            field = _fitted(pins["A"], a, (1 << b) - 1 + y)
+            choices = [f"{field} [{at + y - 1}:{at}]" for at in reversed(range(1 << b))]
             return (
-                f"  cell $bmux {name}\n    parameter \\S_WIDTH {width['B']}\n"
-                f"    parameter \\WIDTH 1\n    connect \\A {choices}\n"
-                f"    connect \\S {inputs['B']}\n    connect \\Y {inputs['Y']}\n  end\n"
+                f"  cell $bmux {name}\n"
+                f"    parameter \\S_WIDTH {b}\n    parameter \\WIDTH {y}\n"
+                f"    connect \\A {{ {' '.join(choices)} }}\n"
+                f"    connect \\S {pins['B']}\n    connect \\Y {pins['Y']}\n  end\n"
             )
         return match[0]
 
     return re.sub(r"^  cell (\S+) (\S+)\n(.*?)^  end\n", rewrite, netlist, flags=re.M | re.S)
 
 
-def _extended(operand: str, width: int, to: int) -> str:
-    return f"{{ {to - width}'{'0' * (to - width)} {operand} }}" if width < to else operand
+def _fitted(operand: str, width: int, to: int) -> str:
+    """An unsigned operand extended with zeros, or cut, to another width."""
+    if width < to:
+        return f"{{ {to - width}'{'0' * (to - width)} {operand} }}"
+    return f"{operand} [{to - 1}:0]" if width > to else operand
 
 
-def _cell(
-    type_: str, name: str, operands: dict[str, str], result: str, width: int, result_width: int
-) -> str:
+def _cell(type_: str, name: str, **pins: tuple[str, int]) -> str:
+    """An RTLIL cell with unsigned operands, each pin with its width."""
     lines = [f"  cell {type_} {name}"]
-    for pin in operands:
-        lines += [f"    parameter \\{pin}_SIGNED 0", f"    parameter \\{pin}_WIDTH {width}"]
-    lines.append(f"    parameter \\Y_WIDTH {result_width}")
-    lines += [f"    connect \\{pin} {operand}" for pin, operand in operands.items()]
-    return "\n".join([*lines, f"    connect \\Y {result}", "  end", ""])
+    for pin, (operand, width) in pins.items():
+        if pin != "Y":
+            lines.append(f"    parameter \\{pin}_SIGNED 0")
+        lines += [f"    parameter \\{pin}_WIDTH {width}", f"    connect \\{pin} {operand}"]
+    return "\n".join([*lines, "  end", ""])
 
 
 _DECLARATION = re.compile(r"  (wire|reg) (\[\d+:\d+\] )?(\w+)( = (\S+))?;")

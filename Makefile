@@ -1,0 +1,50 @@
+# Each target sets up what it needs, in .venv, from PyPI; a second call finds it there.
+# Another interpreter: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+LIBRARY := $(VENV)/installed-library
+TOOLS := $(VENV)/installed-tools
+
+.PHONY: demo test test-long bench lint clean
+.DELETE_ON_ERROR:
+
+demo: $(LIBRARY)
+	$(BIN)/python examples/fft.py
+
+test: lint
+	$(BIN)/python -m pytest -n $(JOBS) -m "not long"
+
+test-long: $(TOOLS)
+	$(BIN)/python -m pytest -n $(JOBS) -m long
+
+bench: $(LIBRARY)
+	$(BIN)/multicube bench
+
+lint: $(TOOLS)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info demo-out sim_build results.xml
+	rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(LIBRARY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
+	  "multicube needs Python 3.11 or later as $(PYTHON); name another: make PYTHON=python3.12" >&2; \
+	  exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { echo \
+	  "$(PYTHON) has no venv module (on Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade "pip >= 25.1"
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(TOOLS): $(LIBRARY)
+	$(PIP) install --quiet --group dev
+	@touch $@

@@ -1,0 +1,92 @@
+"""The exported 8-port cube, driven by cocotb in Verilator and Icarus."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from multicube.hdl import build, write_verilog
+
+SEED = 20240607
+
+CASES = {
+    "output-queued-destination": {"switch": "output-queued", "routing": "destination", "depth": 4},
+    "input-queued-xor": {"switch": "input-queued", "routing": "xor", "depth": 2},
+}
+
+
+def _export(folder: Path, case: str) -> tuple[Path, dict[str, str]]:
+    verilog = folder / "network.v"
+    write_verilog(build("cube", ports=8, payload=24, **CASES[case]).fabric, verilog)
+    return verilog, {"PORTS": f"{verilog}.json", "ROUTING": str(CASES[case]["routing"])}
+
+
+def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str, Any]]:
+    network = build("cube", ports=8, payload=24, **CASES[case])
+    rng = random.Random(SEED)
+    trace = transport(
+        network,
+        network.i,
+        network.o,
+        cycles=300,
+        offer=lambda port, cycle: rng.getrandbits(27) if rng.random() < 0.8 else None,
+        ready=lambda port, cycle: rng.random() < 0.7,
+    )
+    keys = ("offered", "accepted", "shown", "ready")
+    return [{key: getattr(cycle, key) for key in keys} for cycle in trace]
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+@pytest.mark.parametrize("case", CASES)
+def test_exported_network_carries_all_packets_and_keeps_amaranths_time(
+    case: str,
+    simulator: str,
+    tmp_path: Path,
+    compile_bench: Callable[..., Any],
+    transport: Callable[..., list[Any]],
+) -> None:
+    verilog, environment = _export(tmp_path, case)
+    recording = tmp_path / "recording.json"
+    recording.write_text(json.dumps(_recording(case, transport)))
+    bench = compile_bench(simulator, verilog)
+    print("seed", SEED)
+    assert bench.run("every_packet_arrives", environment, SEED) is None
+    environment["RECORDING"] = str(recording)
+    assert bench.run("follows_the_recording", environment, SEED) is None
+
+
+# Mistakes in the wiring of the top, as (text, replacement) pairs, and what the books say of them.
+MISTAKES = {
+    "two payloads swapped": (
+        [
+            (".i__0__payload(box_0_0__o__0__payload)", ".i__0__payload(SWAP)"),
+            (".i__1__payload(box_0_2__o__0__payload)", ".i__1__payload(box_0_0__o__0__payload)"),
+            ("SWAP", "box_0_2__o__0__payload"),
+        ],
+        "not due|arrived at",
+    ),
+    "back-pressure ignored": (
+        [(".o__0__ready(box_1_0__i__0__ready)", ".o__0__ready(1'b1)")],
+        "lost|not due",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_wiring_is_found(
+    mistake: str, tmp_path: Path, compile_bench: Callable[..., Any]
+) -> None:
+    verilog, environment = _export(tmp_path, "output-queued-destination")
+    text = verilog.read_text()
+    changes, message = MISTAKES[mistake]
+    for old, new in changes:
+        assert text.count(old) == 1, f"{old} is no longer in the text"
+        text = text.replace(old, new)
+    verilog.write_text(text)
+    simulator = "icarus" if shutil.which("iverilog") else "verilator"  # the faster to compile
+    failure = compile_bench(simulator, verilog).run("every_packet_arrives", environment, SEED)
+    assert failure is not None, "the scoreboard did not see it"
+    assert any(word in failure for word in message.split("|")), failure

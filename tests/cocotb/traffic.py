@@ -1,0 +1,181 @@
+"""What cocotb does to an exported 8-port cube of 2 x 2 boxes. Runs inside the simulator.
+
+The environment names the list of ports that was exported beside the Verilog (PORTS), the routing
+(ROUTING) and, for the second test, a recording of Amaranth's simulator (RECORDING).
+"""
+
+import json
+import os
+import random
+from collections import defaultdict, deque
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, ReadOnly
+
+PORTS = 8
+PACKETS = 250
+"""Packets from each terminal."""
+LONGEST = 20_000
+"""Cycles in which all must have arrived."""
+
+
+class Cycle(NamedTuple):
+    """What the network answered in one cycle: inputs that are ready, packets shown by outputs."""
+
+    ready: list[bool]
+    shown: list[int | None]
+
+
+class Network:
+    """The streams of the module under test, one cycle at a time."""
+
+    def __init__(self, dut: Any) -> None:
+        ports = json.loads(Path(os.environ["PORTS"]).read_text())["ports"]
+        names = {port["name"] for port in ports}
+        assert all(hasattr(dut, name) for name in names), "a port of the list does not exist"
+        assert all(len(getattr(dut, port["name"])) == port["width"] for port in ports)
+        self._dut = dut
+        self.fields = {port["name"]: port["fields"] for port in ports if "fields" in port}
+        self._in = [self._stream("i", index) for index in range(PORTS)]
+        self._out = [self._stream("o", index) for index in range(PORTS)]
+
+    def _stream(self, side: str, index: int) -> dict[str, Any]:
+        members = ("payload", "valid", "ready")
+        return {member: getattr(self._dut, f"{side}__{index}__{member}") for member in members}
+
+    def pack(self, port: str, **values: int) -> int:
+        """A packet from its fields."""
+        return sum(value << self.fields[port][name]["offset"] for name, value in values.items())
+
+    def unpack(self, port: str, packet: int) -> dict[str, int]:
+        """The fields of a packet."""
+        return {
+            name: packet >> at["offset"] & (1 << at["width"]) - 1
+            for name, at in self.fields[port].items()
+        }
+
+    async def start(self) -> None:
+        """Start the clock and reset; leave on a falling edge."""
+        self._dut.rst.value = 1
+        for stream in self._in:
+            stream["valid"].value = 0
+            stream["payload"].value = 0
+        for stream in self._out:
+            stream["ready"].value = 0
+        cocotb.start_soon(Clock(self._dut.clk, 10, "ns").start())
+        for _ in range(3):
+            await FallingEdge(self._dut.clk)
+        self._dut.rst.value = 0
+
+    async def cycle(self, offered: list[int | None], ready: list[bool], idle: int = 0) -> Cycle:
+        """Offer packets and readiness from one falling edge to the next.
+
+        An input that has nothing to offer shows `idle`.
+        """
+        for stream, packet in zip(self._in, offered):
+            stream["valid"].value = packet is not None
+            stream["payload"].value = idle if packet is None else packet
+        for stream, flag in zip(self._out, ready):
+            stream["ready"].value = flag
+        await ReadOnly()
+        answer = Cycle(
+            [stream["ready"].value == 1 for stream in self._in],
+            [
+                int(stream["payload"].value) if stream["valid"].value == 1 else None
+                for stream in self._out
+            ],
+        )
+        await FallingEdge(self._dut.clk)
+        return answer
+
+
+def tag_of(source: int, destination: int) -> int:
+    """The textbook's tag of a Generalized Cube."""
+    return source ^ destination if os.environ["ROUTING"] == "xor" else destination
+
+
+@cocotb.test()
+async def every_packet_arrives(dut: Any) -> None:
+    """Random packets and gaps in, random back-pressure out, and books on all of it."""
+    rng = random.Random(int(os.environ["COCOTB_RANDOM_SEED"]))
+    network = Network(dut)
+    await network.start()
+    width = network.fields["i__0__payload"]["payload"]["width"]
+    waiting = [
+        deque((rng.randrange(PORTS), rng.getrandbits(width)) for _ in range(PACKETS))
+        for _ in range(PORTS)
+    ]
+    # One terminal is everyone's favourite for a while, so that queues fill and block.
+    for queue in waiting:
+        for index in range(PACKETS // 2, PACKETS // 2 + 30):
+            queue[index] = (5, queue[index][1])
+    under_way: dict[tuple[int, int], deque[int]] = defaultdict(deque)
+    offered: list[int | None] = [None] * PORTS
+    before: list[int | None] = [None] * PORTS
+    pace = [1.0] * PORTS
+    patience = [1.0] * PORTS
+    arrived = 0
+    for cycle in range(LONGEST):
+        if cycle % 60 == 0:
+            pace = [rng.choice([0.1, 0.5, 1.0]) for _ in range(PORTS)]
+            patience = [rng.choice([0.0, 0.2, 0.7, 1.0]) for _ in range(PORTS)]
+        for i, queue in enumerate(waiting):
+            if offered[i] is None and queue and rng.random() < pace[i]:
+                destination, payload = queue[0]
+                tag = tag_of(i, destination)
+                offered[i] = network.pack(f"i__{i}__payload", tag=tag, payload=payload)
+        ready = [rng.random() < odds for odds in patience]
+        answer = await network.cycle(offered, ready, idle=rng.getrandbits(width))
+        # Arrivals first: nothing may leave in the cycle in which it enters.
+        for o, packet in enumerate(answer.shown):
+            assert before[o] in (None, packet), f"output {o} let go of a packet, cycle {cycle}"
+            before[o] = None if ready[o] else packet
+            if packet is not None and ready[o]:
+                fields = network.unpack(f"o__{o}__payload", packet)
+                _deliver(o, fields, under_way)
+                arrived += 1
+        for i, taken in enumerate(answer.ready):
+            if taken and offered[i] is not None:
+                destination, payload = waiting[i].popleft()
+                under_way[i, destination].append(payload)
+                offered[i] = None
+        if arrived == PORTS * PACKETS:
+            break
+    lost = {flow: len(queue) for flow, queue in under_way.items() if queue}
+    assert not lost, f"packets lost, by source and destination: {lost}"
+    assert arrived == PORTS * PACKETS, f"only {arrived} packets in {LONGEST} cycles"
+    for _ in range(50):
+        answer = await network.cycle([None] * PORTS, [True] * PORTS)
+        assert answer.shown == [None] * PORTS, "packets come out that never went in"
+    dut._log.info(f"{arrived} packets in {cycle} cycles, seed {os.environ['COCOTB_RANDOM_SEED']}")
+
+
+def _deliver(
+    output: int, fields: dict[str, int], under_way: dict[tuple[int, int], deque[int]]
+) -> None:
+    """Strike an arrival off the books; it must be the oldest of one flow to this output."""
+    if os.environ["ROUTING"] == "xor":
+        sources = [fields["tag"] ^ output]  # the tag says where the packet comes from
+    else:
+        assert fields["tag"] == output, f"packet for {fields['tag']} arrived at {output}"
+        sources = list(range(PORTS))
+    for source in sources:
+        flow = under_way[source, output]
+        if flow and flow[0] == fields["payload"]:
+            flow.popleft()
+            return
+    raise AssertionError(f"output {output} shows {fields}, which is not due from {sources}")
+
+
+@cocotb.test()
+async def follows_the_recording(dut: Any) -> None:
+    """Cycle by cycle what Amaranth's simulator showed for the same inputs."""
+    network = Network(dut)
+    await network.start()
+    for number, entry in enumerate(json.loads(Path(os.environ["RECORDING"]).read_text())):
+        answer = await network.cycle(entry["offered"], entry["ready"])
+        assert answer.ready == entry["accepted"], f"inputs' ready differs in cycle {number}"
+        assert answer.shown == entry["shown"], f"outputs differ in cycle {number}"
