@@ -40,6 +40,7 @@ from multicube.hdl.output_file import whole_file
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.plot import draw_sweeps
 from multicube.sim.sweep import sweep
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -220,23 +221,30 @@ def program_table(phases: Sequence[Phase]) -> Table:
 def replay_table(
     traces: dict[str, Trace], parameters: Sequence[dict[str, Any]], engine: str
 ) -> Table:
-    """Carry each trace through each network, in parallel processes."""
+    """Put each trace through each network, in parallel processes; gives what was measured."""
     jobs = [(order, choice) for order in traces for choice in parameters]
     results = joblib.Parallel(n_jobs=-1)(
         joblib.delayed(carry)(choice, traces[order], engine) for order, choice in jobs
     )
-    table = Table(title=f"The trace, carried by cube networks (engine {results[0].engine})")
-    columns = ("order", "boxes", "queues", "stages", "cycles", "mean", "p95", "max", "rate", "lost")
-    for column in columns:
-        table.add_column(column, justify="left" if column in ("order", "queues") else "right")
+    engine = results[0].engine
+    table = Table(
+        title=f"The trace carried by cube networks (engine {engine})",
+        box=SIMPLE,
+        padding=(0, 1, 0, 0),
+    )
+    for column in ("order", "queues"):
+        table.add_column(column)
+    for column in ("boxes", "stages", "trace", "done", "mean", "p95", "max", "rate", "lost"):
+        table.add_column(column, justify="right")
     for (order, choice), result in zip(jobs, results):
         latency = result.latency
         table.add_row(
             order,
-            f"{choice['radix']}x{choice['radix']}",
             choice["switch"].removesuffix("-queued"),
+            f"{choice['radix']}x{choice['radix']}",
             str(build("cube", **choice).stages),
-            f"{traces[order].cycles} -> {result.cycles}",
+            str(traces[order].cycles),
+            str(result.cycles),
             f"{latency.mean:.2f}",
             str(latency.p95),
             str(latency.max),
@@ -244,7 +252,7 @@ def replay_table(
             str(result.lost),
         )
     table.caption = (
-        "cycles: of the trace, and until its last value arrived;\n"
+        "trace, done: cycles until its last value is sent, and until it has arrived;\n"
         "mean, p95, max: latency in cycles; rate: packets a terminal and cycle"
     )
     return table
@@ -252,8 +260,8 @@ def replay_table(
 
 def draw_curves(path: Path, ports: int, engine: str, fast: bool) -> None:
     """Draw latency and throughput under uniform traffic, for boxes of both sizes."""
-    loads = [0.2, 0.4, 0.6, 0.8]
-    options: dict[str, Any] = {"cycles": 100, "warmup": 40, "refine": False}
+    loads = [0.3, 0.6, 0.8]
+    options: dict[str, Any] = {"cycles": 80, "warmup": 40, "refine": False}
     if fast:
         loads = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9]
         options = {"cycles": 20_000}
@@ -317,13 +325,12 @@ def demo(points: int, processors: int, output: str, engine: str, seed: int) -> N
         for switch in ("output-queued", "input-queued")
         if fast or (radix <= 4 and switch == "output-queued")
     ]
-    if not fast:
-        del traces["rotated"]
-    console.print(replay_table(traces, choices, engine))
+    shown = {order: trace for order, trace in traces.items() if fast or order != "rotated"}
+    console.print(replay_table(shown, choices, engine))
 
     picture = folder / "latency.png"
     draw_curves(picture, processors if fast else min(processors, 16), engine, fast)
-    console.print(f"Traces: {', '.join(trace.name for trace in traces.values())}; try")
+    console.print(f"Traces: {', '.join(trace.name for trace in traces.values())}; replay one with")
     console.print(f"  multicube sim cube ports={processors} --trace {folder / 'fft.csv'}")
     console.print(f"Latency curves: {picture}")
 

@@ -3,8 +3,13 @@
 import csv
 import importlib.util
 import itertools
+import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +22,7 @@ from multicube.sim.command import main
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "fft.py"
+MULTICUBE = (sys.executable, "-c", "from multicube.sim.command import main; main()")
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +138,108 @@ def test_demo(tmp_path: Path) -> None:
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else "",
 )
-def test_demo_rejects(fft: ModuleType, arguments: list[str], message: str) -> None:
-    done = _demo(*arguments, timeout=60)
+def test_demo_rejects(
+    fft: ModuleType,
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["fft.py", *arguments])
+    with pytest.raises(SystemExit) as left:
+        fft.main()
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert re.match(rf"fft.py: .*{message}", error)
+    assert error.count("\n") == 1
+
+
+def _wiring(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(ROOT / "examples" / "wiring.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=folder)
+
+
+@pytest.mark.parametrize("network", ["cube", "fly", "flip"])
+def test_wiring_draws(network: str, tmp_path: Path) -> None:
+    done = _wiring(tmp_path, network, "27", "--radix", "3", "--path", "5:26", "-o", "plan.svg")
+    assert done.returncode == 0, done.stderr
+    assert "<svg" in (tmp_path / "plan.svg").read_text()
+
+
+def test_wiring_rejects(tmp_path: Path) -> None:
+    done = _wiring(tmp_path, "cube", "8", "--path", "6:8", "-o", "plan.svg")
     assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.startswith("fft.py: ")
-    assert done.stderr.count("\n") == 1
+    assert done.stderr == "wiring.py: Address must be from 0 to 7, not 8\n"
+    assert not list(tmp_path.iterdir())
+
+
+def _run(folder: Path, *command: str) -> str:
+    # cocotb's runner keeps its results elsewhere when it believes that pytest called it.
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, cwd=folder, env=outside
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _python_blocks(page: Path) -> list[tuple[str, str]]:
+    """Each block of Python, and the text that follows it."""
+    return re.findall(r"^```python\n(.*?)^```\n(.*?)(?=^```|\Z)", page.read_text(), re.M | re.S)
+
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
+    """It runs, and prints what is shown below it, if something is."""
+    for code, after in _python_blocks(page):
+        printed = _run(tmp_path, sys.executable, "-c", code)
+        expected = re.search(r"\A[^#]*?((?:^    .*\n)+)", after, re.M)
+        if expected is not None:
+            assert textwrap.dedent(expected[1]) == printed
+
+
+_COMMAND = re.compile(r"^    ((?:multicube|python examples/wiring.py) .*)", re.MULTILINE)
+
+
+def test_commands_of_the_documents(tmp_path: Path) -> None:
+    traffic = (ROOT / "docs" / "traffic.md").read_text()
+    trace = re.search(r"(?:    cycle,source,destination\n)(?:    .*\n)+", traffic)
+    (tmp_path / "trace.csv").write_text(textwrap.dedent(trace[0]))
+    for page in PAGES:
+        lines = re.findall(
+            r"^    (?:multicube|python examples/wiring.py) .*", page.read_text(), re.M
+        )
+        for line in lines:
+            program, *arguments = shlex.split(line)
+            if program == "python":
+                assert _wiring(tmp_path, *arguments[1:]).returncode == 0
+            else:
+                _run(tmp_path, *MULTICUBE, *arguments)
+
+
+def test_links_of_the_documents() -> None:
+    for page in [ROOT / "README.md", *PAGES]:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            assert target.startswith("https://") or (page.parent / target).is_file(), target
+
+
+def test_readme(tmp_path: Path) -> None:
+    """Its Python and its commands run; its test passes where there is Icarus Verilog."""
+    readme = ROOT / "README.md"
+    commands = re.findall(r"^\$ multicube (.*)", readme.read_text(), re.M)
+    assert {command.split()[0] for command in commands} >= {"sim", "sweep", "export"}
+    for command in commands:
+        _run(tmp_path, *MULTICUBE, *shlex.split(command))
+    blocks = [code for code, _ in _python_blocks(readme)]
+    library, bench, runner = blocks
+    printed = _run(tmp_path, sys.executable, "-c", library).split()
+    assert printed[-1] == "0"
+    assert "module cube8 (" in (tmp_path / "cube8.v").read_text()
+    if shutil.which("iverilog"):
+        (tmp_path / "cube8_test.py").write_text(bench)
+        (tmp_path / "run_cube8.py").write_text(runner)
+        _run(tmp_path, sys.executable, "run_cube8.py")
+        assert "<failure" not in (tmp_path / "sim_build" / "results.xml").read_text()
