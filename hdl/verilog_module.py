@@ -61,11 +61,11 @@ def _yosys(netlist: str, commands: list[str]) -> str:
 _COMPARE = {"$eq", "$ne", "$lt", "$le", "$gt", "$ge"}
 _COMBINE = {"$add", "$sub", "$mul", "$and", "$or", "$xor", "$xnor"}
 _LEFT = {"$shl", "$sshl"}
-_RIGHT = {"$shr", "$shift"}
+_RIGHT = {"$shr", "$sshr", "$shift"}
 
 
 def _equal_widths(netlist: str) -> str:
-    """RTLIL in which the operands of unsigned operators are as wide as the results.
+    """RTLIL in which the operands of operators are as wide as the results.
 
     Verilog would extend and cut them by itself, with a warning from every linter.
     """
@@ -74,24 +74,30 @@ def _equal_widths(netlist: str) -> str:
         type_, name, body = match.groups()
         parameters = dict(re.findall(r"^    parameter \\(\S+) (.*)$", body, re.MULTILINE))
         pins = dict(re.findall(r"^    connect \\(\S+) (.*)$", body, re.MULTILINE))
-        if int(parameters.get("A_SIGNED", "1")) or int(parameters.get("B_SIGNED", "0")):
-            return match[0]
         a, b, y = (int(parameters.get(f"{pin}_WIDTH", "0")) for pin in "ABY")
+        signed = [parameters.get(f"{pin}_SIGNED") == "1" for pin in "AB"]
+        result = (pins.get("Y", ""), y)
         if type_ == "$logic_not" and a > 1:
-            return _cell("$eq", name, A=(pins["A"], a), B=(f"{a}'0", a), Y=(pins["Y"], y))
+            return _cell("$eq", name, A=(pins["A"], a), B=(f"{a}'0", a), Y=result)
         if type_ in _COMPARE:
             wider = max(a, b)
-            left, right = _fitted(pins["A"], a, wider), _fitted(pins["B"], b, wider)
-            return _cell(type_, name, A=(left, wider), B=(right, wider), Y=(pins["Y"], y))
+            left = _fitted(pins["A"], a, wider, all(signed))
+            right = _fitted(pins["B"], b, wider, all(signed))
+            return _cell(type_, name, all(signed), A=(left, wider), B=(right, wider), Y=result)
         if type_ in _COMBINE:
-            left, right = _fitted(pins["A"], a, y), _fitted(pins["B"], b, y)
-            return _cell(type_, name, A=(left, y), B=(right, y), Y=(pins["Y"], y))
-        if type_ in _LEFT:
-            left = _fitted(pins["A"], a, y)
-            return _cell(type_, name, A=(left, y), B=(pins["B"], b), Y=(pins["Y"], y))
-        if type_ in _RIGHT and b <= 6:
+            left = _fitted(pins["A"], a, y, all(signed))
+            right = _fitted(pins["B"], b, y, all(signed))
+            return _cell(type_, name, A=(left, y), B=(right, y), Y=result)
+        if type_ in _LEFT and not signed[1]:
+            left = _fitted(pins["A"], a, y, signed[0])
+            return _cell(type_, name, A=(left, y), B=(pins["B"], b), Y=result)
+        if type_ in _RIGHT and not signed[1] and b <= 6:
             # A few bits out of several: choosing says so more plainly than shifting.
-            field = _fitted(pins["A"], a, (1 << b) - 1 + y)
+            operand, width = pins["A"], a
+            if type_ == "$shr" and y > a:  # fills with zeros, but only above the result
+                operand, width = _fitted(operand, a, y, signed[0]), y
+            fill = signed[0] and type_ != "$shr"
+            field = _fitted(operand, width, (1 << b) - 1 + y, fill)
             choices = [f"{field} [{at + y - 1}:{at}]" for at in reversed(range(1 << b))]
             return (
                 f"  cell $bmux {name}\n"
@@ -104,19 +110,20 @@ def _equal_widths(netlist: str) -> str:
     return re.sub(r"^  cell (\S+) (\S+)\n(.*?)^  end\n", rewrite, netlist, flags=re.M | re.S)
 
 
-def _fitted(operand: str, width: int, to: int) -> str:
-    """An unsigned operand extended with zeros, or cut, to another width."""
+def _fitted(operand: str, width: int, to: int, signed: bool) -> str:
+    """An operand extended with zeros or its sign, or cut, to another width."""
     if width < to:
-        return f"{{ {to - width}'{'0' * (to - width)} {operand} }}"
+        fill = f"{operand} [{width - 1}] " * (to - width) if signed else f"{to - width}'0 "
+        return f"{{ {fill}{operand} }}"
     return f"{operand} [{to - 1}:0]" if width > to else operand
 
 
-def _cell(type_: str, name: str, **pins: tuple[str, int]) -> str:
-    """An RTLIL cell with unsigned operands, each pin with its width."""
+def _cell(type_: str, name: str, signed: bool = False, **pins: tuple[str, int]) -> str:
+    """An RTLIL cell, each pin with its width."""
     lines = [f"  cell {type_} {name}"]
     for pin, (operand, width) in pins.items():
         if pin != "Y":
-            lines.append(f"    parameter \\{pin}_SIGNED 0")
+            lines.append(f"    parameter \\{pin}_SIGNED {signed:d}")
         lines += [f"    parameter \\{pin}_WIDTH {width}", f"    connect \\{pin} {operand}"]
     return "\n".join([*lines, "  end", ""])
 

