@@ -91,7 +91,7 @@ class Claims:
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,  # the first start of the tool compiles it
             check=False,
         )
         failed = "proof did fail" in result.stdout + result.stderr
