@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -135,7 +136,7 @@ def parse_loads(text: str) -> list[float]:
     try:
         if ":" in text:
             first, last, step = map(float, text.split(":"))
-            if not step > 0 or not last >= first:
+            if not 0 < step < math.inf or not last >= first:
                 raise ValueError
             count = int((last - first) / step + 1.5)
             loads = [round(first + step * i, 9) for i in range(min(count, MOST_LOADS + 1))]

@@ -1,0 +1,319 @@
+"""Sweeps: loads as text, refinement, files."""
+
+import csv
+import hashlib
+import importlib
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from multicube.hdl.networks import build
+from multicube.sim import Result, simulate
+from multicube.sim.plot import draw_sweeps
+from multicube.sim.sweep import MOST_LOADS, ZERO_LOAD, Sweep, parse_loads, sweep
+
+module = importlib.import_module("multicube.sim.sweep")  # the package may have a function sweep
+
+
+@pytest.mark.parametrize(
+    ("text", "loads"),
+    [
+        ("0.1:0.9:0.1", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]),
+        ("0.1:1:0.3", [0.1, 0.4, 0.7, 1.0]),
+        ("0.1:0.95:0.3", [0.1, 0.4, 0.7]),
+        ("0:1:1", [0, 1]),
+        ("0.5:0.5:0.1", [0.5]),
+        ("0.2:0.6:5", [0.2]),
+        ("0.5", [0.5]),
+        ("0.5,0.1,0.5", [0.1, 0.5]),
+        (" 1e-1 , 1 ", [0.1, 1]),
+        ("0.001:1:0.001", [round(0.001 * i, 3) for i in range(1, 1001)]),
+    ],
+)
+def test_parse_loads(text: str, loads: list[float]) -> None:
+    assert parse_loads(text) == loads
+
+
+NONSENSE = """
+: :: abc 0.1:0.9 0.1:0.9:0.1:1 0.1:0.9:0 0.1:0.9:-0.1 0.9:0.1:0.1 0.1, 0.1,,0.2 0.1;0.2
+0:1:nan nan:1:0.1 0:nan:0.1 0:inf:0.1 0:1:x 0:1:inf -inf:1:1
+"""
+
+
+@pytest.mark.parametrize("text", ["", " ", *NONSENSE.split()])
+def test_parse_loads_rejects_form(text: str) -> None:
+    message = re.escape(f"Loads must be FIRST:LAST:STEP or a list like 0.1,0.5, not {text!r}")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        parse_loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "load"),
+    [
+        ("nan", "nan"),
+        ("inf", "inf"),
+        ("0.5,1.5", "1.5"),
+        ("-0.1:0.5:0.2", "-0.1"),
+        ("0:3:1", "2.0"),
+    ],
+)
+def test_parse_loads_rejects_load(text: str, load: str) -> None:
+    message = f"^Load must be from 0 to 1 packets a terminal and cycle, not {load}$"
+    with pytest.raises(ValueError, match=message):
+        parse_loads(text)
+
+
+@pytest.mark.parametrize("text", ["0:1:0.0005", "0:1:1e-12", "0:1:1e-300"])
+def test_parse_loads_rejects_many(text: str) -> None:
+    message = re.escape(f"Loads must be at most {MOST_LOADS}, not as many as in {text!r}")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        parse_loads(text)
+
+
+@pytest.fixture(scope="module")
+def curve() -> Sweep:
+    """A real sweep of one 2 x 2 box with input queues, which carries 3/4."""
+    return sweep(
+        build("cube", ports=2, switch="input-queued"),
+        [0.9, 0.3, 0.6],
+        cycles=600,
+        warmup=50,
+        source_depth=32,
+        bins=64,
+        processes=2,
+    )
+
+
+def test_refinement_brackets_saturation(curve: Sweep) -> None:
+    loads = [point.offered_load for point in curve.points]
+    assert loads == sorted(set(loads))
+    assert {0.3, 0.6, 0.9} <= set(loads)
+    assert len(loads) == 9
+    low, high = curve.saturation_interval
+    assert high - low <= 0.3 / 16 + 1e-8
+    assert 0.6 <= low < 0.78
+    assert curve.saturation_throughput == pytest.approx(0.75, abs=0.03)
+    for point in curve.points:
+        if point.offered_load <= low:
+            assert not point.saturated
+        if point.offered_load == high:
+            assert point.saturated
+
+
+def test_zero_load(curve: Sweep) -> None:
+    assert curve.zero_load.offered_load == ZERO_LOAD
+    assert curve.zero_load_latency == pytest.approx(1, abs=0.1)
+
+
+def test_points_are_those_of_single_runs(curve: Sweep) -> None:
+    network = build("cube", ports=2, switch="input-queued")
+    point = next(point for point in curve.points if point.offered_load == 0.6)
+    options = {"load": 0.6, "cycles": 600, "warmup": 50, "source_depth": 32, "bins": 64}
+    assert point == simulate(network, **options)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> Callable[[float], list[float]]:
+    """Replace simulations by a network that saturates at a given load; gives the loads asked."""
+
+    def at(limit: float) -> list[float]:
+        asked: list[float] = []
+
+        def simulate_share(_: Any, __: Any, runs: list, ___: Any) -> list[Result]:
+            asked.extend(run.load for run in runs)
+            return [
+                replace(
+                    curve.zero_load,
+                    offered_load=run.load,
+                    throughput=min(run.load, limit),
+                    saturated=run.load > limit,
+                )
+                for run in runs
+            ]
+
+        monkeypatch.setattr(module, "_simulate", simulate_share)
+        return asked
+
+    return at
+
+
+@pytest.mark.parametrize("limit", [0.05, 0.33, 0.5, 0.77, 0.8999])
+def test_refinement_finds_the_limit(limit: float, quick: Callable[[float], list[float]]) -> None:
+    asked = quick(limit)
+    found = sweep(build("cube", ports=2), [0.1, 0.3, 0.5, 0.7, 0.9], processes=1)
+    low, high = found.saturation_interval
+    assert low <= limit < high
+    assert high - low == pytest.approx((0.1 if limit < 0.1 else 0.2) / 16)
+    assert found.saturation_throughput == limit
+    assert len(asked) == len(set(asked)) == 1 + 5 + 6
+    loads = [point.offered_load for point in found.points]
+    assert loads == sorted(loads)
+
+
+def test_no_saturation(quick: Callable[[float], list[float]]) -> None:
+    asked = quick(2)
+    found = sweep(build("cube", ports=2), [0.5, 0.1, 0.1, 1], processes=1)
+    assert asked == [ZERO_LOAD, 0.1, 0.5, 1]
+    assert found.saturation_interval is None
+    assert found.saturation_throughput is None
+
+
+def test_no_refinement(quick: Callable[[float], list[float]]) -> None:
+    asked = quick(0.3)
+    found = sweep(build("cube", ports=2), [0.1, 0.5], processes=1, refine=False)
+    assert asked == [ZERO_LOAD, 0.1, 0.5]
+    assert found.saturation_interval == (0.1, 0.5)
+
+
+def test_csv(curve: Sweep, tmp_path: Path) -> None:
+    path = tmp_path / "curve.csv"
+    curve.save(path)
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == len(curve.points)
+    for row, point in zip(rows, curve.points):
+        assert float(row["offered_load"]) == point.offered_load
+        assert float(row["latency_mean"]) == point.latency.mean
+        assert row["saturated"] == str(point.saturated)
+        assert row["verdict"] == point.verdict
+        assert row["predicted_latency_mean"] == ""
+
+
+def test_json(curve: Sweep, tmp_path: Path) -> None:
+    path = tmp_path / "curve.json"
+    curve.save(path)
+    record = json.loads(path.read_text())
+    assert record["network"] == "cube"
+    assert record["parameters"]["switch"] == "input-queued"
+    assert record["zero_load_latency"] == curve.zero_load_latency
+    assert record["saturation_interval"] == list(curve.saturation_interval)
+    assert [point["latency"]["mean"] for point in record["points"]] == [
+        point.latency.mean for point in curve.points
+    ]
+
+
+def test_pictures(curve: Sweep, tmp_path: Path) -> None:
+    for name in ("curve.png", "curve.svg"):
+        curve.save(tmp_path / name)
+    png = (tmp_path / "curve.png").read_bytes()
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert int.from_bytes(png[16:20], "big") > 1000  # width in pixels
+    assert png.endswith(b"IEND\xaeB`\x82")
+    root = ElementTree.parse(tmp_path / "curve.svg").getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert len(list(root.iter())) > 100
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "png", "svg"])
+def test_files_are_the_same_twice(ending: str, curve: Sweep, tmp_path: Path) -> None:
+    digests = set()
+    for number in range(2):
+        path = tmp_path / f"{number}.{ending}"
+        curve.save(path)
+        digests.add(hashlib.sha256(path.read_bytes()).digest())
+    assert len(digests) == 1
+
+
+def test_picture_of_nothing_delivered(tmp_path: Path) -> None:
+    empty = simulate(build("cube", ports=2), load=0, cycles=10, warmup=0, bins=8)
+    Sweep(build("cube", ports=2), "uniform", [empty], empty).save(tmp_path / "empty.png")
+    assert (tmp_path / "empty.png").stat().st_size > 1000
+
+
+def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
+    other = replace(curve, network=build("cube", ports=2))
+    path = tmp_path / "both.svg"
+    draw_sweeps([curve, other], path, labels=["mine", "other"], title="A comparison")
+    text = path.read_text()
+    for word in ("mine, measured", "other, theory", "A comparison"):
+        assert f"<!-- {word} -->" in text
+    assert "<!-- mine, theory -->" not in text  # no formula for input queues
+
+
+@pytest.mark.parametrize("name", ["curve.pdf", "curve", "curve.PNG", ".png.x"])
+def test_save_rejects_ending(name: str, curve: Sweep, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^Picture .* must end in \.png or \.svg$"):
+        curve.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "png", "svg"])
+def test_save_rejects_folder(ending: str, curve: Sweep, tmp_path: Path) -> None:
+    path = tmp_path / "none" / f"curve.{ending}"
+    message = re.escape(f"Output {path} can't be written: there is no folder {path.parent}")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        curve.save(path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("ending", "victim"),
+    [
+        ("csv", "csv.DictWriter.writerows"),
+        ("json", "pathlib.Path.write_text"),
+        ("png", "matplotlib.figure.Figure.savefig"),
+        ("svg", "matplotlib.figure.Figure.savefig"),
+    ],
+)
+def test_failed_write_leaves_the_old_file(
+    ending: str, victim: str, curve: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"curve.{ending}"
+    path.write_bytes(b"old")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(victim, full)
+    with pytest.raises(OSError, match="No space left"):
+        curve.save(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == b"old"
+
+
+def test_sweep_rejects_arguments() -> None:
+    network = build("cube", ports=2)
+    for options, message in (
+        ({"loads": []}, "Loads must be given, at least one"),
+        ({"loads": [2]}, "Load must be from 0 to 1 packets a terminal and cycle, not 2"),
+        ({"loads": [0.1], "processes": 0}, "Processes must be at least 1, not 0"),
+        ({"loads": [0.1], "processes": -2}, "Processes must be at least 1, not -2"),
+        ({"loads": [0.1], "cycles": 0}, "Cycles must be from 1 to 2147483648, not 0"),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            sweep(network, **options)
+
+
+def test_scheduler_needs_distributed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    message = re.escape("A scheduler needs the package distributed: pip install multicube[cluster]")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        sweep(build("cube", ports=2), [0.1], scheduler="tcp://127.0.0.1:1")
+
+
+def test_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def client(address: str, timeout: float) -> None:
+        raise OSError(f"Timed out trying to connect to {address} after {timeout} s")
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=client))
+    message = r"^Scheduler tcp://127\.0\.0\.1:1 can't be reached: Timed out trying to connect"
+    with pytest.raises(ValueError, match=message):
+        sweep(build("cube", ports=2), [0.1], scheduler="tcp://127.0.0.1:1")
+
+
+@pytest.mark.long
+def test_cluster() -> None:
+    distributed = pytest.importorskip("distributed")
+    network = build("cube", ports=2)
+    options = {"cycles": 50, "warmup": 0, "bins": 16}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as it:
+        far = sweep(network, [0.2, 0.5], scheduler=it.scheduler_address, **options)
+    near = sweep(network, [0.2, 0.5], processes=1, **options)
+    assert far.to_json() == near.to_json()
