@@ -1,0 +1,435 @@
+"""The command `multicube`: what it prints, writes and refuses."""
+
+import csv
+import importlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from multicube.hdl.networks import FAMILIES
+from multicube.sim import SimulationError
+from multicube.sim.command import main
+
+SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
+COMMANDS = ("list", "sim", "sweep", "export")
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Outcome]
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Call:
+    """Run the command in an empty folder, in this process."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exit_:
+            main(list(arguments))
+        return Outcome(exit_.value.code, *capsys.readouterr())
+
+    return run
+
+
+def test_sim_json(call: Call) -> None:
+    words = "sim cube ports=4 radix=2 switch=output-queued depth=8 --traffic uniform --load 0.5"
+    status, out, err = call(*words.split(), *SHORT, "--seed", "1", "--json")
+    assert (status, err) == (0, "")
+    assert out.count("\n") == 1
+    record = json.loads(out)
+    assert set(record) >= {
+        *("network", "parameters", "engine", "cycles", "offered_load", "throughput", "injected"),
+        *("delivered", "lost", "misrouted", "duplicated", "reordered", "latency"),
+        *("network_latency", "predicted"),
+    }
+    assert record["network"] == "cube"
+    assert record["parameters"] == {
+        "ports": 4,
+        "radix": 2,
+        "switch": "output-queued",
+        "depth": 8,
+        "payload": 16,
+        "routing": "destination",
+    }
+    assert record["cycles"] == 40
+    for kind in ("latency", "network_latency"):
+        assert set(record[kind]) >= {"mean", "p50", "p95", "p99", "max"}
+    assert record["predicted"]["latency_mean"] == pytest.approx(2 + 0.25 + 0.3)
+    assert call(*words.split(), *SHORT, "--seed", "1", "--json").out == out
+    assert call(*words.split(), *SHORT, "--seed", "2", "--json").out != out
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, "generalized-cube", "fly"])
+def test_sim_knows_all_names(name: str, call: Call) -> None:
+    status, out, _ = call("sim", name, "ports=2", "--cycles", "5", "--warmup", "0", "--json")
+    assert status == 0
+    assert json.loads(out)["network"] in FAMILIES
+
+
+def test_sim_for_the_eye(call: Call) -> None:
+    status, out, err = call("sim", "cube", "ports=4", "--load", "0.3", *SHORT)
+    assert (status, err) == (0, "")
+    for words in (
+        "cube ports=4 radix=2 switch=output-queued depth=4 payload=16 routing=destination\n",
+        "uniform traffic, 10 + 40 + ",
+        "│ latency ",
+        "│ in the network ",
+        "│ predicted ",
+        "packets a terminal and cycle (offered 0.3000);\n",
+        "least served: terminal ",
+        "0 lost, 0 misrouted, 0 duplicated, 0 reordered\n",
+        "not saturated: delivered ",
+    ):
+        assert words in out
+
+
+def test_sim_beyond_the_histogram_for_the_eye(call: Call) -> None:
+    _, out, _ = call("sim", "cube", "ports=2", "--cycles", "40", "--warmup", "0", "--bins", "2")
+    assert "beyond" in out
+    _, out, _ = call("sim", "cube", "ports=2", "--load", "0", "--cycles", "9", "--warmup", "0")
+    assert "│ latency        │ -    │ -   │" in out
+
+
+def test_sim_trace(call: Call, tmp_path: Path) -> None:
+    # A name that a text with markup would trip over.
+    name = "[/b] trace.csv"
+    (tmp_path / "[").mkdir()
+    (tmp_path / name).write_text("cycle,source,destination\n0,0,1\n4,3,2\n")
+    status, out, _ = call("sim", "cube", "ports=4", "--trace", name, "--json")
+    record = json.loads(out)
+    assert status == 0
+    assert record["latency"]["histogram"] == [0, 0, 2]
+    assert record["traffic"] == name
+    assert record["seed"] is None
+    assert record["predicted"] == {"latency_mean": None}
+    status, out, _ = call("sim", "cube", "ports=4", "--trace", name)
+    assert status == 0
+    assert f"{name} traffic" in out
+    assert "the trace spans 5 cycles, its delivery took 7\n" in out
+    assert "predicted" not in out
+
+
+def test_sim_waves(call: Call, tmp_path: Path) -> None:
+    words = ("--engine", "amaranth", "--vcd", "waves.vcd", "--cycles", "5", "--warmup", "0")
+    assert call("sim", "cube", "ports=2", *words).status == 0
+    assert "$enddefinitions" in (tmp_path / "waves.vcd").read_text()
+
+
+def test_sweep(call: Call, tmp_path: Path) -> None:
+    outputs = [f"curve{ending}" for ending in (".png", ".svg", ".csv", ".json")]
+    words = [word for output in outputs for word in ("-o", output)]
+    status, out, err = call(
+        *("sweep", "cube", "ports=2", "switch=input-queued", "--loads", "0.2,1", "--no-refine"),
+        *("--cycles", "150", "--warmup", "20", "--source-depth", "16", "--processes", "1"),
+        *words,
+    )
+    assert (status, err) == (0, "")
+    for text in (
+        "zero-load latency: 1.0",
+        "saturation throughput: 0.7",
+        "saturation begins between loads 0.2000 and 1.0000\n",
+        *(f"wrote {output}\n" for output in outputs),
+    ):
+        assert text in out
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(outputs)
+    with (tmp_path / "curve.csv").open(newline="") as stream:
+        assert [row["offered_load"] for row in csv.DictReader(stream)] == ["0.2", "1.0"]
+
+
+def test_sweep_json(call: Call) -> None:
+    status, out, _ = call(
+        *("sweep", "cube", "ports=2", "--loads", "0.1:0.3:0.2", "--cycles", "40", "--warmup", "0"),
+        *("--processes", "1", "--json"),
+    )
+    record = json.loads(out)
+    assert status == 0
+    assert [point["offered_load"] for point in record["points"]] == [0.1, 0.3]
+    assert all(not point["saturated"] and point["verdict"] for point in record["points"])
+    assert record["saturation_throughput"] is None
+
+
+def test_list(call: Call) -> None:
+    status, out, _ = call("list", "--json")
+    assert status == 0
+    record = json.loads(out)
+    assert {network["name"] for network in record["networks"]} == set(FAMILIES)
+    cube = next(network for network in record["networks"] if network["name"] == "cube")
+    assert "generalized-cube" in cube["aliases"]
+    ports = next(word for word in cube["parameters"] if word["name"] == "ports")
+    assert ports["default"] == 8
+    assert "auto" in record["engines"]
+    assert "uniform" in record["traffic"]
+    status, out, _ = call("list")
+    assert status == 0
+    for word in (*FAMILIES, "fly", "radix", "output-queued", "traffic: uniform, hotspot:H[:T], "):
+        assert word in out
+
+
+def test_export(call: Call, tmp_path: Path) -> None:
+    status, out, _ = call("export", "cube", "ports=4", "-o", "net.v", "--top", "cube4")
+    assert status == 0
+    assert "module cube4" in out
+    assert "module cube4" in (tmp_path / "net.v").read_text()
+    assert json.loads((tmp_path / "net.v.json").read_text())
+    status, out, _ = call("export", "cube", "ports=4", "-o", "net.v", "--json")
+    assert json.loads(out)["output"] == "net.v"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command: str, call: Call) -> None:
+    for flag in ("-h", "--help"):
+        status, out, err = call(command, flag)
+        assert (status, err) == (0, "")
+        assert out.startswith(f"Usage: multicube {command}")
+
+
+def test_help_of_all(call: Call) -> None:
+    status, out, _ = call("--help")
+    assert status == 0
+    for command in COMMANDS:
+        assert f"\n  {command} " in out
+    assert call("--version") == (0, f"multicube {version('multicube')}\n", "")
+    status, out, err = call()
+    assert status == 2
+    assert out == ""
+    assert err.startswith("Usage: multicube")
+
+
+# Each bad input: the words, and what the one line says (all of the parts).
+BAD = [
+    ("sim cube ports=0", "Ports must be ", "2", "not 0"),
+    ("sim cube ports=-8", "Ports must be ", "2", "not -8"),
+    ("sim cube ports=1", "Ports must be ", "2", "not 1"),
+    ("sim cube ports=12 radix=2", "Ports must be a power of the radix 2, not 12"),
+    ("sim cube ports=1000000000", "Ports must be ", "not 1000000000"),
+    ("sim cube ports=eight", "Parameter ports must be an integer, not 'eight'"),
+    ("sim cube ports=", "Parameter ports must be an integer, not ''"),
+    ("sim cube ports=8.0", "Parameter ports must be an integer, not '8.0'"),
+    ("sim cube radix=1", "Radix must be ", "2", "not 1"),
+    ("sim cube ports=9 radix=3 routing=xor", "XOR tags need a radix", "power of two, not 3"),
+    ("sim cube depth=0", "Depth must be ", "1", "not 0"),
+    ("sim cube payload=0", "Payload must be ", "1", "not 0"),
+    ("sim cube switch=queued", "Parameter switch must be one of ", "not 'queued'"),
+    ("sim cube routing=left", "Parameter routing must be one of ", "not 'left'"),
+    ("sim cube colour=red", "Parameter of cube must be one of ports, ", "not 'colour'"),
+    ("sim cube pörts=8", "Parameter of cube must be one of ports, ", "not 'pörts'"),
+    ("sim cube ports", "Parameter must be written as name=value, not 'ports'"),
+    ("sim cube =8", "Parameter must be written as name=value, not '=8'"),
+    ("sim cube ports=8 ports=8", "Parameter ports is given twice"),
+    ("sim kube", "Network must be one of cube, ", "not 'kube'"),
+    ("sim", "Missing argument 'NETWORK'"),
+    ("simulate", "No such command 'simulate'"),
+    ("sim cube --lod 1", "No such option", "--lod"),
+    ("sim cube --load 1.5", "Load must be from 0 to 1 packets a terminal and cycle, not 1.5"),
+    ("sim cube --load -0.5", "Load must be from 0 to 1 packets a terminal and cycle, not -0.5"),
+    ("sim cube --load nan", "Load must be from 0 to 1 packets a terminal and cycle, not nan"),
+    ("sim cube --load inf", "Load must be from 0 to 1 packets a terminal and cycle, not inf"),
+    ("sim cube --load abc", "--load", "'abc' is not a valid float"),
+    ("sim cube --cycles 0", "Cycles must be from 1 to 2147483648, not 0"),
+    ("sim cube --cycles 1e3", "--cycles", "'1e3' is not a valid integer"),
+    ("sim cube --cycles 9999999999", "Cycles must be from 1 to 2147483648, not 9999999999"),
+    ("sim cube --warmup later", "Warm-up must be auto or a number of cycles, not 'later'"),
+    ("sim cube --warmup -1", "Warm-up must be from 0 to 2147483648, not -1"),
+    ("sim cube --seed -1", "Seed must be at least 0, not -1"),
+    ("sim cube --source-depth 0", "Source depth must be from 1 to 1048576, not 0"),
+    ("sim cube --bins 1", "Bins must be from 2 to 1048576, not 1"),
+    ("sim cube --engine warp", "Engine must be one of auto, ", "not 'warp'"),
+    ("sim cube --traffic rush", "Traffic must be one of uniform, ", "not 'rush'"),
+    ("sim cube --traffic shift:x", "Traffic 'shift:x' needs an integer where it says 'x'"),
+    ("sim cube --traffic lambda:2:1", "Factor j of lambda must have no common factor", "not 2"),
+    ("sim cube --traffic hotspot:2", "Fraction H of hotspot must be from 0 to 1, not 2"),
+    ("sim cube ports=9 radix=3 --traffic bit-reversal", "a power of two as ports, not 9"),
+    ("sim cube --trace none.csv", "Trace none.csv can't be read: No such file or directory"),
+    ("sim cube --trace .", "Trace . can't be read: Is a directory"),
+    ("sim cube --trace empty.csv", "Trace empty.csv", "cycle,source,destination"),
+    ("sim cube --trace header.csv", "Trace header.csv holds no packets"),
+    ("sim cube --trace bad.csv", "Trace bad.csv, line 4: ", "integers, not '7,x,1'"),
+    ("sim cube ports=2 --trace far.csv", "line 2: destination must be ", "0 to 1, not 5"),
+    ("sim cube --trace far.csv --load 0.5", "A trace takes no --load"),
+    ("sim cube --trace far.csv --traffic uniform", "A trace takes no --traffic"),
+    ("sim cube --trace far.csv --cycles 10", "A trace takes no --cycles"),
+    ("sim cube --trace far.csv --source-depth 10", "A trace takes no --source-depth"),
+    ("sim cube --vcd none/x.vcd", "Output none/x.vcd can't be written: there is no folder none"),
+    ("sweep cube -o none/x.png", "Output none/x.png can't be written: there is no folder none"),
+    ("sweep cube -o x.pdf", "Output x.pdf must end in .png, .svg, .csv, .json"),
+    ("sweep cube -o folder.png", "Output folder.png is a folder, not a file"),
+    ("sweep cube --loads 0.1:0.9:0", "Loads must be FIRST:LAST:STEP or ", "not '0.1:0.9:0'"),
+    ("sweep cube --loads high", "Loads must be FIRST:LAST:STEP or ", "not 'high'"),
+    ("sweep cube --loads 0.5,1.5", "Load must be from 0 to 1 ", "not 1.5"),
+    ("sweep cube --loads 0:1:1e-12", "Loads must be at most 1000", "'0:1:1e-12'"),
+    ("sweep cube --processes 0", "Processes must be at least 1, not 0"),
+    ("sweep kube --loads 0.1", "Network must be one of cube, ", "not 'kube'"),
+    ("export cube -o none/net.v", "Output none/net.v can't be written: there is no folder none"),
+    ("export cube ports=12 -o net.v", "Ports must be a power of the radix 2, not 12"),
+    ("export cube", "Missing option '-o'"),
+    ("export cube -o net.v --top module", "module"),
+    ("export cube -o net.v --top 8ball", "8ball"),
+    ("list --jason", "No such option", "--jason"),
+]
+
+
+@pytest.mark.parametrize(("words", "parts"), [(row[0], row[1:]) for row in BAD])
+def test_bad_input(words: str, parts: tuple[str, ...], call: Call, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "header.csv").write_text("cycle,source,destination\n")
+    (tmp_path / "bad.csv").write_text("cycle,source,destination\n0,0,1\n\n7,x,1\n")
+    (tmp_path / "far.csv").write_text("cycle,source,destination\n0,0,5\n")
+    (tmp_path / "folder.png").mkdir()
+    before = sorted(tmp_path.iterdir())
+    status, out, err = call(*words.split())
+    assert status == 2
+    assert out == ""
+    assert err.startswith("multicube: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    for part in parts:
+        assert part in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_strange_words(call: Call) -> None:
+    for word in ("", " ", "\x1b[31m", "网络", "a\nb", "%s", "\udcff"):
+        status, out, err = call("sim", word)
+        assert (status, out) == (2, "")
+        assert err.count("\n") == 1
+        assert "\x1b" not in err
+
+
+def replace_simulate(monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
+    module = importlib.import_module("multicube.sim.command.simulation")
+    original = module.simulate
+    monkeypatch.setattr(module, "simulate", lambda *a, **o: change(original(*a, **o)))
+
+
+def test_unbalanced_books(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(result: Any) -> None:
+        raise SimulationError("The books do not balance: 3 lost or stuck", result)
+
+    replace_simulate(monkeypatch, lose)
+    assert call("sim", "cube", "ports=2", *SHORT, "--json") == (
+        1,
+        "",
+        "multicube: The books do not balance: 3 lost or stuck\n",
+    )
+
+
+def test_partial_result(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_simulate(monkeypatch, lambda result: replace(result, partial=True, lost=None))
+    status, out, err = call("sim", "cube", "ports=2", *SHORT)
+    assert (status, err) == (130, "")
+    assert "? lost, 0 misrouted" in out
+    assert out.endswith("PARTIAL: the run was interrupted\n")
+    status, out, _ = call("sim", "cube", "ports=2", *SHORT, "--json")
+    assert status == 130
+    assert json.loads(out)["partial"] is True
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (KeyboardInterrupt(), 130, "multicube: interrupted\n"),
+        (MemoryError(), 2, "multicube: There is not enough memory for this\n"),
+        (OSError(28, "No space left on device"), 2, "multicube: [Errno 28] No space left on"),
+    ],
+)
+def test_trouble_is_one_line(
+    error: BaseException, status: int, line: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Any) -> None:
+        raise error
+
+    replace_simulate(monkeypatch, fail)
+    outcome = call("sim", "cube", "ports=2", *SHORT)
+    assert outcome.status == status
+    err = outcome.err.removeprefix("\n")  # click ends the line with ^C
+    assert err.startswith(line)
+    assert err.count("\n") == 1
+
+
+# The installed program
+
+
+def program() -> str:
+    beside = Path(sys.executable).with_name("multicube")
+    found = os.fspath(beside) if beside.exists() else shutil.which("multicube")
+    if found is None:
+        pytest.skip("the command is not installed")
+    return found
+
+
+def test_installed_program(tmp_path: Path) -> None:
+    words = [program(), "sim", "cube", "ports=2", *SHORT, "--json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["lost"] == 0
+    done = subprocess.run(
+        [program(), "sim", "cube", "ports=12"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    line = "multicube: Ports must be a power of the radix 2, not 12\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+    assert not list(tmp_path.iterdir())
+
+
+def test_interrupted_program(tmp_path: Path) -> None:
+    words = "sim cube ports=2 --cycles 100000000 --engine amaranth --vcd waves.vcd --json"
+    with subprocess.Popen(
+        [program(), *words.split()],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        waves = tmp_path / "waves.vcd"
+        while not (waves.exists() and waves.stat().st_size > 50_000):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    record = json.loads(out)
+    assert record["partial"] is True
+    assert record["injected"] > 0
+
+
+def test_closed_pipe(tmp_path: Path) -> None:
+    # As in `multicube list | head -1`.
+    with subprocess.Popen(
+        [program(), "list"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.close()
+        err = process.stderr.read()
+    assert "Traceback" not in err
+    assert all(not line or line.startswith("multicube: ") for line in err.split("\n"))
+
+
+def test_seeds_differ_from_point_to_point_only_in_load(call: Call) -> None:
+    # The same words give the same text, for the eye too.
+    words = ("sim", "cube", "ports=2", "--load", "0.7", *SHORT)
+    assert call(*words) == call(*words)
+    texts = [call(*words, "--seed", str(seed)).out for seed in (1, 2, 3)]
+    assert all(a != b for a, b in itertools.combinations(texts, 2))
