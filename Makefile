@@ -42,7 +42,8 @@ $(LIBRARY): pyproject.toml
 	  "$(PYTHON) has no venv module (on Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --upgrade "pip >= 25.1"
-	$(PIP) install --quiet --editable .
+	@# setuptools warns that a folder of the name "multicube" would come first; there is none
+	PYTHONWARNINGS=ignore $(PIP) install --quiet --editable .
 	@touch $@
 
 $(TOOLS): $(LIBRARY)
