@@ -45,6 +45,11 @@ def later_stage_waiting(p: float, k: int, c: float = 1) -> float:
 
     The approximation printed below eq. (3). It is the limit for a stage deep in the network; the
     packets that leave the stages before are not independent, and wait for each other longer.
+
+    A queueing model of the network (tests/test_statistics.py, c = 1) shows how good it is: deep
+    in the network within 1.3 % for k = 2 and 2.6 % for k = 4 at loads up to 0.7, where the formula
+    gives too much. The second stage has about 0.6 (k = 2) or 0.7 (k = 4) of the excess over the
+    first, so the sum over few stages is up to 5 % too large, and the latency up to 2 %.
     """
     return (1 + 4 * c * p / (5 * k)) * first_stage_waiting(p, k, c)
 
