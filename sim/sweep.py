@@ -16,7 +16,7 @@ from tqdm import tqdm
 from ..hdl.checks import check_integer
 from ..hdl.networks import Network
 from ..hdl.output_file import whole_file
-from .engines.selection import runs_side_by_side
+from .engines.selection import resolve_engine
 from .result import Result
 from .simulate import Run, simulate_runs
 from .traffic import Pattern, check_load, pattern
@@ -228,7 +228,7 @@ def sweep(
 
         def measure(wanted: Sequence[float]) -> list[Result]:
             runs = [Run(traffic, load, **parameters) for load in wanted]
-            share = -(-len(runs) // workers) if runs_side_by_side(engine) else 1
+            share = -(-len(runs) // workers) if resolve_engine(engine) == "compiled" else 1
             jobs = [runs[at : at + share] for at in range(0, len(runs), share)]
             bar.total = (bar.total or 0) + len(runs)
             results = []

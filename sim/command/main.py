@@ -4,7 +4,9 @@ import sys
 
 import click
 
+from ..engines.compiled.errors import EngineError
 from ..result import SimulationError
+from .bench import bench
 from .hardware import export, list_
 from .simulation import sim, sweep
 
@@ -17,12 +19,12 @@ def multicube() -> None:
     """Interconnection networks of parallel computers as real hardware."""
 
 
-for command in (list_, sim, sweep, export):
+for command in (list_, sim, sweep, export, bench):
     multicube.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command and exit: 0 if all is well, 1 if books don't balance, 2 for bad input.
+    """Run the command and exit: 0 if all is well, 2 for bad input, 1 if a run went wrong.
 
     Errors are one line on standard error.
     """
@@ -36,9 +38,9 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(error.format_message(), 2)
     except (ValueError, TypeError, OSError) as error:
         _fail(str(error), 2)
-    except MemoryError:
-        _fail("There is not enough memory for this", 2)
-    except SimulationError as error:
+    except MemoryError as error:
+        _fail(str(error) or "There is not enough memory for this", 2)
+    except (SimulationError, EngineError) as error:
         _fail(str(error), 1)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", 130)

@@ -1,15 +1,41 @@
 """Choosing an engine by name."""
 
 import os
+import sys
 from collections.abc import Sequence
 
 from ...hdl.fabric import Fabric
 from . import Engine
 from .amaranth import AmaranthEngine
+from .compiled import CompiledEngine
+from .compiled.build import compiler_command
+from .compiled.errors import NoCompiler
 
-__all__ = ["ENGINES", "open_engines"]
+__all__ = ["ENGINES", "open_engines", "resolve_engine"]
 
-ENGINES = ("auto", "amaranth")
+ENGINES = ("auto", "compiled", "amaranth")
+
+
+def resolve_engine(name: str) -> str:
+    """The engine that a name stands for: `auto` is `compiled` where there is a C compiler.
+
+    Without one, a line on standard error says so, and `auto` is `amaranth`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such engine.
+    """
+    if name not in ENGINES:
+        raise ValueError(f"Engine must be one of {', '.join(ENGINES)}, not {name!r}")
+    if name != "auto":
+        return name
+    try:
+        compiler_command()
+    except NoCompiler as error:
+        print(f"multicube: {error}. Running the slow engine amaranth.", file=sys.stderr)
+        return "amaranth"
+    return "compiled"
 
 
 def open_engines(
@@ -19,16 +45,17 @@ def open_engines(
 
     Raises
     ------
+    NoCompiler
+        If the engine `compiled` is asked for and there is no C compiler.
     ValueError
-        If there is no such engine, or it can't run several fabrics into one VCD file.
+        If there is no such engine, or several runs are to be written to one VCD file.
     """
-    if name not in ENGINES:
-        raise ValueError(f"Engine must be one of {', '.join(ENGINES)}, not {name!r}")
-    if vcd is not None and len(fabrics) != 1:
-        raise ValueError("A VCD file can hold one run only")
+    if vcd is not None:
+        if len(fabrics) != 1:
+            raise ValueError("A VCD file can hold one run only")
+        if name == "compiled":
+            raise ValueError("Engine must be amaranth to write all waves of a run to a VCD file")
+        name = "amaranth"
+    if resolve_engine(name) == "compiled":
+        return [CompiledEngine(fabrics)]
     return [AmaranthEngine(fabric, vcd=vcd) for fabric in fabrics]
-
-
-def runs_side_by_side(name: str) -> bool:
-    """Whether the engine steps several runs together at hardly more cost than one."""
-    return False

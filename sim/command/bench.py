@@ -1,0 +1,61 @@
+"""`multicube bench`: how fast each engine is on this machine."""
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ..compare import Timing, compare_engines
+from .words import network_arguments, network_from
+
+__all__ = ["bench"]
+
+
+@click.command()
+@network_arguments
+@click.option("--load", default=0.5, show_default=True, help="Packets a terminal and cycle.")
+@click.option("--runs", default=8, show_default=True, help="Runs side by side, compiled engine.")
+@click.option("--seconds", default=5.0, show_default=True, help="Length of each measurement.")
+@click.option(
+    "--verilator-limit", default=300.0, show_default=True, help="Seconds it may compile for."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def bench(
+    network: str,
+    parameters: tuple[str, ...],
+    load: float,
+    runs: int,
+    seconds: float,
+    verilator_limit: float,
+    as_json: bool,
+) -> None:
+    """Compare the engines on a network with its sources and sinks (uniform traffic)."""
+    built = network_from(network, parameters)
+    timings = []
+    for timing in compare_engines(
+        built, load=load, side_by_side=runs, seconds=seconds, verilator_limit=verilator_limit
+    ):
+        timings.append(timing)
+        click.echo(f"{timing.engine} x {timing.runs}: done", err=True)
+    if as_json:
+        click.echo(json.dumps({"timings": [timing.to_json() for timing in timings]}))
+        return
+    table = Table("engine", "runs", "cycles/s", "x amaranth", "ns/cell/cycle", "hops/s", "setup s")
+    table.add_column("peak MB")
+    for timing in timings:
+        table.add_row(timing.engine, str(timing.runs), *_figures(timing, timings[0]))
+    Console().print(table)
+
+
+def _figures(timing: Timing, reference: Timing) -> list[str]:
+    if timing.note:
+        return [timing.note]
+    return [
+        f"{timing.cycles_per_second:,.0f}",
+        f"{timing.cycles_per_second / reference.cycles_per_second:,.0f}",
+        f"{timing.nanoseconds:,.2f}",
+        f"{timing.hops_per_second:,.0f}",
+        f"{timing.setup_seconds:.1f}",
+        f"{timing.memory / 1e6:.0f}",
+    ]

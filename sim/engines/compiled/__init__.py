@@ -1,0 +1,5 @@
+"""The compiled engine."""
+
+from .engine import CompiledEngine
+
+__all__ = ["CompiledEngine"]

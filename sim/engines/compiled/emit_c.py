@@ -1,0 +1,453 @@
+"""From the intermediate representation to C with vectors of eight 32-bit lanes.
+
+A lane is a cell: the code handles eight cells of a type at once, and loops over all. A node of
+width 1 is a mask, all ones or all zeros, which makes a multiplexer of it without more ado; wider
+nodes are numbers. The code does not know how many cells there are, nor where they are: it takes
+all that from tables, so that networks of any size share one compiled file.
+
+For each type there are functions
+
+- `late_T_n`: a set of outputs that depend on inputs, from this cycle's wires;
+- `update_T`: the next state, and from it the outputs of the next cycle that depend on state only;
+- `publish_T`: the latter from the present state (for the first cycle).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....hdl.fabric import Path
+from .ir import Graph, Module, Node
+
+__all__ = ["LANES", "InputKind", "TypeCode", "element_bytes", "emit"]
+
+LANES = 8
+
+InputKind = str
+"""How the lanes find an input: "strap" (constants of their own), "same" (one wire for all eight),
+"row" (eight wires in a row) or "any"."""
+
+_PRELUDE = """\
+#include <stdint.h>
+#include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+typedef uint32_t V __attribute__((vector_size(32)));
+typedef int32_t S __attribute__((vector_size(32)));
+typedef uint32_t U __attribute__((vector_size(32), aligned(4)));
+#define LANES 8
+#define INLINE static inline __attribute__((always_inline))
+
+typedef struct {
+  long cells;              /* padded to a multiple of LANES */
+  uint32_t *state;         /* [register][cell] */
+  const int32_t *index;    /* [input word][cell]: the wire that drives it */
+  const uint32_t *straps;  /* [input word][cell] */
+  void *const *memories;   /* [memory][cell][row][word] */
+  const uint32_t *live;    /* [cell]: all ones, or zeros for padding */
+  const long *wires;       /* [output word]: number of the first cell's wire */
+} Type;
+
+typedef struct { long function, begin, end; } Task;
+
+typedef struct {
+  uint32_t *now, *next;    /* wires of this cycle and of the next */
+  const Type *types;
+  const Task *tasks;       /* late outputs in order, to be evaluated in each cycle */
+  long task_count;
+  long event_type, event, event_cell, event_cycles;
+} Context;
+
+INLINE V splat(uint32_t x) { return (V){x, x, x, x, x, x, x, x}; }
+INLINE V load(const uint32_t *p) { return *(const U *)p; }
+INLINE void store(uint32_t *p, V x) { *(U *)p = x; }
+INLINE V mux(V c, V a, V b) { return b ^ ((a ^ b) & c); }
+INLINE V ltu(V a, V b) { return (V)(a < b); }
+INLINE V lts(V a, V b) { return (V)((S)a < (S)b); }
+INLINE int any(V x) {
+#ifdef __AVX2__
+  return !_mm256_testz_si256((__m256i)x, (__m256i)x);
+#else
+  uint32_t r = 0;
+  for (int l = 0; l < LANES; l++) r |= x[l];
+  return r != 0;
+#endif
+}
+INLINE V gather(const uint32_t *wires, const int32_t *index) {
+#ifdef __AVX2__
+  return (V)_mm256_i32gather_epi32((const int *)wires, *(const __m256i_u *)index, 4);
+#else
+  V x;
+  for (int l = 0; l < LANES; l++) x[l] = wires[index[l]];
+  return x;
+#endif
+}
+INLINE void fail(Context *c, const Type *t, long type, long event, long i, V hit) {
+  hit &= load(t->live + i);
+  if (!any(hit) || c->event >= 0) return;
+  for (int l = 0; l < LANES; l++)
+    if (hit[l]) { c->event_type = type; c->event = event; c->event_cell = i + l; return; }
+}
+/* A word of the quotient or remainder of two numbers of `n` words each. */
+static uint32_t divide(const uint32_t *a, const uint32_t *b, int n, int remainder, int word) {
+  uint32_t q[16] = {0}, r[16] = {0};
+  int zero = 1;
+  for (int i = 0; i < n; i++) zero &= b[i] == 0;
+  if (zero) return 0;
+  for (int bit = 32 * n - 1; bit >= 0; bit--) {
+    uint32_t carry = a[bit / 32] >> bit % 32 & 1;
+    uint32_t over = 0;
+    for (int i = 0; i < n; i++) {
+      over = r[i] >> 31;
+      r[i] = r[i] << 1 | carry;
+      carry = over;
+    }
+    int less = 0;
+    if (!over)
+      for (int i = 0; i < n; i++) less = r[i] < b[i] || (r[i] == b[i] && less);
+    if (less) continue;
+    uint32_t borrow = 0;
+    for (int i = 0; i < n; i++) {
+      uint64_t d = (uint64_t)r[i] - b[i] - borrow;
+      r[i] = (uint32_t)d;
+      borrow = d >> 63;
+    }
+    q[bit / 32] |= 1u << bit % 32;
+  }
+  return remainder ? r[word] : q[word];
+}
+"""
+
+_DRIVER = """
+static void evaluate(Context *c) {{
+  for (long n = 0; n < c->task_count; n++) {{
+    const Task *t = c->tasks + n;
+    switch (t->function) {{
+{late}
+    }}
+  }}
+}}
+
+void settle(Context *c) {{ evaluate(c); }}
+
+void publish(Context *c) {{
+{publish}
+}}
+
+/* Returns how many cycles were done; fewer than asked for after an event. */
+long run(Context *c, long cycles) {{
+  for (long n = 0; n < cycles; n++) {{
+    evaluate(c);
+{update}
+    if (c->event >= 0) return n;
+    uint32_t *wires = c->now;
+    c->now = c->next;
+    c->next = wires;
+  }}
+  return cycles;
+}}
+"""
+
+
+def element_bytes(width: int) -> int:
+    """Bytes of a memory's element: narrow rows are one element, wider ones consist of words."""
+    return 1 if width <= 8 else 2 if width <= 16 else 4
+
+
+@dataclass(frozen=True)
+class TypeCode:
+    """What the emitter needs to know of a cell type.
+
+    Attributes
+    ----------
+    module : Module
+    inputs : tuple[tuple[Path, int], ...]
+        Port and word of each row of the type's input tables.
+    outputs : tuple[tuple[Path, int], ...]
+        Port and word of each entry of its table of wires.
+    kinds : tuple[InputKind, ...]
+        Of each input.
+    late : tuple[tuple[Path, ...], ...]
+        Sets of outputs that depend on inputs, each to be a function.
+    """
+
+    module: Module
+    inputs: tuple[tuple[Path, int], ...]
+    outputs: tuple[tuple[Path, int], ...]
+    kinds: tuple[InputKind, ...]
+    late: tuple[tuple[Path, ...], ...]
+
+
+def emit(types: Sequence[TypeCode]) -> str:
+    """The C program for these types; functions are numbered through all types' `late` sets."""
+    texts = [_PRELUDE]
+    late, publish, update = [], [], []
+    function = 0
+    for number, code in enumerate(types):
+        emitter = _TypeEmitter(number, code)
+        for outputs in code.late:
+            texts.append(emitter.late(function, outputs))
+            call = f"late_{function}(c, c->types + {number}, t->begin, t->end)"
+            late.append(f"    case {function}: {call}; break;")
+            function += 1
+        texts.append(emitter.publish())
+        publish.append(f"  publish_{number}(c, c->types + {number});")
+        texts.append(emitter.update())
+        update.append(f"    update_{number}(c, c->types + {number});")
+    driver = {"late": late, "publish": publish, "update": update}
+    texts.append(_DRIVER.format(**{name: "\n".join(lines) for name, lines in driver.items()}))
+    return "\n".join(texts)
+
+
+class _TypeEmitter:
+    def __init__(self, number: int, code: TypeCode) -> None:
+        self.number = number
+        self.code = code
+        self.module = code.module
+        self.input_numbers = {key: row for row, key in enumerate(code.inputs)}
+        self.output_numbers = {key: row for row, key in enumerate(code.outputs)}
+        self.early = [path for path, sources in self.module.depends.items() if not sources]
+
+    def late(self, function: int, outputs: Sequence[Path]) -> str:
+        body = _Body(self)
+        for path in outputs:
+            for word, node in enumerate(self.module.outputs[path]):
+                body.output("now", path, word, node)
+        head = f"static void late_{function}(Context *c, const Type *t, long begin, long end) {{"
+        return body.function(head, "begin", "end")
+
+    def publish(self) -> str:
+        body = _Body(self)
+        for path in self.early:
+            for word, node in enumerate(self.module.outputs[path]):
+                body.output("now", path, word, node)
+        head = f"static void publish_{self.number}(Context *c, const Type *t) {{"
+        return body.function(head, "0", "t->cells")
+
+    def update(self) -> str:
+        module, body = self.module, _Body(self)
+        for number, event in enumerate(module.events):
+            hit = body.mask(event.hit)
+            body.lines.append(f"fail(c, t, {self.number}, {number}, i, {hit});")
+        for register in module.registers:
+            body.need(register.next)
+        for memory in module.memories:
+            for write in memory.writes:
+                body.need(write.address, write.enable, *write.data, *(write.mask or ()))
+        # All reads of the old rows are done: write, and read for the outputs of the next cycle.
+        for number, memory in enumerate(module.memories):
+            for write in memory.writes:
+                body.write(number, memory, write)
+        nodes = [
+            (path, word, node)
+            for path in self.early
+            for word, node in enumerate(module.outputs[path])
+        ]
+        after = module.graph.copy((node for _, _, node in nodes), self._advanced)
+        for (path, word, _), node in zip(nodes, after):
+            body.output("next", path, word, node)
+        for number, register in enumerate(module.registers):
+            old = module.graph.register(number, register.width)
+            if register.next is not old:
+                body.lines.append(
+                    f"store(state + {number} * cells + i, {body.as_width(register)});"
+                )
+        head = f"static void update_{self.number}(Context *c, const Type *t) {{"
+        return body.function(head, "0", "t->cells")
+
+    def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:
+        """What a node of this cycle is in the next one."""
+        if node.op == "register":
+            return self.module.registers[node.attr].next
+        if node.op == "read":
+            memory, word, _ = node.attr
+            return self.module.graph.read(memory, word, node.width, args[0], after=True)
+        return None
+
+
+class _Body:
+    """The statements of one function's loop."""
+
+    def __init__(self, emitter: _TypeEmitter) -> None:
+        self.emitter = emitter
+        self.lines: list[str] = []
+        self._names: dict[Node, str] = {}
+
+    def function(self, head: str, begin: str, end: str) -> str:
+        inner = "\n".join(f"    {line}" for line in self.lines)
+        return (
+            f"{head}\n"
+            "  const uint32_t *now = c->now;\n  uint32_t *next = c->next, *state = t->state;\n"
+            "  const long cells = t->cells;\n  (void)now; (void)next; (void)state; (void)cells;\n"
+            f"  for (long i = {begin}; i < {end}; i += LANES) {{\n{inner}\n  }}\n}}\n"
+        )
+
+    def need(self, *nodes: Node) -> None:
+        """Make sure that nodes have been computed."""
+        for node in Graph.cone(nodes):
+            if node not in self._names:
+                self._names[node] = self._define(node)
+
+    def output(self, wires: str, path: Path, word: int, node: Node) -> None:
+        width = self._output_width(path, word)
+        value = self._of_width(node, width)
+        number = self.emitter.output_numbers[path, word]
+        target = wires if wires == "next" else "c->now"
+        self.lines.append(f"store({target} + t->wires[{number}] + i, {value});")
+
+    def _output_width(self, path: Path, word: int) -> int:
+        return self.emitter.code.module.widths[path][word]
+
+    def as_width(self, register: object) -> str:
+        return self._of_width(register.next, register.width)
+
+    def _of_width(self, node: Node, width: int) -> str:
+        """A node as a mask if it is to be one bit wide, else as a number."""
+        return self.mask(node) if width == 1 else self.number(node)
+
+    def mask(self, node: Node) -> str:
+        """A node of width 1 as a mask."""
+        if node.is_const:
+            return "splat(-1)" if node.attr else "splat(0)"
+        self.need(node)
+        return self._names[node]
+
+    def number(self, node: Node) -> str:
+        """A node as a number."""
+        if node.is_const:
+            return f"splat({node.attr}u)"
+        self.need(node)
+        return f"({self._names[node]} & 1)" if node.width == 1 else self._names[node]
+
+    def _define(self, node: Node) -> str:
+        if node.is_const:
+            return ""
+        name = f"n{node.serial}"
+        self.lines.append(f"V {name} = {self._expression(node, name)};")
+        return name
+
+    def _expression(self, node: Node, name: str) -> str:
+        args, width = node.args, node.width
+        match node.op:
+            case "input":
+                return self._input(node)
+            case "register":
+                return f"load(state + {node.attr} * cells + i)"
+            case "read":
+                return self._read(node, name)
+            case "and" | "or" | "xor":
+                sign = {"and": "&", "or": "|", "xor": "^"}[node.op]
+                form = self.mask if width == 1 else self.number
+                return f" {sign} ".join(form(arg) for arg in args)
+            case "eq":
+                form = self.mask if all(arg.width == 1 for arg in args) else self.number
+                return f"(V)({form(args[0])} == {form(args[1])})"
+            case "ult":
+                compare = "lts" if all(arg.width < 32 for arg in args) else "ltu"
+                return f"{compare}({self.number(args[0])}, {self.number(args[1])})"
+            case "mux":
+                form = self.mask if width == 1 else self.number
+                return f"mux({self.mask(args[0])}, {form(args[1])}, {form(args[2])})"
+            case "add":
+                text = f"{self.number(args[0])} + {self.number(args[1])}"
+                return self._cut(text, width, max(arg.width for arg in args) + 1)
+            case "sub":
+                return self._cut(f"{self.number(args[0])} - {self.number(args[1])}", width, 33)
+            case "mul":
+                text = f"{self.number(args[0])} * {self.number(args[1])}"
+                return self._cut(text, width, sum(arg.width for arg in args))
+            case "slice":
+                source, low = self.number(args[0]), node.attr
+                if width == 1:
+                    return f"(V)((S)({source} << {31 - low}) >> 31)"
+                moved = f"{source} >> {low}" if low else source
+                return self._cut(moved, width, args[0].width - low)
+            case "cat":
+                parts = []
+                for part, at in zip(args, node.attr):
+                    if part.is_const:
+                        parts.append(f"splat({part.attr << at}u)")
+                    elif part.width == 1:
+                        parts.append(f"({self.mask(part)} & {1 << at}u)")
+                    else:
+                        parts.append(f"({self.number(part)} << {at})" if at else self.number(part))
+                return " | ".join(parts)
+            case "divide":
+                return self._divide(node, name)
+        raise AssertionError(f"no code for {node}")
+
+    @staticmethod
+    def _cut(text: str, width: int, may_have: int) -> str:
+        if width == 1:
+            return f"-(({text}) & 1)"
+        if width >= 32 or may_have <= width:
+            return text
+        return f"({text}) & {(1 << width) - 1}u"
+
+    def _input(self, node: Node) -> str:
+        row = self.emitter.input_numbers[node.attr]
+        match self.emitter.code.kinds[row]:
+            case "strap":
+                return f"load(t->straps + {row} * cells + i)"
+            case "same":
+                return f"splat(now[t->index[{row} * cells + i]])"
+            case "row":
+                return f"load(now + t->index[{row} * cells + i])"
+        return f"gather(now, t->index + {row} * cells + i)"
+
+    def _rows(self, number: int) -> tuple[str, int, int]:
+        """C type of a memory's elements, elements a row, and rows."""
+        memory = self.emitter.module.memories[number]
+        type_ = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t"}[element_bytes(memory.width)]
+        return type_, -(-memory.width // 32), memory.rows
+
+    def _read(self, node: Node, name: str) -> str:
+        number, word, _ = node.attr
+        type_, words, rows = self._rows(number)
+        address = node.args[0]
+        row = f"a_{name}[l]"
+        place = f"((i + l) * {rows}L + {row}) * {words} + {word}"
+        value = f"m_{name}[{place}]"
+        if rows < 1 << address.width:
+            value = f"({row} < {rows}u ? {value} : 0)"
+        self.lines.append(
+            f"V a_{name} = {self.number(address)}, r_{name}; "
+            f"{{ const {type_} *m_{name} = t->memories[{number}]; "
+            f"for (int l = 0; l < LANES; l++) r_{name}[l] = {value}; }}"
+        )
+        return f"-r_{name}" if node.width == 1 else f"r_{name}"
+
+    def write(self, number: int, memory: object, write: object) -> None:
+        type_, words, rows = self._rows(number)
+        self.lines.append(f"{{ V e = {self.mask(write.enable)}; if (any(e)) {{")
+        self.lines.append(
+            f"  {type_} *m = t->memories[{number}]; V a = {self.number(write.address)};"
+        )
+        values = [self.number(node) for node in write.data]
+        masks = [self.number(node) for node in write.mask or ()]
+        for word, value in enumerate(values):
+            self.lines.append(f"  V d{word} = {value};")
+        for word, value in enumerate(masks):
+            self.lines.append(f"  V k{word} = {value};")
+        inside = f"e[l] && a[l] < {rows}u" if rows < 1 << write.address.width else "e[l]"
+        self.lines.append(f"  for (int l = 0; l < LANES; l++) if ({inside}) {{")
+        self.lines.append(f"    {type_} *row = m + ((i + l) * {rows}L + a[l]) * {words};")
+        for word in range(len(values)):
+            if masks:
+                merged = f"(row[{word}] & ~k{word}[l]) | (d{word}[l] & k{word}[l])"
+            else:
+                merged = f"d{word}[l]"
+            self.lines.append(f"    row[{word}] = {merged};")
+        self.lines.append("  } } }")
+
+    def _divide(self, node: Node, name: str) -> str:
+        count, remainder, word = node.attr
+        numbers = [self.number(arg) for arg in node.args]
+        self.lines.append(f"V x_{name}[] = {{{', '.join(numbers)}}}, r_{name};")
+        self.lines.append(
+            f"for (int l = 0; l < LANES; l++) {{ uint32_t a[{2 * count}]; "
+            f"for (int w = 0; w < {2 * count}; w++) a[w] = x_{name}[w][l]; "
+            f"r_{name}[l] = divide(a, a + {count}, {count}, {int(remainder)}, {word}); }}"
+        )
+        return f"-r_{name}" if node.width == 1 else f"r_{name}"

@@ -1,0 +1,456 @@
+"""The intermediate representation: one module as a graph of words.
+
+A *word* is an unsigned number of at most 64 bits; wider values are tuples of words, low word first
+(see `words`). A node's `width` is an upper bound: bits above it are zero, and a node may stand
+wherever a wider word is expected. So there are no zero extensions, and a value that is known to be
+small is small. The graph is hash-consed: equal nodes are one node, and a node's arguments always
+come before it in the order of `serial`.
+
+Operations, with `w` for the node's width:
+
+=========== =================== ==================================================================
+op          attr                value
+=========== =================== ==================================================================
+const       the value
+input       (port, word)        a word of an input port
+register    index               the register before the clock edge
+read        (memory, word,      the word of the addressed row, 0 outside of the memory; `after`
+            after)              says whether this cycle's writes are seen
+and or xor                      bitwise
+add sub mul                     modulo 2**w
+divide      (words, remainder,  word of a quotient or remainder of two unsigned values, 0 if the
+            word)               divisor is 0; arguments: all words of one, then of the other
+eq ult                          1 or 0
+mux                             second argument if the first (of width 1) is 1, else the third
+slice       low                 w bits from bit `low`
+cat         offsets             the arguments side by side, each at its offset
+=========== =================== ==================================================================
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ....hdl.fabric import Path
+
+__all__ = ["WORD", "Event", "Graph", "Memory", "Module", "Node", "Register", "Words", "Write"]
+
+WORD = 32
+"""Width of a full word."""
+
+
+class Node:
+    """An operation and its result. Made by `Graph` only."""
+
+    __slots__ = ("args", "attr", "op", "serial", "width")
+
+    def __init__(
+        self, op: str, args: "tuple[Node, ...]", width: int, attr: object, serial: int
+    ) -> None:
+        self.op = op
+        self.args = args
+        self.width = width
+        self.attr = attr
+        self.serial = serial
+
+    def __repr__(self) -> str:
+        args = ", ".join(f"%{arg.serial}" for arg in self.args)
+        attr = "" if self.attr is None else f" {self.attr}"
+        return f"%{self.serial}:{self.width} = {self.op}{attr}({args})"
+
+    @property
+    def is_const(self) -> bool:
+        return self.op == "const"
+
+
+Words = tuple[Node, ...]
+
+
+@dataclass
+class Register:
+    """A word of state that the clock edge replaces."""
+
+    width: int
+    init: int
+    next: Node | None = None
+
+
+@dataclass
+class Write:
+    """A write port: where, what, and which bits of each word (None: all)."""
+
+    address: Node
+    enable: Node
+    data: Words
+    mask: Words | None
+
+
+@dataclass
+class Memory:
+    """Rows of words. `registers[row]` are its registers, if it is kept in registers."""
+
+    name: str
+    width: int
+    init: tuple[int, ...]
+    writes: list[Write] = field(default_factory=list)
+    registers: list[list[int]] | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(self.init)
+
+
+@dataclass
+class Event:
+    """Something that stops the clock when it happens: a failed assertion, or text to print.
+
+    `clocked` events happen at the clock edge; the others as soon as the signals have settled.
+    """
+
+    kind: str
+    clocked: bool
+    hit: Node
+    message: Sequence[str | tuple[Words, int, bool, str]] | None
+    place: str
+
+
+@dataclass
+class Module:
+    """What all cells of a type have in common.
+
+    Attributes
+    ----------
+    graph : Graph
+    inputs, outputs : dict
+        Width of each input port; words of each output port.
+    widths : dict[Path, list[int]]
+        Widths of the words of each output port.
+    depends : dict[Path, frozenset[Path]]
+        The inputs that an output depends on within a cycle; finer than the graph, bit by bit.
+    event_depends : list[frozenset[Path]]
+        The same for each event.
+    signals : Callable[[str], tuple[Words, int]]
+        Words and width of a named signal of the module, in the same graph. Raises KeyError.
+    signal_names : list[str]
+    """
+
+    name: str
+    graph: "Graph"
+    inputs: dict[Path, int]
+    outputs: dict[Path, Words]
+    widths: dict[Path, list[int]]
+    depends: dict[Path, frozenset[Path]]
+    registers: list[Register]
+    memories: list[Memory]
+    events: list[Event]
+    event_depends: list[frozenset[Path]]
+    signals: "Callable[[str], tuple[Words, int]]"
+    signal_names: list[str]
+
+
+def _ones(width: int) -> int:
+    return (1 << width) - 1
+
+
+_EVALUATE: dict[str, Callable[..., int]] = {
+    "and": lambda attr, a, b: a & b,
+    "or": lambda attr, a, b: a | b,
+    "xor": lambda attr, a, b: a ^ b,
+    "add": lambda attr, a, b: a + b,
+    "sub": lambda attr, a, b: a - b,
+    "mul": lambda attr, a, b: a * b,
+    "eq": lambda attr, a, b: int(a == b),
+    "ult": lambda attr, a, b: int(a < b),
+    "mux": lambda attr, c, a, b: a if c else b,
+    "slice": lambda attr, a: a >> attr,
+    "cat": lambda attr, *parts: sum(part << at for part, at in zip(parts, attr)),
+    "divide": lambda attr, *words: _divide(attr, words),
+}
+
+
+def _divide(attr: tuple[int, bool, int], words: Sequence[int]) -> int:
+    count, remainder, word = attr
+    a, b = (
+        sum(part << WORD * i for i, part in enumerate(half))
+        for half in (words[:count], words[count:])
+    )
+    if b == 0:
+        return 0
+    return (a % b if remainder else a // b) >> WORD * word
+
+
+def evaluate(node: Node, args: Sequence[int]) -> int:
+    """The value of a node without state or ports, from the values of its arguments."""
+    return _EVALUATE[node.op](node.attr, *args) & _ones(node.width)
+
+
+class Graph:
+    """Makes nodes, folding what is constant or trivial."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple, Node] = {}
+        self._serial = 0
+        self.zero = self.const(0)
+        self.one = self.const(1)
+
+    def _node(self, op: str, args: Sequence[Node], width: int, attr: object = None) -> Node:
+        key = (op, tuple(arg.serial for arg in args), width, attr)
+        node = self._nodes.get(key)
+        if node is None:
+            node = Node(op, tuple(args), width, attr, self._serial)
+            if args and op != "read" and all(arg.is_const for arg in args):
+                node = self.const(evaluate(node, [arg.attr for arg in args]))
+            self._nodes[key] = node
+            self._serial += 1
+        return node
+
+    def const(self, value: int) -> Node:
+        return self._node("const", (), max(1, value.bit_length()), value)
+
+    def input(self, port: Path, word: int, width: int) -> Node:
+        return self._node("input", (), width, (port, word))
+
+    def register(self, index: int, width: int) -> Node:
+        return self._node("register", (), width, index)
+
+    def read(self, memory: int, word: int, width: int, address: Node, after: bool = False) -> Node:
+        return self._node("read", (address,), width, (memory, word, after))
+
+    def and_(self, a: Node, b: Node) -> Node:
+        if a is b:
+            return a
+        width = min(a.width, b.width)
+        a, b = self._ordered(self.slice(a, 0, width), self.slice(b, 0, width))
+        if b.is_const:
+            if b.attr == 0:
+                return self.zero
+            if b.attr == _ones(a.width):
+                return a
+        return self._node("and", (a, b), min(a.width, b.width))
+
+    def or_(self, a: Node, b: Node) -> Node:
+        a, b = self._ordered(a, b)
+        if a is b or (b.is_const and b.attr == 0):
+            return a
+        width = max(a.width, b.width)
+        if b.is_const and b.attr == _ones(width):
+            return b
+        return self._node("or", (a, b), width)
+
+    def xor(self, a: Node, b: Node) -> Node:
+        a, b = self._ordered(a, b)
+        if a is b:
+            return self.zero
+        if b.is_const:
+            if b.attr == 0:
+                return a
+            if a.op == "xor" and a.args[1].is_const:
+                return self.xor(a.args[0], self.const(a.args[1].attr ^ b.attr))
+        return self._node("xor", (a, b), max(a.width, b.width))
+
+    def not_(self, a: Node, width: int) -> Node:
+        return self.xor(a, self.const(_ones(width)))
+
+    def add(self, a: Node, b: Node, width: int) -> Node:
+        a, b = self._ordered(self.slice(a, 0, width), self.slice(b, 0, width))
+        if b.is_const and b.attr == 0:
+            return a
+        if width == 1:
+            return self.xor(a, b)
+        return self._node("add", (a, b), min(width, max(a.width, b.width) + 1))
+
+    def sub(self, a: Node, b: Node, width: int) -> Node:
+        a, b = self.slice(a, 0, width), self.slice(b, 0, width)
+        if b.is_const and b.attr == 0:
+            return a
+        if a is b:
+            return self.zero
+        if width == 1:
+            return self.xor(a, b)
+        return self._node("sub", (a, b), width)
+
+    def mul(self, a: Node, b: Node, width: int) -> Node:
+        a, b = self._ordered(self.slice(a, 0, width), self.slice(b, 0, width))
+        if b.is_const and b.attr in (0, 1):
+            return a if b.attr else b
+        if a.width == 1:
+            return self.mux(a, b, self.zero)
+        if b.width == 1:
+            return self.mux(b, a, self.zero)
+        return self._node("mul", (a, b), min(width, a.width + b.width))
+
+    def divide(self, a: Words, b: Words, remainder: bool, word: int) -> Node:
+        top = b if remainder else a
+        return self._node("divide", (*a, *b), top[word].width, (len(a), remainder, word))
+
+    def eq(self, a: Node, b: Node) -> Node:
+        a, b = self._ordered(a, b)
+        if a is b:
+            return self.one
+        if b.is_const:
+            if b.attr > _ones(a.width):
+                return self.zero
+            if a.width == 1:
+                return a if b.attr else self.xor(a, self.one)
+        if a.width == b.width == 1:
+            return self.xor(self.xor(a, b), self.one)
+        return self._node("eq", (a, b), 1)
+
+    def ult(self, a: Node, b: Node) -> Node:
+        if a is b or (b.is_const and b.attr == 0):
+            return self.zero
+        if b.is_const:
+            if b.attr > _ones(a.width):
+                return self.one
+            if b.attr == 1:
+                return self.eq(a, self.zero)
+        if a.is_const and a.attr >= _ones(b.width):
+            return self.zero
+        if a.is_const and a.attr == 0:
+            return self.xor(self.eq(b, self.zero), self.one)
+        if a.width == b.width == 1:
+            return self.and_(self.xor(a, self.one), b)
+        return self._node("ult", (a, b), 1)
+
+    def mux(self, condition: Node, a: Node, b: Node) -> Node:
+        if a is b:
+            return a
+        if condition.is_const:
+            return a if condition.attr else b
+        if condition.op == "xor" and condition.args[1] is self.one:
+            return self.mux(condition.args[0], b, a)
+        width = max(a.width, b.width)
+        if width == 1:
+            if a.is_const:
+                if a.attr:
+                    return self.or_(condition, b)
+                return self.and_(self.xor(condition, self.one), b)
+            if b.is_const:
+                if b.attr:
+                    return self.or_(self.xor(condition, self.one), a)
+                return self.and_(condition, a)
+        if a.op == "mux" and a.args[0] is condition:
+            return self.mux(condition, a.args[1], b)
+        if b.op == "mux" and b.args[0] is condition:
+            return self.mux(condition, a, b.args[2])
+        return self._node("mux", (condition, a, b), width)
+
+    def slice(self, a: Node, low: int, width: int) -> Node:
+        width = min(width, a.width - low)
+        if width <= 0:
+            return self.zero
+        if low == 0 and width == a.width:
+            return a
+        if a.is_const:
+            return self.const(a.attr >> low & _ones(width))
+        if a.op == "slice":
+            return self.slice(a.args[0], a.attr + low, width)
+        if a.op == "cat":
+            parts = []
+            for part, at in zip(a.args, a.attr):
+                start, stop = max(low, at), min(low + width, at + part.width)
+                if start < stop:
+                    parts.append((self.slice(part, start - at, stop - start), start - low))
+            return self.cat(parts)
+        if a.op == "mux" and low == 0 and (a.args[1].is_const or a.args[2].is_const):
+            return self.mux(
+                a.args[0], self.slice(a.args[1], 0, width), self.slice(a.args[2], 0, width)
+            )
+        return self._node("slice", (a,), width, low)
+
+    def cat(self, parts: Iterable[tuple[Node, int]]) -> Node:
+        """Put parts side by side; each comes with its offset, in ascending order."""
+        flat: list[tuple[Node, int]] = []
+        constant = 0
+        for part, at in parts:
+            inner = zip(part.args, part.attr) if part.op == "cat" else ((part, 0),)
+            for piece, low in inner:
+                if piece.is_const:
+                    constant |= piece.attr << at + low
+                elif flat and (joined := self._joined(flat[-1], (piece, at + low))):
+                    flat[-1] = (joined, flat[-1][1])
+                else:
+                    flat.append((piece, at + low))
+        if constant:
+            flat.append((self.const(constant), 0))
+        if not flat:
+            return self.zero
+        if len(flat) == 1 and flat[0][1] == 0:
+            return flat[0][0]
+        flat.sort(key=lambda item: item[1])
+        width = max(at + part.width for part, at in flat)
+        return self._node("cat", [p for p, _ in flat], width, tuple(at for _, at in flat))
+
+    def _joined(self, left: tuple[Node, int], right: tuple[Node, int]) -> Node | None:
+        """One slice instead of two neighbours, if they were neighbours where they came from."""
+        (a, a_at), (b, b_at) = left, right
+        if b.op != "slice" or a_at + a.width != b_at:
+            return None
+        if a.op == "slice" and a.args[0] is b.args[0] and a.attr + a.width == b.attr:
+            return self.slice(b.args[0], a.attr, a.width + b.width)
+        return None
+
+    def any(self, a: Node) -> Node:
+        """1 if some bit is set."""
+        return self.xor(self.eq(a, self.zero), self.one)
+
+    def copy(
+        self, roots: Iterable[Node], replace: Callable[[Node, Sequence[Node]], Node | None]
+    ) -> list[Node]:
+        """Copy what the roots consist of; `replace` gives another node for some, or None."""
+        roots = list(roots)
+        copies: dict[Node, Node] = {}
+        for node in self.cone(roots):
+            args = [copies[arg] for arg in node.args]
+            other = replace(node, args)
+            copies[node] = other if other is not None else self.rebuilt(node, args)
+        return [copies[root] for root in roots]
+
+    def rebuilt(self, node: Node, args: Sequence[Node]) -> Node:
+        """The same operation on other arguments."""
+        match node.op:
+            case "and":
+                return self.and_(*args)
+            case "or":
+                return self.or_(*args)
+            case "xor":
+                return self.xor(*args)
+            case "add":
+                return self.add(*args, node.width)
+            case "sub":
+                return self.sub(*args, node.width)
+            case "mul":
+                return self.mul(*args, node.width)
+            case "eq":
+                return self.eq(*args)
+            case "ult":
+                return self.ult(*args)
+            case "mux":
+                return self.mux(*args)
+            case "slice":
+                return self.slice(args[0], node.attr, node.width)
+            case "cat":
+                return self.cat(zip(args, node.attr))
+            case "const" | "input" | "register":
+                return node
+        return self._node(node.op, args, node.width, node.attr)
+
+    @staticmethod
+    def cone(roots: Iterable[Node]) -> list[Node]:
+        """All nodes that the roots consist of, arguments first."""
+        seen: dict[int, Node] = {}
+        stack = list(roots)
+        while stack:
+            node = stack.pop()
+            if node.serial not in seen:
+                seen[node.serial] = node
+                stack.extend(node.args)
+        return [seen[serial] for serial in sorted(seen)]
+
+    @staticmethod
+    def _ordered(a: Node, b: Node) -> tuple[Node, Node]:
+        """Arguments of a commutative operation: constants last."""
+        if a.is_const and not b.is_const:
+            return b, a
+        if a.is_const == b.is_const and a.serial > b.serial:
+            return b, a
+        return a, b

@@ -1,0 +1,482 @@
+"""From an Amaranth component to a module of the intermediate representation.
+
+All that is private to Amaranth's internals, and may change with its next minor version, is here:
+the fine netlist that `build_netlist` makes, from which Amaranth's own back ends work too.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from amaranth.hdl import Fragment, Value
+from amaranth.hdl import _nir as nir
+from amaranth.hdl._ir import PortDirection, build_netlist
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from ....hdl.fabric import Path
+from .errors import UnsupportedConstruct
+from .ir import WORD, Event, Graph, Memory, Module, Node, Register, Words, Write
+from .words import Arithmetic, word_widths
+
+__all__ = ["lower"]
+
+_REGISTER_ROWS = 4
+"""Memories of at most this many rows are kept in registers, which all lanes can update at once."""
+
+
+def lower(component: wiring.Component, name: str) -> Module:
+    """The module of a component: its logic as a graph, its registers and memories.
+
+    Raises
+    ------
+    UnsupportedConstruct
+        If it uses an instance of foreign hardware, a second clock domain, or the like.
+    """
+    ports = {}
+    paths: dict[str, Path] = {}
+    for path, member, value in component.signature.flatten(component):
+        flat = "__".join(map(str, path))
+        paths[flat] = path
+        direction = PortDirection.Input if member.flow == In else PortDirection.Output
+        ports[flat] = (Value.cast(value), direction)
+    design = Fragment.get(component, None).prepare(ports=ports, hierarchy=(name,))
+    return _Lowering(name, build_netlist(design), design, paths).module()
+
+
+def _place(cell: nir.Cell) -> str:
+    if cell.src_loc is None:
+        return "an unknown place"
+    return f"{cell.src_loc[0]}:{cell.src_loc[1]}"
+
+
+class _Lowering:
+    def __init__(self, name: str, netlist: nir.Netlist, design: object, paths: dict) -> None:
+        self.name = name
+        self.netlist = netlist
+        self.design = design
+        self.paths = paths
+        self.graph = Graph()
+        self.arithmetic = Arithmetic(self.graph)
+        self.registers: list[Register] = []
+        self.memories: list[Memory] = []
+        self.pending: list[Callable[[], None]] = []
+        self._segments: dict[tuple[int, int, int], Words] = {}
+        self._state: dict[int, list[int]] = {}
+        self._memory: dict[int, int] = {}
+        self._inputs: list[tuple[int, int, str]] = sorted(
+            (start, width, port) for port, (start, width) in netlist.top.ports_i.items()
+        )
+
+    def module(self) -> Module:
+        cells = self.netlist.cells
+        for index, cell in enumerate(cells):
+            if isinstance(cell, nir.Memory):
+                self._declare_memory(index, cell)
+        for index, cell in enumerate(cells):
+            match cell:
+                case nir.FlipFlop():
+                    self._check_clock(cell)
+                    if not cell.arst.is_const:
+                        raise UnsupportedConstruct(f"Asynchronous reset at {_place(cell)}")
+                    self._declare_state(index, len(cell.data), cell.init)
+                case nir.SyncReadPort():
+                    self._check_clock(cell)
+                    self._declare_state(index, cell.width, 0)
+                case nir.Instance() | nir.IOBuffer() | nir.AnyValue() | nir.Initial():
+                    what = type(cell).__name__
+                    raise UnsupportedConstruct(f"{what} at {_place(cell)} can't be simulated here")
+        # Next states and writes, now that all state is known.
+        for index, cell in enumerate(cells):
+            match cell:
+                case nir.FlipFlop():
+                    self._set_next(index, self.value(cell.data))
+                case nir.SyncWritePort():
+                    self._check_clock(cell)
+                    self._write(cell)
+        for index, cell in enumerate(cells):
+            if isinstance(cell, nir.SyncReadPort):
+                self._sync_read(index, cell)
+        for memory in self.memories:
+            if memory.registers is not None:
+                self._write_registers(memory)
+        outputs = {
+            self.paths[port]: self.value(value) for port, value in self.netlist.top.ports_o.items()
+        }
+        inputs = {
+            self.paths[port]: width
+            for port, (_, width) in self.netlist.top.ports_i.items()
+            if port in self.paths
+        }
+        names = self._signal_names()
+        return Module(
+            name=self.name,
+            graph=self.graph,
+            inputs=inputs,
+            outputs=outputs,
+            widths={
+                self.paths[port]: word_widths(len(value))
+                for port, value in self.netlist.top.ports_o.items()
+            },
+            depends={path: self._depends(words) for path, words in outputs.items()},
+            registers=self.registers,
+            memories=self.memories,
+            events=self._events(),
+            event_depends=[],
+            signals=lambda wanted: self._signal(names[wanted]),
+            signal_names=list(names),
+        )
+
+    def _check_clock(self, cell: nir.Cell) -> None:
+        clock = self.netlist.top.ports_i.get("clk")
+        if clock is None or cell.clk != nir.Net.from_cell(0, clock[0]) or cell.clk_edge != "pos":
+            raise UnsupportedConstruct(
+                f"{type(cell).__name__} at {_place(cell)} is not in the clock domain sync"
+            )
+
+    def _declare_state(self, index: int, width: int, init: int) -> None:
+        numbers = []
+        for word, count in enumerate(word_widths(width)):
+            numbers.append(len(self.registers))
+            value = init >> WORD * word & (1 << count) - 1
+            self.registers.append(Register(count, value))
+        self._state[index] = numbers
+
+    def _state_words(self, index: int) -> Words:
+        return tuple(self._register(number) for number in self._state[index])
+
+    def _register(self, number: int) -> Node:
+        return self.graph.register(number, self.registers[number].width)
+
+    def _set_next(self, index: int, words: Words) -> None:
+        for number, node in zip(self._state[index], words):
+            self.registers[number].next = node
+
+    # Memories
+
+    def _declare_memory(self, index: int, cell: nir.Memory) -> None:
+        memory = Memory(self._memory_name(cell), cell.width, cell.init)
+        if cell.depth <= _REGISTER_ROWS and cell.width:
+            memory.registers = []
+            for value in cell.init:
+                numbers = []
+                for word, count in enumerate(word_widths(cell.width)):
+                    numbers.append(len(self.registers))
+                    part = value >> WORD * word & (1 << count) - 1
+                    self.registers.append(Register(count, part))
+                memory.registers.append(numbers)
+        self._memory[index] = len(self.memories)
+        self.memories.append(memory)
+
+    def _memory_name(self, cell: nir.Memory) -> str:
+        return ".".join((*self.netlist.modules[cell.module_idx].name[1:], cell.name))
+
+    def _read(self, memory_index: int, address: Words) -> Words:
+        number = self._memory[memory_index]
+        memory = self.memories[number]
+        widths = word_widths(memory.width)
+        if memory.registers is None:
+            self._check_address(address)
+            return tuple(
+                self.graph.read(number, word, width, address[0])
+                for word, width in enumerate(widths)
+            )
+        result = self.arithmetic.const(0, memory.width)
+        for row, registers in enumerate(memory.registers):
+            hit = self._is_row(address, row)
+            words = tuple(self._register(register) for register in registers)
+            result = (
+                words if row == 0 and memory.rows == 1 else self.arithmetic.mux(hit, words, result)
+            )
+        return result
+
+    def _is_row(self, address: Words, row: int) -> Node:
+        return self.arithmetic.eq(address, self.arithmetic.const(row, 32))
+
+    def _check_address(self, address: Words) -> None:
+        if len(address) > 1:
+            raise UnsupportedConstruct(f"Memory in {self.name} with more than 2^{WORD} rows")
+
+    def _write(self, cell: nir.SyncWritePort) -> None:
+        memory = self.memories[self._memory[cell.memory]]
+        address, data = self.value(cell.addr), self.value(cell.data)
+        if not len(cell.data):
+            return
+        if len(set(cell.en)) == 1:
+            write = Write(address[0], self.value(cell.en[:1])[0], data, None)
+        else:
+            mask = self.value(cell.en)
+            write = Write(address[0], self.arithmetic.any(mask), data, mask)
+        memory.writes.append(write)
+        write.address_words = address
+
+    def _merged(self, old: Words, write: Write, hit: Node) -> Words:
+        """What becomes of a row when a write hits it."""
+        a = self.arithmetic
+        if write.mask is None:
+            new = write.data
+        else:
+            keep = a.not_(write.mask, WORD * len(write.mask))
+            new = a.bitwise(
+                self.graph.or_,
+                a.bitwise(self.graph.and_, write.data, write.mask),
+                a.bitwise(self.graph.and_, old, keep),
+            )
+        return a.mux(hit, new, old)
+
+    def _write_registers(self, memory: Memory) -> None:
+        for row, registers in enumerate(memory.registers):
+            words = tuple(self._register(register) for register in registers)
+            for write in memory.writes:
+                hit = self.graph.and_(write.enable, self._is_row((write.address,), row))
+                words = self._merged(words, write, hit)
+            for register, node in zip(registers, words):
+                self.registers[register].next = node
+        memory.writes.clear()
+
+    def _sync_read(self, index: int, cell: nir.SyncReadPort) -> None:
+        address = self.value(cell.addr)
+        words = self._read(cell.memory, address)
+        memory = self.memories[self._memory[cell.memory]]
+        ports = [
+            number
+            for number, other in enumerate(self.netlist.cells)
+            if isinstance(other, nir.SyncWritePort) and other.memory == cell.memory
+        ]
+        for port, write in zip(ports, memory.writes):
+            if port in cell.transparent_for:
+                same = self.arithmetic.eq((write.address,), address)
+                hit = self.graph.and_(write.enable, same)
+                words = self._merged(words, write, hit)
+        enable = self.value(nir.Value(cell.en))[0]
+        self._set_next(index, self.arithmetic.mux(enable, words, self._state_words(index)))
+
+    # Values
+
+    def value(self, nets: Sequence[nir.Net]) -> Words:
+        """The words of any value."""
+        parts: list[tuple[Node, int]] = []
+        at = 0
+        while at < len(nets):
+            net, end = nets[at], at + 1
+            if net.is_const:
+                if net.const:
+                    parts.append((self.graph.one, at))
+                at = end
+                continue
+            while (
+                end < len(nets)
+                and not nets[end].is_const
+                and nets[end] == net + (end - at)
+                and nets[end].cell == net.cell
+            ):
+                end += 1
+            words = self.segment(net.cell, net.bit, end - at)
+            parts += [(part, at + low) for part, low in self.arithmetic.pieces(words, 0, end - at)]
+            at = end
+        return self.arithmetic.cat(parts, len(nets))
+
+    def segment(self, index: int, start: int, count: int) -> Words:
+        """Bits of the output of a netlist's cell."""
+        key = (index, start, count)
+        if key not in self._segments:
+            self._segments[key] = self._segment(index, start, count)
+        return self._segments[key]
+
+    def _segment(self, index: int, start: int, count: int) -> Words:
+        a, cell = self.arithmetic, self.netlist.cells[index]
+        cut = slice(start, start + count)
+        match cell:
+            case nir.Top():
+                return self._input(start, count)
+            case nir.FlipFlop() | nir.SyncReadPort():
+                return a.part(self._state_words(index), start, count)
+            case nir.Operator(operator="&" | "|" | "^"):
+                g = self.graph
+                gate = {"&": g.and_, "|": g.or_, "^": g.xor}[cell.operator]
+                left, right = (self.value(value[cut]) for value in cell.inputs)
+                return a.bitwise(gate, left, right)
+            case nir.Operator(operator="~"):
+                return a.not_(self.value(cell.inputs[0][cut]), count)
+            case nir.Operator(operator="m"):
+                condition = self.value(cell.inputs[0])[0]
+                return a.mux(condition, *(self.value(value[cut]) for value in cell.inputs[1:]))
+            case nir.AssignmentList():
+                return self._assigned(cell, start, count)
+            case nir.PriorityMatch():
+                bits = [self._priority(index, bit) for bit in range(start, start + count)]
+                return a.cat(list(zip(bits, range(count))), count)
+            case nir.Operator():
+                whole, width = self._operator(index, cell), cell.width
+            case nir.Part():
+                whole, width = self._part(cell), cell.width
+            case nir.Matches():
+                whole, width = (self._matches(cell),), 1
+            case nir.AsyncReadPort():
+                whole, width = self._read(cell.memory, self.value(cell.addr)), cell.width
+            case _:
+                raise UnsupportedConstruct(f"{type(cell).__name__} at {_place(cell)}")
+        if (start, count) == (0, width):
+            return whole
+        self._segments[index, 0, width] = whole
+        return a.part(self.segment(index, 0, width), start, count)
+
+    def _input(self, start: int, count: int) -> Words:
+        for first, width, port in self._inputs:
+            if first <= start < first + width:
+                if port not in self.paths:  # the clock as data, or the reset: held at 0
+                    return self.arithmetic.const(0, count)
+                words = tuple(
+                    self.graph.input(self.paths[port], word, bits)
+                    for word, bits in enumerate(word_widths(width))
+                )
+                return self.arithmetic.part(words, start - first, count)
+        raise AssertionError("a net of no input")
+
+    def _assigned(self, cell: nir.AssignmentList, start: int, count: int) -> Words:
+        edges = {start, start + count}
+        for assignment in cell.assignments:
+            for edge in (assignment.start, assignment.start + len(assignment.value)):
+                if start < edge < start + count:
+                    edges.add(edge)
+        parts: list[tuple[Node, int]] = []
+        cuts = sorted(edges)
+        for low, high in pairwise(cuts):
+            words = self.value(cell.default[low:high])
+            for assignment in cell.assignments:
+                if assignment.start <= low and high <= assignment.start + len(assignment.value):
+                    condition = self.value(nir.Value(assignment.cond))[0]
+                    new = assignment.value[low - assignment.start : high - assignment.start]
+                    words = self.arithmetic.mux(condition, self.value(new), words)
+            pieces = self.arithmetic.pieces(words, 0, high - low)
+            parts += [(part, low - start + at) for part, at in pieces]
+        return self.arithmetic.cat(parts, count)
+
+    def _priority(self, index: int, bit: int) -> Node:
+        """Whether an input is the first that is 1."""
+        cell, g = self.netlist.cells[index], self.graph
+        mine = self.value(nir.Value(cell.inputs[bit]))[0]
+        free = self._none_before(index, bit)
+        return g.and_(free, mine)
+
+    def _none_before(self, index: int, bit: int) -> Node:
+        key = (index, -1 - bit, 0)
+        if key not in self._segments:
+            cell, g = self.netlist.cells[index], self.graph
+            if bit == 0:
+                node = self.value(nir.Value(cell.en))[0]
+            else:
+                before = self.value(nir.Value(cell.inputs[bit - 1]))[0]
+                node = g.and_(self._none_before(index, bit - 1), g.not_(before, 1))
+            self._segments[key] = (node,)
+        return self._segments[key][0]
+
+    def _matches(self, cell: nir.Matches) -> Node:
+        a, g = self.arithmetic, self.graph
+        value = self.value(cell.value)
+        hit = g.zero
+        for pattern in cell.patterns:
+            care = int(pattern.replace("0", "1").replace("-", "0") or "0", 2)
+            want = int(pattern.replace("-", "0") or "0", 2)
+            width = max(1, len(pattern))
+            masked = a.bitwise(g.and_, value, a.const(care, width))
+            hit = g.or_(hit, a.eq(masked, a.const(want, width)))
+        return hit
+
+    def _part(self, cell: nir.Part) -> Words:
+        a = self.arithmetic
+        value, width = self.value(cell.value), len(cell.value)
+        if not width:
+            return a.const(0, cell.width)
+        fill = a.bit(value, width - 1) if cell.value_signed else self.graph.zero
+        # Wide enough that no part of the result comes from beyond the shifted value.
+        total = width + cell.width
+        extended = a.cat(
+            [
+                *a.pieces(value, 0, width),
+                *(
+                    (p, at + width)
+                    for p, at in a.pieces(a.replicated(fill, cell.width), 0, cell.width)
+                ),
+            ],
+            total,
+        )
+        offset_width = len(cell.offset) + cell.stride.bit_length()
+        offset = a.mul(
+            a.part(self.value(cell.offset), 0, offset_width),
+            a.const(cell.stride, offset_width),
+            offset_width,
+        )
+        return a.part(a.shift_right(extended, offset, total, fill), 0, cell.width)
+
+    def _operator(self, index: int, cell: nir.Operator) -> Words:
+        a, g = self.arithmetic, self.graph
+        inputs = [self.value(value) for value in cell.inputs]
+        width = len(cell.inputs[0])
+        x = inputs[0]
+        if not width:
+            return a.const(int(cell.operator in ("r&", "==", "u<=", "s<=", "u>=", "s>=")), 1)
+        match cell.operator, *inputs[1:]:
+            case ("-",):
+                return a.sub(a.const(0, width), x, width)
+            case ("b" | "r|",):
+                return (a.any(x),)
+            case ("r&",):
+                return (a.all(x, width),)
+            case ("r^",):
+                return (a.parity(x),)
+            case "+", y:
+                return a.add(x, y, width)
+            case "-", y:
+                return a.sub(x, y, width)
+            case "*", y:
+                return a.mul(x, y, width)
+            case ("u//" | "s//" | "u%" | "s%") as op, y:
+                return a.divide(x, y, width, signed=op[0] == "s", remainder=op[1] == "%")
+            case "<<", y:
+                return a.shift_left(x, y, width)
+            case ("u>>" | "s>>") as op, y:
+                fill = a.bit(x, width - 1) if op[0] == "s" else g.zero
+                return a.shift_right(x, y, width, fill)
+            case "==", y:
+                return (a.eq(x, y),)
+            case "!=", y:
+                return (g.not_(a.eq(x, y), 1),)
+            case ((("u<" | "u>" | "u<=" | "u>=" | "s<" | "s>" | "s<=" | "s>=") as op), y):
+                first, second = (x, y) if op[1:] in ("<", ">=") else (y, x)
+                less = a.slt(first, second, width) if op[0] == "s" else a.ult(first, second)
+                return (less if op[1:] in ("<", ">") else g.not_(less, 1),)
+        raise UnsupportedConstruct(f"Operator {cell.operator} at {_place(cell)}")
+
+    # The rest
+
+    def _depends(self, words: Words) -> frozenset[Path]:
+        return frozenset(node.attr[0] for node in Graph.cone(words) if node.op == "input")
+
+    def _events(self) -> list[Event]:
+        events = []
+        for cell in self.netlist.cells:
+            match cell:
+                case nir.AsyncProperty() | nir.SyncProperty():
+                    if cell.kind == "cover":
+                        continue
+                    enabled = self.value(nir.Value(cell.en))[0]
+                    test = self.value(nir.Value(cell.test))[0]
+                    hit = self.graph.and_(enabled, self.graph.not_(test, 1))
+                    clocked = isinstance(cell, nir.SyncProperty)
+                    events.append(Event("assert", clocked, hit, None, _place(cell)))
+                case nir.AsyncPrint() | nir.SyncPrint():
+                    raise UnsupportedConstruct(f"Print at {_place(cell)} can't be simulated here")
+        return events
+
+    def _signal_names(self) -> dict[str, nir.Value]:
+        names: dict[str, nir.Value] = {}
+        for info in self.design.fragments.values():
+            prefix = ".".join(info.name[1:])
+            for signal, name in info.signal_names.items():
+                if signal in self.netlist.signals:
+                    full = f"{prefix}.{name}" if prefix else name
+                    names[full] = self.netlist.signals[signal]
+        return names
+
+    def _signal(self, value: nir.Value) -> tuple[Words, int]:
+        return self.value(value), len(value)
