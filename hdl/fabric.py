@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Module, Shape, ShapeCastable, ShapeLike
@@ -48,21 +49,31 @@ class Leaf(NamedTuple):
         return Shape.cast(self.shape).width
 
 
+def _leaves(signature: wiring.Signature, path: Path = ()) -> Iterator[tuple[Path, Leaf]]:
+    """All leaves of a signature. (Its own `flatten` needs an object with a signal for each.)"""
+    for name, member in signature.members.items():
+        for index in product(*map(range, member.dimensions)):
+            place = (*path, name, *index)
+            if member.is_port:
+                yield place, Leaf(member.flow, member.shape)
+            else:
+                yield from _leaves(member.signature, place)
+
+
 class _Ports:
     """The leaves of a signature, and which of them lie below each interface."""
 
     def __init__(self, signature: wiring.Signature) -> None:
-        self.leaves: dict[Path, Leaf] = {}
+        self.leaves: dict[Path, Leaf] = dict(_leaves(signature))
         self.below: dict[Path, dict[Path, Leaf]] = {}
-        for path, member, _ in signature.flatten(signature.create()):
-            leaf = self.leaves[path] = Leaf(member.flow, member.shape)
+        for path, leaf in self.leaves.items():
             for depth in range(len(path) + 1):
                 self.below.setdefault(path[:depth], {})[path[depth:]] = leaf
 
 
 def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
     """Whether two shapes are one; two layouts of equal width are not."""
-    if a == b:
+    if a is b or a == b:
         return True
     if isinstance(a, ShapeCastable) or isinstance(b, ShapeCastable):
         return False

@@ -113,8 +113,11 @@ class Bench(Fabric):
         leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
         for driver, receiver in links:
             leaving.setdefault(driver.cell, []).append((driver, receiver))
+        types = {
+            count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))
+        }
         for cell, pairs in leaving.items():
-            meter = self.place(Cell(f"meter_{cell}", CellType(LinkMeter, links=len(pairs))))
+            meter = self.place(Cell(f"meter_{cell}", types[len(pairs)]))
             self.link(Pin(None, ("measure",)), Pin(meter.name, ("measure",)))
             for index, (driver, receiver) in enumerate(pairs):
                 valid = Pin(driver.cell, (*driver.path, "valid"))
