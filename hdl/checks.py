@@ -1,6 +1,6 @@
 """Checks that constructors share: one wording for one kind of mistake."""
 
-__all__ = ["check_integer", "check_radix"]
+__all__ = ["check_integer", "check_limit", "check_radix"]
 
 
 def check_integer(what: str, value: object, minimum: int, maximum: int | None = None) -> None:
@@ -10,6 +10,12 @@ def check_integer(what: str, value: object, minimum: int, maximum: int | None = 
     if value < minimum or (maximum is not None and value > maximum):
         allowed = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
         raise ValueError(f"{what} must be {allowed}, not {value}")
+
+
+def check_limit(what: str, value: int, maximum: int) -> None:
+    """Raise ValueError if a number is so large that nobody can wait for what it asks for."""
+    if value > maximum:
+        raise ValueError(f"{what} must be at most {maximum}, not {value}")
 
 
 def check_radix(radix: object) -> None:

@@ -344,6 +344,7 @@ def simulate_runs(
     engine: str = "auto",
     bins: int = 2048,
     vcd: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
     progress: bool = False,
 ) -> list[Result]:
     """Put a network on the bench and run it, once for each of `runs`.
@@ -359,6 +360,8 @@ def simulate_runs(
         Histograms hold latencies below this exactly.
     vcd : path-like, optional
         Where to write the waves of a single run (engine `amaranth`).
+    threads : int, optional
+        Processor cores that the engine `compiled` may use; all if not given.
     progress : bool
         Show a progress bar on standard error if that is a terminal and the run takes long.
 
@@ -377,7 +380,7 @@ def simulate_runs(
     """
     benches = _benches(network, runs, bins)
     results: list[Result] = []
-    for stepper in open_engines(engine, benches, vcd=vcd):
+    for stepper in open_engines(engine, benches, vcd=vcd, threads=threads):
         with stepper:
             first = len(results)
             steps = [

@@ -217,7 +217,7 @@ def sweep(
     if processes is not None:
         check_integer("Processes", processes, 1)
     workers = processes or joblib.cpu_count()
-    options = {"engine": engine, "bins": bins}
+    options = {"engine": engine, "bins": bins, "threads": 1}
 
     with ExitStack() as stack:
         if scheduler is not None:

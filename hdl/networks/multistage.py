@@ -3,7 +3,7 @@
 from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import Component
 
-from ..checks import check_integer
+from ..checks import check_integer, check_limit
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches import InputQueuedSwitch, OutputQueuedSwitch
@@ -19,6 +19,9 @@ SWITCHES: dict[str, type[Component]] = {
 }
 """The kinds of switch that a multistage network can be made of, by name."""
 
+LIMITS = {"ports": 2**16, "radix": 64, "depth": 2**16, "payload": 2**12}
+"""Largest values; beyond them elaboration takes hours."""
+
 
 class MultistageNetwork(Network):
     """A b^n-port multistage network of b x b packet switches (Siegel et al., III).
@@ -30,17 +33,17 @@ class MultistageNetwork(Network):
     Parameters
     ----------
     ports : int
-        Terminals, a power of the radix.
+        Terminals, a power of the radix, at most 65,536.
     radix : int
-        Ports of a switch, at least 2.
+        Ports of a switch, from 2 to 64.
     wiring : str
         One of `topology.multistage.PLANS`: cube, omega, baseline, indirect-cube, butterfly, flip.
     switch : str
         One of `SWITCHES`.
     depth : int
-        Packets that fit into each queue, at least 1.
+        Packets that fit into each queue, from 1 to 65,536.
     payload : ShapeLike
-        Shape of the payload, or its width in bits, at least 1.
+        Shape of the payload, or its width in bits, from 1 to 4,096.
     routing : "destination" or "xor"
         What the tag holds. XOR tags need a radix that is a power of two.
 
@@ -75,6 +78,10 @@ class MultistageNetwork(Network):
         check_integer("Depth", depth, 1)
         if isinstance(payload, int):
             check_integer("Payload", payload, 1)
+            check_limit("Payload", payload, LIMITS["payload"])
+        check_limit("Ports", ports, LIMITS["ports"])
+        check_limit("Radix", radix, LIMITS["radix"])
+        check_limit("Depth", depth, LIMITS["depth"])
         self.parameters = {
             "ports": ports,
             "radix": radix,

@@ -39,9 +39,15 @@ def resolve_engine(name: str) -> str:
 
 
 def open_engines(
-    name: str, fabrics: Sequence[Fabric], *, vcd: str | os.PathLike[str] | None = None
+    name: str,
+    fabrics: Sequence[Fabric],
+    *,
+    vcd: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
 ) -> list[Engine]:
     """Engines that together run all these fabrics, in order; each may run several of them.
+
+    `threads` is how many cores the engine `compiled` may use, all if not given.
 
     Raises
     ------
@@ -57,5 +63,5 @@ def open_engines(
             raise ValueError("Engine must be amaranth to write all waves of a run to a VCD file")
         name = "amaranth"
     if resolve_engine(name) == "compiled":
-        return [CompiledEngine(fabrics)]
+        return [CompiledEngine(fabrics, threads=threads)]
     return [AmaranthEngine(fabric, vcd=vcd) for fabric in fabrics]

@@ -1,407 +1,181 @@
-"""The compiled engine: tables for the generated code, and access to the state of a run."""
+"""The compiled engine: fabrics lowered to C, run by all processor cores."""
 
-import ctypes
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 
-import numpy as np
 import psutil
-from amaranth.lib.wiring import In
+from vcd import VCDWriter
 
-from ....hdl.fabric import CellType, Fabric, Path, Pin
-from .build import library
-from .emit_c import LANES, TypeCode, element_bytes, emit
-from .errors import AssertionViolated, NotEnoughMemory
-from .ir import WORD, Module
+from ....hdl.fabric import Fabric, Pin
+from ....hdl.output_file import whole_file
+from .errors import NotEnoughMemory
+from .machine import Machine, State
 from .netlist import lower
-from .schedule import Schedule, schedule
-from .words import word_widths
+from .schedule import schedule
 
-__all__ = ["CompiledEngine", "State"]
+__all__ = ["CompiledEngine"]
 
-_CHUNK_SECONDS = 0.2
+_ROUND_SECONDS = 0.2
 """How long the compiled code runs at a time, so that Ctrl-C is heard."""
 
-
-class _CType(ctypes.Structure):
-    _fields_ = [
-        ("cells", ctypes.c_long),
-        ("state", ctypes.c_void_p),
-        ("index", ctypes.c_void_p),
-        ("straps", ctypes.c_void_p),
-        ("memories", ctypes.c_void_p),
-        ("live", ctypes.c_void_p),
-        ("wires", ctypes.c_void_p),
-    ]
-
-
-class _CTask(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_long) for name in ("function", "begin", "end")]
-
-
-class _CContext(ctypes.Structure):
-    _fields_ = [
-        ("now", ctypes.c_void_p),
-        ("next", ctypes.c_void_p),
-        ("types", ctypes.c_void_p),
-        ("tasks", ctypes.c_void_p),
-        ("task_count", ctypes.c_long),
-        ("event_type", ctypes.c_long),
-        ("event", ctypes.c_long),
-        ("event_cell", ctypes.c_long),
-        ("event_cycles", ctypes.c_long),
-    ]
-
-
-def _word(value: int, word: int, width: int) -> int:
-    """A word of a value, as wires and registers hold it: one bit is a mask."""
-    part = value >> WORD * word & (1 << width) - 1
-    return -part & 0xFFFFFFFF if width == 1 else part
-
-
-def _up(count: int) -> int:
-    return -(-count // LANES) * LANES
-
-
-class _Group:
-    """All cells of one type in all runs: where each is, and their arrays."""
-
-    def __init__(self, type_: CellType, module: Module, classes: Sequence[Sequence[str]]) -> None:
-        self.type = type_
-        self.module = module
-        self.classes = classes
-        self.places: dict[tuple[int, str], int] = {}
-        self.names: list[tuple[int, str] | None] = []
-        self.ranges: list[tuple[int, int]] = []
-
-    def arrange(self, runs: int) -> None:
-        """Give each cell its place: by class, then by run; each class fills whole vectors."""
-        for names in self.classes:
-            begin = len(self.names)
-            for run in range(runs):
-                for name in names:
-                    self.places[run, name] = len(self.names)
-                    self.names.append((run, name))
-            self.names += [None] * (_up(len(self.names)) - len(self.names))
-            self.ranges.append((begin, len(self.names)))
-
-    @property
-    def cells(self) -> int:
-        return len(self.names)
-
-
-@dataclass(frozen=True)
-class State:
-    """The whole state of an engine; opaque."""
-
-    cycle: int
-    arrays: list[np.ndarray]
+_ENOUGH_CELLS = 128
+"""Cells of the most frequent type from which on a machine's vectors are full enough."""
 
 
 class CompiledEngine:
-    """Runs fabrics as compiled C.
+    """Runs fabrics as compiled C, thousands of times faster than Amaranth's simulator.
 
     Implements `Engine`. Several fabrics are several runs side by side; they may differ in straps
-    and contents of memories only.
+    and in contents of memories only. Runs of small networks share vectors; those of larger ones are
+    spread over the processor's cores.
+
+    Parameters
+    ----------
+    fabrics : Fabric or Sequence[Fabric]
+    threads : int, optional
+        Cores to use; all if not given.
+
+    Attributes
+    ----------
+    bytes : int
+        Memory that the runs take.
+
+    Raises
+    ------
+    NoCompiler, CompilerFailed
+        If there is no C compiler, or it fails.
+    UnsupportedConstruct
+        If a component holds something that can't be lowered.
+    CombinationalLoop
+        If a signal depends on itself within a cycle.
+    NotEnoughMemory
+        If the machine has less memory than the runs need.
     """
 
     name = "compiled"
 
-    def __init__(self, fabrics: Fabric | Sequence[Fabric]) -> None:
-        self.fabrics = [fabrics] if isinstance(fabrics, Fabric) else list(fabrics)
-        self.runs = len(self.fabrics)
+    def __init__(self, fabrics: Fabric | Sequence[Fabric], *, threads: int | None = None) -> None:
+        fabrics = [fabrics] if isinstance(fabrics, Fabric) else list(fabrics)
+        self.fabric = fabric = fabrics[0]
+        self.runs = len(fabrics)
         self.cycle = 0
-        fabric = self.fabric = self.fabrics[0]
         fabric.check()
-        modules = {type_: lower(type_.build(), type_.name) for type_ in fabric.types()}
+        types = fabric.types()
+        modules = {type_: lower(type_.build(), type_.name) for type_ in types}
         plan = schedule(fabric, modules)
-        self._groups: dict[CellType, _Group] = {}
-        for type_, module in modules.items():
-            group = self._groups[type_] = _Group(type_, module, plan.classes[type_])
-            group.arrange(self.runs)
-        self._lay_wires()
-        self._allocate()
-        self._program(plan)
-        self._library.publish(self._context)
-        self._settled = False
+        share = -(-_ENOUGH_CELLS // max(map(len, types.values()), default=1))
+        self._machines = [
+            Machine(fabrics[at : at + share], modules, plan) for at in range(0, self.runs, share)
+        ]
+        self._share = share
+        self.bytes = sum(machine.bytes for machine in self._machines)
+        available = psutil.virtual_memory().available
+        if self.bytes > available:
+            raise NotEnoughMemory(
+                f"The run needs {self.bytes / 1e9:.2f} GB of memory; "
+                f"{available / 1e9:.2f} GB are free"
+            )
+        for machine in self._machines:
+            machine.load()
+        # The code runs in threads of its own, where Ctrl-C can't tear the books of a machine.
+        self._pool = ThreadPoolExecutor(min(threads or os.cpu_count() or 1, len(self._machines)))
         self._rate = 1000.0
 
-    # Layout
-
-    def _lay_wires(self) -> None:
-        """Number all wires: first those of the boundary's inputs, then those of the cells."""
-        count = LANES  # wire 0 is always 0
-        self._boundary: dict[Path, tuple[int, list[int]]] = {}
-        for path, leaf in self.fabric.boundary.items():
-            if leaf.flow == In:
-                widths = word_widths(leaf.width)
-                self._boundary[path] = count, widths
-                count += len(widths) * self.runs
-        count = _up(count)
-        for group in self._groups.values():
-            group.outputs = tuple(
-                (path, word)
-                for path, widths in group.module.widths.items()
-                for word in range(len(widths))
-            )
-            group.wires = {}
-            for key in group.outputs:
-                group.wires[key] = count
-                count += group.cells
-        self._wire_count = count
-
-    def _wire(self, run: int, driver: Pin, word: int) -> int:
-        if driver.cell is None:
-            base, _ = self._boundary[driver.path]
-            return base + word * self.runs + run
-        group = self._groups[self.fabric.cells[driver.cell].type]
-        return group.wires[driver.path, word] + group.places[run, driver.cell]
-
-    def _allocate(self) -> None:
-        need = self._bytes()
-        available = psutil.virtual_memory().available
-        if need > available:
-            raise NotEnoughMemory(
-                f"The run needs {need / 1e9:.2f} GB of memory; {available / 1e9:.2f} GB are free"
-            )
-        self._now = _aligned(self._wire_count, np.uint32)
-        self._next = _aligned(self._wire_count, np.uint32)
-        for group in self._groups.values():
-            self._fill(group)
-
-    def _bytes(self) -> int:
-        """Memory that the run needs."""
-        total = 8 * self._wire_count
-        for group in self._groups.values():
-            inputs = sum(len(word_widths(width)) for width in group.module.inputs.values())
-            total += 4 * group.cells * (len(group.module.registers) + 2 * inputs)
-            for memory in group.module.memories:
-                if memory.registers is None:
-                    words = len(word_widths(memory.width))
-                    size = element_bytes(memory.width)
-                    total += group.cells * memory.rows * words * size
-        return total
-
-    def _fill(self, group: _Group) -> None:
-        module, cells = group.module, group.cells
-        group.inputs = tuple(
-            (path, word)
-            for path, width in module.inputs.items()
-            for word in range(len(word_widths(width)))
-        )
-        group.state = _aligned((len(module.registers), cells), np.uint32)
-        for number, register in enumerate(module.registers):
-            group.state[number] = _word(register.init, 0, register.width)
-        group.index = _aligned((len(group.inputs), cells), np.int32)
-        group.straps = _aligned((len(group.inputs), cells), np.uint32)
-        group.live = _aligned(cells, np.uint32)
-        group.live[[name is not None for name in group.names]] = 0xFFFFFFFF
-        group.memories = []
-        for memory in module.memories:
-            if memory.registers is not None:
-                group.memories.append(None)
-                continue
-            words = len(word_widths(memory.width))
-            kind = {1: np.uint8, 2: np.uint16, 4: np.uint32}[element_bytes(memory.width)]
-            array = _aligned((cells, memory.rows, words), kind)
-            array[:] = _rows(memory.init, words)
-            group.memories.append(array)
-        for (run, name), place in group.places.items():
-            cell = self.fabrics[run].cells[name]
-            for row, (path, word) in enumerate(group.inputs):
-                width = word_widths(module.inputs[path])[word]
-                if path[0] in cell.straps:
-                    group.straps[row, place] = _word(cell.straps[path[0]], word, width)
-                else:
-                    driver = self.fabric.drivers[Pin(name, path)]
-                    group.index[row, place] = self._wire(run, driver, word)
-            for memory_name, rows in cell.contents.items():
-                self._set_contents(group, place, memory_name, rows)
-        group.kinds = tuple(
-            "strap" if path[0] in cell.straps else _kind(group.index[row], group.live)
-            for row, (path, _) in enumerate(group.inputs)
-        )
-
-    def _set_contents(self, group: _Group, place: int, name: str, rows: Sequence[int]) -> None:
-        number = self._memory_number(group, name)
-        memory = group.module.memories[number]
-        words = len(word_widths(memory.width))
-        if memory.registers is None:
-            group.memories[number][place, : len(rows)] = _rows(rows, words)
-            return
-        for value, registers in zip(rows, memory.registers):
-            for word, register in enumerate(registers):
-                width = group.module.registers[register].width
-                group.state[register, place] = _word(value, word, width)
-
-    @staticmethod
-    def _memory_number(group: _Group, name: str) -> int:
-        for number, memory in enumerate(group.module.memories):
-            if memory.name == name:
-                return number
-        known = ", ".join(memory.name for memory in group.module.memories) or "none"
-        raise ValueError(f"Memory of {group.type.name} must be one of {known}, not {name!r}")
-
-    def _program(self, plan: Schedule) -> None:
-        groups = list(self._groups.values())
-        codes, functions = [], {}
-        for group in groups:
-            sets = tuple(
-                dict.fromkeys(task.outputs for task in plan.tasks if task.type == group.type)
-            )
-            for outputs in sets:
-                functions[group.type, outputs] = len(functions)
-            codes.append(TypeCode(group.module, group.inputs, group.outputs, group.kinds, sets))
-        self._library = ctypes.CDLL(os.fspath(library(emit(codes))))
-        self._library.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
-        self._library.run.restype = ctypes.c_long
-        tasks = []
-        for task in plan.tasks:
-            group = self._groups[task.type]
-            for number in task.classes:
-                begin, end = group.ranges[number]
-                if (
-                    tasks
-                    and tasks[-1][2] == begin
-                    and tasks[-1][0] == functions[task.type, task.outputs]
-                ):
-                    tasks[-1] = (tasks[-1][0], tasks[-1][1], end)
-                else:
-                    tasks.append((functions[task.type, task.outputs], begin, end))
-        self._c_tasks = (_CTask * len(tasks))(*(_CTask(*task) for task in tasks))
-        self._c_types = (_CType * len(groups))()
-        self._keep: list[object] = []
-        for c_type, group in zip(self._c_types, groups):
-            pointers = [None if array is None else array.ctypes.data for array in group.memories]
-            memories = (ctypes.c_void_p * len(pointers))(*pointers)
-            wires = (ctypes.c_long * len(group.outputs))(
-                *(group.wires[key] for key in group.outputs)
-            )
-            self._keep += [memories, wires]
-            c_type.cells = group.cells
-            c_type.state = group.state.ctypes.data
-            c_type.index = group.index.ctypes.data
-            c_type.straps = group.straps.ctypes.data
-            c_type.memories = ctypes.addressof(memories)
-            c_type.live = group.live.ctypes.data
-            c_type.wires = ctypes.addressof(wires)
-        self._c = _CContext(
-            now=self._now.ctypes.data,
-            next=self._next.ctypes.data,
-            types=ctypes.addressof(self._c_types),
-            tasks=ctypes.addressof(self._c_tasks),
-            task_count=len(tasks),
-            event=-1,
-        )
-        self._context = ctypes.byref(self._c)
-
-    # Running
-
     def step(self, cycles: int) -> None:
-        left = cycles
-        while left:
-            chunk = min(left, max(1, int(self._rate * _CHUNK_SECONDS)))
+        """Advance all runs by a number of cycles.
+
+        Raises
+        ------
+        AssertionViolated
+            If an assertion of a component fails.
+        """
+        while cycles:
+            part = min(cycles, max(1, int(self._rate * _ROUND_SECONDS)))
             start = time.perf_counter()
-            done = self._library.run(self._context, chunk)
-            spent = max(time.perf_counter() - start, 1e-9)
-            self._rate = chunk / spent
-            self.cycle += done
-            if done % 2:
-                self._now, self._next = self._next, self._now
-            self._settled = False
-            if done < chunk:
-                self._raise_event()
-            left -= done
+            jobs = [self._pool.submit(machine.run, part) for machine in self._machines]
+            try:
+                wait(jobs)
+            finally:
+                wait(jobs)  # again if it was interrupted: all machines finish the round
+                self.cycle = min(machine.cycle for machine in self._machines)
+            for job in jobs:
+                job.result()
+            self._rate = part / max(time.perf_counter() - start, 1e-9)
+            cycles -= part
 
-    def _raise_event(self) -> None:
-        group = list(self._groups.values())[self._c.event_type]
-        event = group.module.events[self._c.event]
-        run, cell = group.names[self._c.event_cell]
-        self._c.event = -1
-        where = f" of run {run}" if self.runs > 1 else ""
-        raise AssertionViolated(
-            f"Assertion at {event.place} failed in cell {cell}{where} at cycle {self.cycle}"
-        )
-
-    def _settle(self) -> None:
-        if not self._settled:
-            self._library.settle(self._context)
-            self._settled = True
-
-    # Access
+    def _at(self, run: int) -> tuple[Machine, int]:
+        if run not in range(self.runs):
+            raise ValueError(f"Run must be from 0 to {self.runs - 1}, not {run}")
+        return self._machines[run // self._share], run % self._share
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
-        base, widths = self._boundary[port,]
-        for word, width in enumerate(widths):
-            for lane in range(self.runs) if run is None else [run]:
-                wire = base + word * self.runs + lane
-                self._now[wire] = self._next[wire] = _word(value, word, width)
-        self._settled = False
+        """Set an input of the fabric's boundary, in one run or (None) in all."""
+        for number in range(self.runs) if run is None else [run]:
+            machine, lane = self._at(number)
+            machine.set(port, value, lane)
 
     def get(self, pin: Pin, run: int = 0) -> int:
-        if pin.cell is not None:
-            cell = self.fabrics[run].cells[pin.cell]
-            leaf = cell.type.leaves[pin.path]
-            if leaf.flow == In:
-                if pin.path[0] in cell.straps:
-                    return cell.straps[pin.path[0]]
-                return self._driven(self.fabric.drivers[pin], leaf.width, run)
-            return self._driven(pin, leaf.width, run)
-        leaf = self.fabric.boundary[pin.path]
-        driver = pin if leaf.flow == In else self.fabric.drivers[pin]
-        return self._driven(driver, leaf.width, run)
-
-    def _driven(self, driver: Pin, width: int, run: int) -> int:
-        self._settle()
-        value = 0
-        for word, bits in enumerate(word_widths(width)):
-            wire = int(self._now[self._wire(run, driver, word)])
-            value |= (wire & (1 << bits) - 1) << WORD * word
-        return value
+        """The value of any port of any cell, or of the boundary, in this cycle."""
+        machine, lane = self._at(run)
+        return machine.get(pin, lane)
 
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
-        if not cells:
-            return []
-        self._settle()
-        group = self._groups[self.fabric.cells[cells[0]].type]
-        widths = group.module.widths.get((port,))
-        if widths is None or any(self.fabric.cells[name].type != group.type for name in cells):
-            return [self.get(Pin(name, (port,)), run) for name in cells]
-        places = [group.places[run, name] for name in cells]
-        values = [0] * len(cells)
-        for word, bits in enumerate(widths):
-            base = group.wires[(port,), word]
-            found = self._now[base : base + group.cells][places] & np.uint32((1 << bits) - 1)
-            values = [value | part << WORD * word for value, part in zip(values, found.tolist())]
-        return values
+        """The value of one port in each of many cells."""
+        machine, lane = self._at(run)
+        return machine.read(cells, port, lane)
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
-        group = self._groups[self.fabric.cells[cell].type]
-        number = self._memory_number(group, name)
-        place = group.places[run, cell]
-        memory = group.module.memories[number]
-        if memory.registers is None:
-            rows = group.memories[number][place]
-            if rows.shape[1] == 1:
-                return rows[:, 0].tolist()
-            return [sum(part << WORD * i for i, part in enumerate(row)) for row in rows.tolist()]
-        return [
-            sum(
-                self._register(group, register, place) << WORD * word
-                for word, register in enumerate(registers)
-            )
-            for registers in memory.registers
-        ]
+        """All rows of a memory; inner submodules are named with dots, as `sender.flows`."""
+        machine, lane = self._at(run)
+        return machine.memory(cell, name, lane)
 
-    @staticmethod
-    def _register(group: _Group, number: int, place: int) -> int:
-        width = group.module.registers[number].width
-        return int(group.state[number, place]) & (1 << width) - 1
+    def signal(self, cell: str, name: str, run: int = 0) -> int:
+        """Any named signal inside a cell; inner submodules' with dots, as `queue_0.level`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such signal.
+        """
+        machine, lane = self._at(run)
+        return machine.signal(cell, name, lane)
+
+    def save(self) -> list[State]:
+        """The state of all runs; it can be pickled, and restored in another engine."""
+        return [machine.save() for machine in self._machines]
+
+    def restore(self, states: Sequence[State]) -> None:
+        """Go back to a saved state, of this engine or of another with the same fabrics.
+
+        Raises
+        ------
+        ValueError
+            If the state is not one of such fabrics.
+        """
+        if len(states) != len(self._machines):
+            raise ValueError("State does not belong to this fabric with this number of runs")
+        for machine, state in zip(self._machines, states):
+            machine.restore(state)
+        self.cycle = self._machines[0].cycle
+
+    @contextmanager
+    def vcd(
+        self, path: str | os.PathLike[str], cells: Sequence[str], run: int = 0
+    ) -> Iterator["VcdRecorder"]:
+        """Record all signals of some cells: `with engine.vcd(...) as waves: waves.step(100)`."""
+        with (
+            whole_file(path) as file,
+            open(file, "w") as stream,
+            VCDWriter(stream, timescale="1 us") as writer,
+        ):
+            yield VcdRecorder(self, writer, cells, run)
 
     def close(self) -> None:
-        """Nothing is open; for the sake of `with`."""
+        """End the threads."""
+        self._pool.shutdown()
 
     def __enter__(self) -> "CompiledEngine":
         return self
@@ -410,28 +184,35 @@ class CompiledEngine:
         self.close()
 
 
-def _aligned(shape: int | tuple[int, ...], kind: type) -> np.ndarray:
-    """An array of zeros that begins at a multiple of 64 bytes."""
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(kind).reshape(shape)
+class VcdRecorder:
+    """Steps an engine and writes what signals change, a cycle a microsecond."""
 
+    def __init__(
+        self, engine: CompiledEngine, writer: VCDWriter, cells: Sequence[str], run: int
+    ) -> None:
+        self._engine = engine
+        self._writer = writer
+        self._run = run
+        machine, _ = engine._at(run)
+        self._signals = [
+            (cell, name, self._variable(cell, name, width))
+            for cell in cells
+            for name, width in machine.signal_names(cell).items()
+            if width
+        ]
+        self._record()
 
-def _rows(values: Sequence[int], words: int) -> np.ndarray:
-    mask = (1 << WORD) - 1
-    if words == 1:
-        return np.array([[value] for value in values], np.uint64).reshape(len(values), 1)
-    return np.array([[value >> WORD * word & mask for word in range(words)] for value in values])
+    def _variable(self, cell: str, name: str, width: int) -> object:
+        *inner, last = name.split(".")
+        return self._writer.register_var(".".join([cell, *inner]), last, "wire", size=width)
 
+    def _record(self) -> None:
+        for cell, name, variable in self._signals:
+            value = self._engine.signal(cell, name, self._run)
+            self._writer.change(variable, self._engine.cycle, value)
 
-def _kind(index: np.ndarray, live: np.ndarray) -> str:
-    """How all vectors of a type find this input; fills the places of padding to suit."""
-    vectors = index.reshape(-1, LANES)
-    alive = live.reshape(-1, LANES) != 0
-    first = vectors[:, :1]
-    if np.all((vectors == first) | ~alive):
-        return "same"
-    if np.all((vectors == first + np.arange(LANES, dtype=np.int32)) | ~alive):
-        return "row"
-    return "any"
+    def step(self, cycles: int) -> None:
+        """Advance the engine, recording each cycle."""
+        for _ in range(cycles):
+            self._engine.step(1)
+            self._record()

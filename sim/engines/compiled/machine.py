@@ -1,0 +1,482 @@
+"""The tables that the generated code works on, and access to what is in them."""
+
+import ctypes
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from amaranth.lib.wiring import In
+
+from ....hdl.fabric import CellType, Fabric, Path, Pin
+from .build import library
+from .emit_c import LANES, TypeCode, element_bytes, emit
+from .errors import AssertionViolated
+from .ir import WORD, Graph, Module, Node, evaluate
+from .schedule import Schedule
+from .words import word_widths
+
+__all__ = ["Machine", "State"]
+
+
+class _CType(ctypes.Structure):
+    _fields_ = [
+        ("cells", ctypes.c_long),
+        ("state", ctypes.c_void_p),
+        ("index", ctypes.c_void_p),
+        ("straps", ctypes.c_void_p),
+        ("memories", ctypes.c_void_p),
+        ("live", ctypes.c_void_p),
+        ("wires", ctypes.c_void_p),
+    ]
+
+
+class _CTask(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_long) for name in ("function", "begin", "end")]
+
+
+class _CContext(ctypes.Structure):
+    _fields_ = [
+        ("now", ctypes.c_void_p),
+        ("next", ctypes.c_void_p),
+        ("types", ctypes.c_void_p),
+        ("tasks", ctypes.c_void_p),
+        ("task_count", ctypes.c_long),
+        ("event_type", ctypes.c_long),
+        ("event", ctypes.c_long),
+        ("event_cell", ctypes.c_long),
+        ("event_cycles", ctypes.c_long),
+    ]
+
+
+def _word(value: int, word: int, width: int) -> int:
+    """A word of a value, as wires and registers hold it: one bit is a mask."""
+    part = value >> WORD * word & (1 << width) - 1
+    return -part & 0xFFFFFFFF if width == 1 else part
+
+
+def _up(count: int) -> int:
+    return -(-count // LANES) * LANES
+
+
+class _Group:
+    """All cells of one type in all runs: where each is, and their arrays."""
+
+    def __init__(self, type_: CellType, module: Module, classes: Sequence[Sequence[str]]) -> None:
+        self.type = type_
+        self.module = module
+        self.classes = classes
+        self.places: dict[tuple[int, str], int] = {}
+        self.names: list[tuple[int, str] | None] = []
+        self.ranges: list[tuple[int, int]] = []
+
+    def arrange(self, runs: int) -> None:
+        """Give each cell its place: by class, then by run; each class fills whole vectors."""
+        for names in self.classes:
+            begin = len(self.names)
+            for run in range(runs):
+                for name in names:
+                    self.places[run, name] = len(self.names)
+                    self.names.append((run, name))
+            self.names += [None] * (_up(len(self.names)) - len(self.names))
+            self.ranges.append((begin, len(self.names)))
+
+    @property
+    def cells(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class State:
+    """The whole state of a machine."""
+
+    cycle: int
+    arrays: list[np.ndarray]
+
+
+class Machine:
+    """Some runs of a fabric whose cells share vectors: the state of all, and the code for it.
+
+    Parameters
+    ----------
+    fabrics : Sequence[Fabric]
+        One a run, alike but for straps and contents of memories.
+    modules : Mapping[CellType, Module]
+    plan : Schedule
+    """
+
+    def __init__(
+        self,
+        fabrics: Sequence[Fabric],
+        modules: Mapping[CellType, Module],
+        plan: Schedule,
+    ) -> None:
+        self.fabrics = fabrics
+        self.fabric = fabrics[0]
+        self.runs = len(fabrics)
+        self.cycle = 0
+        self._plan = plan
+        self._settled = False
+        self._groups: dict[CellType, _Group] = {}
+        for type_, module in modules.items():
+            group = self._groups[type_] = _Group(type_, module, plan.classes[type_])
+            group.arrange(self.runs)
+        self._lay_wires()
+
+    def load(self) -> None:
+        """Allocate and fill the tables, and compile: what takes memory and time."""
+        self._now = _aligned(self._wire_count, np.uint32)
+        self._next = _aligned(self._wire_count, np.uint32)
+        for group in self._groups.values():
+            self._fill(group)
+        self._program(self._plan)
+        self._library.publish(self._context)
+
+    # Layout
+
+    def _lay_wires(self) -> None:
+        """Number all wires: first those of the boundary's inputs, then those of the cells."""
+        count = LANES  # wire 0 is always 0
+        self._boundary: dict[Path, tuple[int, list[int]]] = {}
+        for path, leaf in self.fabric.boundary.items():
+            if leaf.flow == In:
+                widths = word_widths(leaf.width)
+                self._boundary[path] = count, widths
+                count += len(widths) * self.runs
+        count = _up(count)
+        for group in self._groups.values():
+            group.outputs = tuple(
+                (path, word)
+                for path, widths in group.module.widths.items()
+                for word in range(len(widths))
+            )
+            group.wires = {}
+            for key in group.outputs:
+                group.wires[key] = count
+                count += group.cells
+        self._wire_count = count
+
+    def _wire(self, run: int, driver: Pin, word: int) -> int:
+        if driver.cell is None:
+            base, _ = self._boundary[driver.path]
+            return base + word * self.runs + run
+        group = self._groups[self.fabric.cells[driver.cell].type]
+        return group.wires[driver.path, word] + group.places[run, driver.cell]
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the tables take."""
+        total = 8 * self._wire_count
+        for group in self._groups.values():
+            inputs = sum(len(word_widths(width)) for width in group.module.inputs.values())
+            total += 4 * group.cells * (len(group.module.registers) + 2 * inputs)
+            for memory in group.module.memories:
+                if memory.registers is None:
+                    words = len(word_widths(memory.width))
+                    size = element_bytes(memory.width)
+                    total += group.cells * memory.rows * words * size
+        return total
+
+    def _fill(self, group: _Group) -> None:
+        module, cells = group.module, group.cells
+        group.inputs = tuple(
+            (path, word)
+            for path, width in module.inputs.items()
+            for word in range(len(word_widths(width)))
+        )
+        group.state = _aligned((len(module.registers), cells), np.uint32)
+        for number, register in enumerate(module.registers):
+            group.state[number] = _word(register.init, 0, register.width)
+        group.index = _aligned((len(group.inputs), cells), np.int32)
+        group.straps = _aligned((len(group.inputs), cells), np.uint32)
+        group.live = _aligned(cells, np.uint32)
+        group.live[[name is not None for name in group.names]] = 0xFFFFFFFF
+        group.memories = []
+        for memory in module.memories:
+            if memory.registers is not None:
+                group.memories.append(None)
+                continue
+            words = len(word_widths(memory.width))
+            kind = {1: np.uint8, 2: np.uint16, 4: np.uint32}[element_bytes(memory.width)]
+            array = _aligned((cells, memory.rows, words), kind)
+            array[:] = _rows(memory.init, words)
+            group.memories.append(array)
+        for (run, name), place in group.places.items():
+            cell = self.fabrics[run].cells[name]
+            for row, (path, word) in enumerate(group.inputs):
+                width = word_widths(module.inputs[path])[word]
+                if path[0] in cell.straps:
+                    group.straps[row, place] = _word(cell.straps[path[0]], word, width)
+                else:
+                    driver = self.fabric.drivers[Pin(name, path)]
+                    group.index[row, place] = self._wire(run, driver, word)
+            for memory_name, rows in cell.contents.items():
+                self._set_contents(group, place, memory_name, rows)
+        group.kinds = tuple(
+            "strap" if path[0] in cell.straps else _kind(group.index[row], group.live)
+            for row, (path, _) in enumerate(group.inputs)
+        )
+
+    def _set_contents(self, group: _Group, place: int, name: str, rows: Sequence[int]) -> None:
+        number = self._memory_number(group, name)
+        memory = group.module.memories[number]
+        words = len(word_widths(memory.width))
+        if memory.registers is None:
+            group.memories[number][place, : len(rows)] = _rows(rows, words)
+            return
+        for value, registers in zip(rows, memory.registers):
+            for word, register in enumerate(registers):
+                width = group.module.registers[register].width
+                group.state[register, place] = _word(value, word, width)
+
+    @staticmethod
+    def _memory_number(group: _Group, name: str) -> int:
+        for number, memory in enumerate(group.module.memories):
+            if memory.name == name:
+                return number
+        known = ", ".join(memory.name for memory in group.module.memories) or "none"
+        raise ValueError(f"Memory of {group.type.name} must be one of {known}, not {name!r}")
+
+    def _program(self, plan: Schedule) -> None:
+        groups = list(self._groups.values())
+        codes, functions = [], {}
+        for group in groups:
+            sets = tuple(
+                dict.fromkeys(task.outputs for task in plan.tasks if task.type == group.type)
+            )
+            for outputs in sets:
+                functions[group.type, outputs] = len(functions)
+            codes.append(TypeCode(group.module, group.inputs, group.outputs, group.kinds, sets))
+        self._library = ctypes.CDLL(os.fspath(library(emit(codes))))
+        self._library.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
+        self._library.run.restype = ctypes.c_long
+        tasks = []
+        for task in plan.tasks:
+            group = self._groups[task.type]
+            for number in task.classes:
+                begin, end = group.ranges[number]
+                if (
+                    tasks
+                    and tasks[-1][2] == begin
+                    and tasks[-1][0] == functions[task.type, task.outputs]
+                ):
+                    tasks[-1] = (tasks[-1][0], tasks[-1][1], end)
+                else:
+                    tasks.append((functions[task.type, task.outputs], begin, end))
+        self._c_tasks = (_CTask * len(tasks))(*(_CTask(*task) for task in tasks))
+        self._c_types = (_CType * len(groups))()
+        self._keep: list[object] = []
+        for c_type, group in zip(self._c_types, groups):
+            pointers = [None if array is None else array.ctypes.data for array in group.memories]
+            memories = (ctypes.c_void_p * len(pointers))(*pointers)
+            wires = (ctypes.c_long * len(group.outputs))(
+                *(group.wires[key] for key in group.outputs)
+            )
+            self._keep += [memories, wires]
+            c_type.cells = group.cells
+            c_type.state = group.state.ctypes.data
+            c_type.index = group.index.ctypes.data
+            c_type.straps = group.straps.ctypes.data
+            c_type.memories = ctypes.addressof(memories)
+            c_type.live = group.live.ctypes.data
+            c_type.wires = ctypes.addressof(wires)
+        self._c = _CContext(
+            now=self._now.ctypes.data,
+            next=self._next.ctypes.data,
+            types=ctypes.addressof(self._c_types),
+            tasks=ctypes.addressof(self._c_tasks),
+            task_count=len(tasks),
+            event=-1,
+        )
+        self._context = ctypes.byref(self._c)
+
+    # Running
+
+    def run(self, cycles: int) -> None:
+        """Advance all runs.
+
+        Raises
+        ------
+        AssertionViolated
+            If an assertion fails; the cycle in which it does is not completed.
+        """
+        done = self._library.run(self._context, cycles)
+        self.cycle += done
+        if done % 2:
+            self._now, self._next = self._next, self._now
+        self._settled = False
+        if done < cycles:
+            self._raise_event()
+
+    def _raise_event(self) -> None:
+        group = list(self._groups.values())[self._c.event_type]
+        event = group.module.events[self._c.event]
+        run, cell = group.names[self._c.event_cell]
+        self._c.event = -1
+        where = f" of run {run}" if self.runs > 1 else ""
+        raise AssertionViolated(
+            f"Assertion at {event.place} failed in cell {cell}{where} at cycle {self.cycle}"
+        )
+
+    def _settle(self) -> None:
+        if not self._settled:
+            self._library.settle(self._context)
+            self._settled = True
+
+    # Access
+
+    def set(self, port: str, value: int, run: int) -> None:
+        base, widths = self._boundary[port,]
+        for word, width in enumerate(widths):
+            wire = base + word * self.runs + run
+            self._now[wire] = self._next[wire] = _word(value, word, width)
+        self._settled = False
+
+    def get(self, pin: Pin, run: int) -> int:
+        if pin.cell is not None:
+            cell = self.fabrics[run].cells[pin.cell]
+            leaf = cell.type.leaves[pin.path]
+            if leaf.flow == In:
+                if pin.path[0] in cell.straps:
+                    return cell.straps[pin.path[0]]
+                return self._driven(self.fabric.drivers[pin], leaf.width, run)
+            return self._driven(pin, leaf.width, run)
+        leaf = self.fabric.boundary[pin.path]
+        driver = pin if leaf.flow == In else self.fabric.drivers[pin]
+        return self._driven(driver, leaf.width, run)
+
+    def _driven(self, driver: Pin, width: int, run: int) -> int:
+        self._settle()
+        value = 0
+        for word, bits in enumerate(word_widths(width)):
+            wire = int(self._now[self._wire(run, driver, word)])
+            value |= (wire & (1 << bits) - 1) << WORD * word
+        return value
+
+    def read(self, cells: Sequence[str], port: str, run: int) -> list[int]:
+        if not cells:
+            return []
+        self._settle()
+        group = self._groups[self.fabric.cells[cells[0]].type]
+        widths = group.module.widths.get((port,))
+        if widths is None or any(self.fabric.cells[name].type != group.type for name in cells):
+            return [self.get(Pin(name, (port,)), run) for name in cells]
+        places = [group.places[run, name] for name in cells]
+        values = [0] * len(cells)
+        for word, bits in enumerate(widths):
+            base = group.wires[(port,), word]
+            found = self._now[base : base + group.cells][places] & np.uint32((1 << bits) - 1)
+            values = [value | part << WORD * word for value, part in zip(values, found.tolist())]
+        return values
+
+    def memory(self, cell: str, name: str, run: int) -> list[int]:
+        group = self._groups[self.fabric.cells[cell].type]
+        number = self._memory_number(group, name)
+        place = group.places[run, cell]
+        memory = group.module.memories[number]
+        if memory.registers is None:
+            rows = group.memories[number][place]
+            if rows.shape[1] == 1:
+                return rows[:, 0].tolist()
+            return [sum(part << WORD * i for i, part in enumerate(row)) for row in rows.tolist()]
+        return [
+            sum(
+                self._register(group, register, place) << WORD * word
+                for word, register in enumerate(registers)
+            )
+            for registers in memory.registers
+        ]
+
+    @staticmethod
+    def _register(group: _Group, number: int, place: int) -> int:
+        width = group.module.registers[number].width
+        return int(group.state[number, place]) & (1 << width) - 1
+
+    def signal_names(self, cell: str) -> dict[str, int]:
+        """Width of each signal inside a cell, by its hierarchical name."""
+        module = self._groups[self.fabric.cells[cell].type].module
+        return {name: module.signals(name)[1] for name in module.signal_names}
+
+    def signal(self, cell: str, name: str, run: int) -> int:
+        """Any signal inside a cell, computed from the state where the code holds it no more."""
+        group = self._groups[self.fabric.cells[cell].type]
+        try:
+            words, _ = group.module.signals(name)
+        except KeyError:
+            raise ValueError(f"Cell {cell} has no signal {name!r}") from None
+        place = group.places[run, cell]
+        values: dict[Node, int] = {}
+        for node in Graph.cone(words):
+            args = [values[arg] for arg in node.args]
+            match node.op:
+                case "const":
+                    values[node] = node.attr
+                case "register":
+                    values[node] = self._register(group, node.attr, place)
+                case "input":
+                    path, word = node.attr
+                    values[node] = self.get(Pin(cell, path), run) >> WORD * word & _ones(node.width)
+                case "read":
+                    memory, word, _ = node.attr
+                    rows = group.memories[memory][place]
+                    values[node] = int(rows[args[0], word]) if args[0] < len(rows) else 0
+                case _:
+                    values[node] = evaluate(node, args)
+        return sum(values[node] << WORD * word for word, node in enumerate(words))
+
+    def _arrays(self) -> list[np.ndarray]:
+        arrays = [self._now]
+        for group in self._groups.values():
+            arrays += [group.state, *(rows for rows in group.memories if rows is not None)]
+        return arrays
+
+    def save(self) -> State:
+        """A copy of the whole state."""
+        return State(self.cycle, [array.copy() for array in self._arrays()])
+
+    def restore(self, state: State) -> None:
+        """Go back to a saved state.
+
+        Raises
+        ------
+        ValueError
+            If it is not the state of such a fabric with as many runs.
+        """
+        arrays = self._arrays()
+        if [array.shape for array in arrays] != [array.shape for array in state.arrays]:
+            raise ValueError("State does not belong to this fabric with this number of runs")
+        for array, saved in zip(arrays, state.arrays):
+            array[:] = saved
+        self._next[:] = self._now
+        self.cycle = state.cycle
+        self._settled = False
+
+
+def _ones(width: int) -> int:
+    return (1 << width) - 1
+
+
+def _aligned(shape: int | tuple[int, ...], kind: type) -> np.ndarray:
+    """An array of zeros that begins at a multiple of 64 bytes."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    raw = np.zeros(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(kind).reshape(shape)
+
+
+def _rows(values: Sequence[int], words: int) -> np.ndarray:
+    mask = (1 << WORD) - 1
+    parts = [[value >> WORD * word & mask for word in range(words)] for value in values]
+    return np.array(parts, np.uint32).reshape(len(values), words)
+
+
+def _kind(index: np.ndarray, live: np.ndarray) -> str:
+    """How all vectors of a type find this input; fills the places of padding to suit."""
+    vectors = index.reshape(-1, LANES)
+    alive = live.reshape(-1, LANES) != 0
+    first = vectors[:, :1]
+    if np.all((vectors == first) | ~alive):
+        return "same"
+    if np.all((vectors == first + np.arange(LANES, dtype=np.int32)) | ~alive):
+        return "row"
+    return "any"
