@@ -23,7 +23,8 @@ test-long: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long
 
 bench: $(LIBRARY)
-	$(BIN)/multicube bench
+	$(BIN)/multicube bench cube ports=64 depth=4
+	$(BIN)/multicube bench cube ports=1024 depth=4 --runs 2 --verilator-limit 0
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .
