@@ -16,7 +16,7 @@ CLOCK_PERIOD = 1e-6
 
 
 class AmaranthEngine:
-    """Runs one fabric in Amaranth's simulator: the reference, at about 20 cycles/s for 64 ports.
+    """Runs one fabric in Amaranth's simulator: the reference.
 
     Implements `Engine` with one run.
 
