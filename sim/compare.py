@@ -5,25 +5,40 @@ import resource
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..hdl.bench import Bench
 from ..hdl.bench.instruments import COUNT_BITS
+from ..hdl.checks import check_integer
 from ..hdl.fabric import Pin
 from ..hdl.networks import Network
 from .engines import Engine
 from .engines.amaranth import AmaranthEngine
 from .engines.compiled import CompiledEngine
-from .engines.verilator import VerilatorEngine, VerilatorMissing, VerilatorTimeout
+from .engines.compiled.errors import CompilerFailed, EngineError, NoCompiler
+from .engines.verilator import (
+    VerilatorEngine,
+    VerilatorFailed,
+    VerilatorMissing,
+    VerilatorTimeout,
+)
 from .simulate import Run
-from .traffic import pattern
+from .traffic import check_load, pattern
 
-__all__ = ["Timing", "compare_engines"]
+__all__ = ["EnginesDiffer", "Timing", "compare_engines"]
 
 _COUNTERS = ("delivered", "total_sum", "network_max")
 _CHECKED_CYCLES = 200
 """Cycles after which all engines must show the same counters."""
+
+
+_NOT_HERE = (NoCompiler, CompilerFailed, VerilatorMissing, VerilatorFailed, VerilatorTimeout)
+
+
+class EnginesDiffer(EngineError):
+    """Two engines' counters differ after the same cycles of the same network."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +60,7 @@ class Timing:
         Packets that crossed a link, a second.
     memory : int
         Peak of the process in bytes.
-    counters : list[int]
+    counters : tuple[int, ...]
         What the sinks had counted after 200 cycles, of the first run.
     note : str
         Why there are no figures, if there are none (then all are 0).
@@ -104,7 +119,7 @@ def _time(
     start = time.perf_counter()
     try:
         engine = _open(name, benches, verilator_limit)
-    except (VerilatorMissing, VerilatorTimeout) as error:
+    except _NOT_HERE as error:
         return Timing(name, runs, note=str(error))
     with engine:
         engine.set("send", 1)
@@ -166,19 +181,29 @@ def compare_engines(
 
     Raises
     ------
-    RuntimeError
+    EnginesDiffer
         If two engines' counters differ after the same cycles.
+    TypeError, ValueError
+        If an argument is not as above.
     """
+    check_load(load)
+    check_integer("Runs", side_by_side, 1)
+    for name, value in (("Seconds", seconds), ("Verilator limit", verilator_limit)):
+        if not 0 < value < float("inf"):
+            raise ValueError(f"{name} must be a time above 0, not {value:g}")
     expected: tuple[int, ...] = ()
     plans = [("amaranth", 1), ("compiled", 1), ("compiled", side_by_side), ("verilator", 1)]
     for name, runs in plans:
         context = multiprocessing.get_context("spawn")
+        job = (name, type(network), network.parameters, load, runs, seconds, verilator_limit)
         with ProcessPoolExecutor(1, mp_context=context) as pool:
-            job = (name, type(network), network.parameters, load, runs, seconds, verilator_limit)
-            timing = pool.submit(_time, *job).result()
+            try:
+                timing = pool.submit(_time, *job).result()
+            except BrokenProcessPool:
+                timing = Timing(name, runs, note="its process was killed, by lack of memory maybe")
         expected = expected or timing.counters
         if timing.counters and timing.counters != expected:
-            raise RuntimeError(
+            raise EnginesDiffer(
                 f"Engine {name} counted {timing.counters}, not {expected}, in the first "
                 f"{_CHECKED_CYCLES} cycles"
             )

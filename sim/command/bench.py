@@ -41,19 +41,34 @@ def bench(
     if as_json:
         click.echo(json.dumps({"timings": [timing.to_json() for timing in timings]}))
         return
-    table = Table("engine", "runs", "cycles/s", "x amaranth", "ns/cell/cycle", "hops/s", "setup s")
-    table.add_column("peak MB")
+    reference = timings[0]
+    table = Table(*_COLUMNS)
+    for column in table.columns:
+        column.no_wrap = True
     for timing in timings:
-        table.add_row(timing.engine, str(timing.runs), *_figures(timing, timings[0]))
-    Console().print(table)
+        if not timing.note:
+            table.add_row(timing.engine, str(timing.runs), *_figures(timing, reference))
+    Console(width=max(Console().width, _WIDTH)).print(table)
+    for timing in timings:
+        if timing.note:
+            click.echo(f"{timing.engine} x {timing.runs}: {timing.note}")
+
+
+_COLUMNS = (
+    *("engine", "runs", "cycles/s", "x amaranth", "ns/cell/cycle"),
+    *("hops/s", "setup s", "peak MB"),
+)
+_WIDTH = 110
+"""Columns that the table may take in any case: cut figures are of no use."""
 
 
 def _figures(timing: Timing, reference: Timing) -> list[str]:
-    if timing.note:
-        return [timing.note]
+    ratio = "-"
+    if reference.cycles_per_second:
+        ratio = f"{timing.cycles_per_second / reference.cycles_per_second:,.0f}"
     return [
         f"{timing.cycles_per_second:,.0f}",
-        f"{timing.cycles_per_second / reference.cycles_per_second:,.0f}",
+        ratio,
         f"{timing.nanoseconds:,.2f}",
         f"{timing.hops_per_second:,.0f}",
         f"{timing.setup_seconds:.1f}",

@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In
 from ...hdl.fabric import Fabric, Pin
 from ...hdl.verilog import verilog_text
 
-__all__ = ["VerilatorEngine", "VerilatorMissing", "VerilatorTimeout"]
+__all__ = ["VerilatorEngine", "VerilatorFailed", "VerilatorMissing", "VerilatorTimeout"]
 
 _MAIN = """
 #include "Vtop.h"
@@ -41,6 +41,10 @@ void get(Vtop *top, int port, void *value) {{
 
 class VerilatorMissing(Exception):
     """Verilator, or a C++ compiler, is not there."""
+
+
+class VerilatorFailed(Exception):
+    """Verilator, or the C++ compiler, did not accept its input."""
 
 
 class VerilatorTimeout(Exception):
@@ -69,7 +73,7 @@ class VerilatorEngine:
 
     Raises
     ------
-    VerilatorMissing, VerilatorTimeout
+    VerilatorMissing, VerilatorFailed, VerilatorTimeout
     """
 
     name = "verilator"
@@ -92,7 +96,11 @@ class VerilatorEngine:
         self._numbers = {name: number for number, name in enumerate(self._ports)}
         self._folder = tempfile.TemporaryDirectory(prefix="multicube-verilator-")
         start = time.monotonic()
-        library = ctypes.CDLL(os.fspath(self._build(fabric, limit, optimise)))
+        try:
+            library = ctypes.CDLL(os.fspath(self._build(fabric, limit, optimise)))
+        except BaseException:
+            self._folder.cleanup()
+            raise
         self.compile_seconds = time.monotonic() - start
         library.create.restype = ctypes.c_void_p
         library.destroy.argtypes = [ctypes.c_void_p]
@@ -210,4 +218,4 @@ def _run(
     except subprocess.TimeoutExpired:
         raise VerilatorTimeout(f"{Path(command[0]).name} did not finish in time") from None
     if done.returncode:
-        raise RuntimeError(f"{Path(command[0]).name} failed: {done.stderr.strip()[:500]}")
+        raise VerilatorFailed(f"{Path(command[0]).name} failed: {done.stderr.strip()[:500]}")

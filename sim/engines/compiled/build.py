@@ -1,10 +1,13 @@
 """Compiling C, and keeping what was compiled.
 
-The cache is a folder of shared libraries named after their content: source, compiler and options.
-A library is written beside and renamed, so that parallel runs and an interrupted one do no harm;
-those that were not used for longest are removed when there are too many.
+The cache is a folder of shared libraries, each named after what it was made of (source, compiler
+and options) and after its own content. A library is written beside and renamed, so that parallel
+runs and an interrupted one do no harm; one that is damaged is made anew. Those that were not used
+for longest are removed when there are too many.
 """
 
+import atexit
+import ctypes
 import hashlib
 import importlib.util
 import os
@@ -13,15 +16,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from .errors import CompilerFailed, NoCompiler
 
-__all__ = ["CACHE_LIMIT", "cache_folder", "compiler_command", "library"]
+__all__ = ["CACHE_LIMIT", "cache_folder", "compiler_command", "library", "load_library"]
 
 CACHE_LIMIT = 200
 """Libraries that are kept."""
+
+_BUILDING = "building-"
+_ABANDONED_SECONDS = 6 * 3600
+"""Age from which the folder of a compilation is one of a run that was killed."""
 
 _OPTIONS = ("-O2", "-fPIC", "-shared", "-std=gnu11", "-w", "-fno-strict-aliasing")
 
@@ -39,8 +49,9 @@ def cache_folder() -> Path:
 def _command(wanted: str | None, path: str | None) -> tuple[str, ...]:
     for candidate in (wanted, "cc", "gcc", "clang"):
         words = shlex.split(candidate) if candidate else []
-        if words and shutil.which(words[0], path=path):
-            return tuple(words)
+        program = shutil.which(words[0], path=path) if words else None
+        if program is not None:
+            return (os.path.abspath(program), *words[1:])
         if candidate and candidate == wanted:
             raise NoCompiler(f"The C compiler named by CC, {wanted!r}, was not found")
     if importlib.util.find_spec("ziglang") is not None:
@@ -79,52 +90,105 @@ def _machine() -> str:
         return platform.processor()
 
 
-def library(source: str) -> Path:
-    """The shared library of a C program, compiled now or before.
+def load_library(source: str) -> ctypes.CDLL:
+    """The shared library of a C program, compiled now or before, ready to be called.
 
     Raises
     ------
     NoCompiler
         If there is no compiler.
     CompilerFailed
-        If it does not accept the program.
+        If it does not accept the program, or what it makes can't be loaded.
+    """
+    path = library(source)
+    try:
+        return ctypes.CDLL(os.fspath(path))
+    except OSError:  # another process has just removed it, or it is of no use here
+        path.unlink(missing_ok=True)
+    path = library(source)
+    try:
+        return ctypes.CDLL(os.fspath(path))
+    except OSError as error:
+        raise CompilerFailed(f"The compiled code can't be loaded: {error}") from None
+
+
+def library(source: str) -> Path:
+    """The file of the shared library of a C program, compiled now or before.
+
+    Where the cache can't be written, it is kept in a temporary folder until this process ends.
+
+    Raises
+    ------
+    NoCompiler, CompilerFailed
+        As `load_library`.
     """
     command = compiler_command()
     content = "\0".join((source, *command, *_OPTIONS, _version(command), _machine()))
-    folder = cache_folder()
+    key = hashlib.sha256(content.encode()).hexdigest()[:32]
+    try:
+        return _kept(cache_folder(), key, command, source)
+    except (OSError, RuntimeError):  # it can't be written, or there is no home to have one in
+        return _kept(_own_folder(), key, command, source)
+
+
+@cache
+def _own_folder() -> Path:
+    folder = tempfile.mkdtemp(prefix="multicube-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _kept(folder: Path, key: str, command: Sequence[str], source: str) -> Path:
+    """The library of this key in a folder; compiled if it isn't there whole."""
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"{hashlib.sha256(content.encode()).hexdigest()[:32]}.so"
-    if target.exists():
-        os.utime(target)
-        return target
-    with tempfile.TemporaryDirectory(dir=folder, prefix="building-") as work:
-        (Path(work) / "network.c").write_text(source)
-        made = Path(work) / "network.so"
-        failure = ""
-        for options in (("-march=native",), ()):
-            done = subprocess.run(
-                [*command, *_OPTIONS, *options, "network.c", "-o", made.name],
-                cwd=work,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode == 0:
-                break
-            failure = failure or done.stderr
-        else:
-            first = next((line for line in failure.splitlines() if "error" in line), failure)
-            raise CompilerFailed(f"{command[0]} failed: {first.strip()[:300]}")
+    for found in sorted(folder.glob(f"{key}-*.so")):
+        if found.stem == f"{key}-{_digest(found)}":
+            with suppress(OSError):  # somebody else's cache
+                os.utime(found)
+            return found
+        found.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as work:
+        made = _compile(Path(work), command, source)
+        target = folder / f"{key}-{_digest(made)}.so"
         made.replace(target)
-    _trim(folder)
+    _trim(folder, target)
     return target
 
 
-def _trim(folder: Path) -> None:
-    """Remove the libraries that were not used for longest, down to the limit."""
-    libraries = sorted(folder.glob("*.so"), key=_age)
-    for old in libraries[: max(0, len(libraries) - CACHE_LIMIT)]:
-        old.unlink(missing_ok=True)
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    except FileNotFoundError:  # another process has removed it
+        return ""
+
+
+def _compile(work: Path, command: Sequence[str], source: str) -> Path:
+    (work / "network.c").write_text(source)
+    failure = ""
+    for options in (("-march=native",), ()):
+        done = subprocess.run(
+            [*command, *_OPTIONS, *options, "network.c", "-o", "network.so"],
+            cwd=work,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            return work / "network.so"
+        failure = failure or done.stderr
+    first = next((line for line in failure.splitlines() if "error" in line), failure)
+    raise CompilerFailed(f"{command[0]} failed: {first.strip()[:300]}")
+
+
+def _trim(folder: Path, newest: Path) -> None:
+    """Remove the libraries not used for longest, down to the limit, and what killed runs left."""
+    libraries = sorted(set(folder.glob("*.so")) - {newest}, key=_age)
+    for old in libraries[: max(0, len(libraries) + 1 - CACHE_LIMIT)]:
+        with suppress(OSError):
+            old.unlink()
+    for left in folder.glob(f"{_BUILDING}*"):
+        if _age(left) < time.time() - _ABANDONED_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _age(path: Path) -> float:

@@ -1,7 +1,6 @@
 """The tables that the generated code works on, and access to what is in them."""
 
 import ctypes
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +8,7 @@ import numpy as np
 from amaranth.lib.wiring import In
 
 from ....hdl.fabric import CellType, Fabric, Path, Pin
-from .build import library
+from .build import load_library
 from .emit_c import LANES, TypeCode, element_bytes, emit
 from .errors import AssertionViolated
 from .ir import WORD, Graph, Module, Node, evaluate
@@ -247,7 +246,7 @@ class Machine:
             for outputs in sets:
                 functions[group.type, outputs] = len(functions)
             codes.append(TypeCode(group.module, group.inputs, group.outputs, group.kinds, sets))
-        self._library = ctypes.CDLL(os.fspath(library(emit(codes))))
+        self._library = load_library(emit(codes))
         self._library.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
         self._library.run.restype = ctypes.c_long
         tasks = []
