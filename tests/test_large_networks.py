@@ -4,7 +4,6 @@ import time
 
 import psutil
 import pytest
-
 from multicube.hdl import build
 from multicube.sim import simulate
 

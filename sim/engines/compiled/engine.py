@@ -53,6 +53,8 @@ class CompiledEngine:
         If a signal depends on itself within a cycle.
     NotEnoughMemory
         If the machine has less memory than the runs need.
+    ValueError
+        If the fabrics of several runs differ in more than straps and contents.
     """
 
     name = "compiled"
@@ -63,6 +65,9 @@ class CompiledEngine:
         self.runs = len(fabrics)
         self.cycle = 0
         fabric.check()
+        for run, other in enumerate(fabrics):
+            if not _alike(fabric, other):
+                raise ValueError(f"Run {run} must have the same cells and links as run 0")
         types = fabric.types()
         modules = {type_: lower(type_.build(), type_.name) for type_ in types}
         plan = schedule(fabric, modules)
@@ -182,6 +187,20 @@ class CompiledEngine:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _alike(a: Fabric, b: Fabric) -> bool:
+    """Whether two fabrics differ in nothing but the values of straps, and contents."""
+    if a is b:
+        return True
+    return (
+        a.drivers == b.drivers
+        and a.cells.keys() == b.cells.keys()
+        and all(
+            cell.type == b.cells[name].type and cell.straps.keys() == b.cells[name].straps.keys()
+            for name, cell in a.cells.items()
+        )
+    )
 
 
 class VcdRecorder:

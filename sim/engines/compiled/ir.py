@@ -101,15 +101,10 @@ class Memory:
 
 @dataclass
 class Event:
-    """Something that stops the clock when it happens: a failed assertion, or text to print.
+    """An assertion: the run stops in a cycle in which `hit` is 1."""
 
-    `clocked` events happen at the clock edge; the others as soon as the signals have settled.
-    """
-
-    kind: str
-    clocked: bool
     hit: Node
-    message: Sequence[str | tuple[Words, int, bool, str]] | None
+    message: str
     place: str
 
 
@@ -125,9 +120,7 @@ class Module:
     widths : dict[Path, list[int]]
         Widths of the words of each output port.
     depends : dict[Path, frozenset[Path]]
-        The inputs that an output depends on within a cycle; finer than the graph, bit by bit.
-    event_depends : list[frozenset[Path]]
-        The same for each event.
+        The inputs that an output depends on within a cycle.
     signals : Callable[[str], tuple[Words, int]]
         Words and width of a named signal of the module, in the same graph. Raises KeyError.
     signal_names : list[str]
@@ -142,7 +135,6 @@ class Module:
     registers: list[Register]
     memories: list[Memory]
     events: list[Event]
-    event_depends: list[frozenset[Path]]
     signals: "Callable[[str], tuple[Words, int]]"
     signal_names: list[str]
 

@@ -315,6 +315,7 @@ class Machine:
         where = f" of run {run}" if self.runs > 1 else ""
         raise AssertionViolated(
             f"Assertion at {event.place} failed in cell {cell}{where} at cycle {self.cycle}"
+            + (f": {event.message}" if event.message else "")
         )
 
     def _settle(self) -> None:

@@ -14,7 +14,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ....hdl.fabric import Path
-from .errors import UnsupportedConstruct
+from .errors import CombinationalLoop, UnsupportedConstruct
 from .ir import WORD, Event, Graph, Memory, Module, Node, Register, Words, Write
 from .words import Arithmetic, word_widths
 
@@ -31,6 +31,8 @@ def lower(component: wiring.Component, name: str) -> Module:
     ------
     UnsupportedConstruct
         If it uses an instance of foreign hardware, a second clock domain, or the like.
+    CombinationalLoop
+        If a signal depends on itself inside the component.
     """
     ports = {}
     paths: dict[str, Path] = {}
@@ -40,13 +42,25 @@ def lower(component: wiring.Component, name: str) -> Module:
         direction = PortDirection.Input if member.flow == In else PortDirection.Output
         ports[flat] = (Value.cast(value), direction)
     design = Fragment.get(component, None).prepare(ports=ports, hierarchy=(name,))
-    return _Lowering(name, build_netlist(design), design, paths).module()
+    try:
+        netlist = build_netlist(design)
+    except nir.CombinationalCycle as error:
+        path = " ".join(str(error).split())
+        raise CombinationalLoop(f"In {name}: {path}") from None
+    return _Lowering(name, netlist, design, paths).module()
 
 
 def _place(cell: nir.Cell) -> str:
     if cell.src_loc is None:
         return "an unknown place"
     return f"{cell.src_loc[0]}:{cell.src_loc[1]}"
+
+
+def _message(cell: nir.AsyncProperty | nir.SyncProperty) -> str:
+    """An assertion's message; values in it are shown as three dots."""
+    if cell.format is None:
+        return ""
+    return "".join(part if isinstance(part, str) else "..." for part in cell.format.chunks)
 
 
 class _Lowering:
@@ -121,7 +135,6 @@ class _Lowering:
             registers=self.registers,
             memories=self.memories,
             events=self._events(),
-            event_depends=[],
             signals=lambda wanted: self._signal(names[wanted]),
             signal_names=list(names),
         )
@@ -321,16 +334,18 @@ class _Lowering:
         return a.part(self.segment(index, 0, width), start, count)
 
     def _input(self, start: int, count: int) -> Words:
+        """Bits of the module's inputs, which may be of several ports side by side."""
+        parts: list[tuple[Node, int]] = []
         for first, width, port in self._inputs:
-            if first <= start < first + width:
-                if port not in self.paths:  # the clock as data, or the reset: held at 0
-                    return self.arithmetic.const(0, count)
+            low, high = max(first, start), min(first + width, start + count)
+            if low < high and port in self.paths:  # else the reset, or the clock as data: 0
                 words = tuple(
                     self.graph.input(self.paths[port], word, bits)
                     for word, bits in enumerate(word_widths(width))
                 )
-                return self.arithmetic.part(words, start - first, count)
-        raise AssertionError("a net of no input")
+                pieces = self.arithmetic.pieces(words, low - first, high - low)
+                parts += [(part, at + low - start) for part, at in pieces]
+        return self.arithmetic.cat(parts, count)
 
     def _assigned(self, cell: nir.AssignmentList, start: int, count: int) -> Words:
         edges = {start, start + count}
@@ -462,8 +477,7 @@ class _Lowering:
                     enabled = self.value(nir.Value(cell.en))[0]
                     test = self.value(nir.Value(cell.test))[0]
                     hit = self.graph.and_(enabled, self.graph.not_(test, 1))
-                    clocked = isinstance(cell, nir.SyncProperty)
-                    events.append(Event("assert", clocked, hit, None, _place(cell)))
+                    events.append(Event(hit, _message(cell), _place(cell)))
                 case nir.AsyncPrint() | nir.SyncPrint():
                     raise UnsupportedConstruct(f"Print at {_place(cell)} can't be simulated here")
         return events
