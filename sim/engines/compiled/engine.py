@@ -223,6 +223,8 @@ class VcdRecorder:
 
     def _variable(self, cell: str, name: str, width: int) -> object:
         *inner, last = name.split(".")
+        if last.startswith("$"):  # which begins a keyword in a VCD file
+            last = f"unnamed{last}"
         return self._writer.register_var(".".join([cell, *inner]), last, "wire", size=width)
 
     def _record(self) -> None:

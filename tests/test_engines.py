@@ -1,0 +1,371 @@
+# amaranth: UnusedElaboratable=no
+"""The engines give the same values, bit for bit; states, waves, refusals, interruption."""
+
+import _thread
+import pickle
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from multicube.hdl.bench import Bench
+from multicube.hdl.fabric import Pin
+from multicube.hdl.networks import build
+from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
+from multicube.sim.command import main
+from multicube.sim.engines.amaranth import AmaranthEngine
+from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.engines.compiled import build as builder
+from multicube.sim.engines.compiled import engine as engine_module
+from multicube.sim.engines.compiled.errors import NoCompiler, NotEnoughMemory
+from multicube.sim.engines.selection import open_engines, resolve_engine
+from vcd.reader import TokenKind, tokenize
+
+
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(builder.importlib.util, "find_spec", lambda name: None)
+    builder._command.cache_clear()
+    yield
+    builder._command.cache_clear()
+
+
+def trace(ports: int) -> Trace:
+    packets = [(t, t * 3 % ports, t * 5 % ports) for t in range(30)]
+    return Trace("mine", tuple(TracePacket(*packet) for packet in packets))
+
+
+def bench(
+    name: str = "cube",
+    traffic: str = "uniform",
+    load: float = 0.7,
+    seed: int = 1,
+    **parameters: str | int,
+) -> Bench:
+    network = build(name, **{"ports": 4, **parameters})
+    kind = trace(network.ports) if traffic == "trace" else pattern(traffic, network.ports)
+    run = Run(kind, load, seed=seed, source_depth=4)
+    return Bench(network, run.sources(network), bins=8)
+
+
+def assert_equal(
+    reference: AmaranthEngine, engine: CompiledEngine, fabric: Bench, run: int = 0
+) -> None:
+    """All ports of all cells, and what the memories of the cells hold."""
+    for cell in fabric.cells.values():
+        for path in cell.type.leaves:
+            pin = Pin(cell.name, path)
+            assert engine.get(pin, run) == reference.get(pin), (pin, engine.cycle)
+    for name in fabric.sinks:
+        for memory in ("total_histogram", "network_histogram"):
+            assert engine.memory(name, memory, run) == reference.memory(name, memory)
+
+
+def start(*engines: AmaranthEngine | CompiledEngine) -> None:
+    for engine in engines:
+        engine.set("send", 1)
+        engine.set("measure", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "traffic", "parameters"),
+    [
+        ("cube", "uniform", {"ports": 8}),
+        ("cube", "hotspot:0.4", {"ports": 8, "switch": "input-queued", "depth": 1}),
+        ("omega", "uniform", {"ports": 8, "depth": 1, "routing": "xor"}),
+        ("omega", "trace", {"ports": 9, "radix": 3}),
+        ("baseline", "bit-reversal", {"ports": 8, "switch": "input-queued"}),
+        ("baseline", "uniform", {"ports": 9, "radix": 3, "switch": "input-queued", "depth": 1}),
+        ("indirect-cube", "uniform", {"ports": 16, "radix": 4, "depth": 1}),
+        ("butterfly", "hotspot:0.2", {"ports": 16, "radix": 4, "switch": "input-queued"}),
+        ("butterfly", "trace", {"ports": 8, "switch": "input-queued", "routing": "xor"}),
+        ("flip", "perfect-shuffle", {"ports": 8, "depth": 1}),
+        ("flip", "uniform", {"ports": 9, "radix": 3, "depth": 1, "payload": 100}),
+        ("cube", "uniform", {"ports": 4, "radix": 4, "switch": "input-queued", "routing": "xor"}),
+    ],
+)
+def test_lock_step(name: str, traffic: str, parameters: dict[str, str | int]) -> None:
+    fabric = bench(name, traffic, **parameters)
+    with AmaranthEngine(fabric) as reference, CompiledEngine(fabric) as engine:
+        assert_equal(reference, engine, fabric)
+        start(reference, engine)
+        for cycles in (1, 1, 1, 2, 15, 20):
+            reference.step(cycles)
+            engine.step(cycles)
+            assert engine.cycle == reference.cycle
+            assert_equal(reference, engine, fabric)
+        reference.set("send", 0)
+        engine.set("send", 0)
+        reference.step(15)
+        engine.step(15)
+        assert_equal(reference, engine, fabric)
+        assert sum(engine.read(fabric.sinks, "delivered")) > 10
+
+
+@pytest.mark.parametrize("ports", [4, 64])
+def test_runs_side_by_side(ports: int) -> None:
+    fabrics = [bench(load=load, seed=seed, ports=ports) for load, seed in ((0.2, 1), (1, 2))]
+    fabrics.append(bench(traffic="hotspot:0.5", load=0.5, seed=3, ports=ports))
+    with CompiledEngine(fabrics) as together:
+        assert together.runs == 3
+        assert len(together._machines) == (1 if ports == 4 else 3)
+        start(together)
+        together.set("send", 0, 1)
+        together.step(11)
+        together.set("send", 1, 1)
+        together.step(60)
+        for run, fabric in enumerate(fabrics):
+            with CompiledEngine(fabric) as alone:
+                start(alone)
+                alone.set("send", int(run != 1))
+                alone.step(11)
+                alone.set("send", 1)
+                alone.step(60)
+                for cell in fabric.cells.values():
+                    for path in cell.type.leaves:
+                        pin = Pin(cell.name, path)
+                        assert together.get(pin, run) == alone.get(pin), (pin, run)
+                for sink in fabric.sinks:
+                    rows = alone.memory(sink, "total_histogram")
+                    assert together.memory(sink, "total_histogram", run) == rows
+        assert len({sum(together.read(fabrics[0].sinks, "delivered", run)) for run in range(3)}) > 1
+        with pytest.raises(ValueError, match="Run must be from 0 to 2, not 3"):
+            together.get(Pin("timer", ("now",)), 3)
+
+
+@pytest.mark.parametrize("switch", ["input-queued", "output-queued"])
+@pytest.mark.parametrize("traffic", ["uniform", "hotspot:0.3", "trace"])
+def test_whole_runs(traffic: str, switch: str) -> None:
+    network = build("omega", ports=4, switch=switch, depth=2)
+    options = {"load": 0.6, "cycles": 60, "warmup": 20, "bins": 32, "source_depth": 8}
+    records = []
+    for engine in ("amaranth", "compiled"):
+        kind = trace(4) if traffic == "trace" else traffic
+        result = simulate(network, traffic=kind, engine=engine, **options)
+        record = result.to_json()
+        assert record.pop("engine") == engine
+        records.append(record)
+    assert records[0] == records[1]
+
+
+def test_whole_runs_side_by_side() -> None:
+    network = build("cube", ports=4)
+    kind = pattern("uniform", 4)
+    runs = [Run(kind, load, 50, 10, seed, 8) for load, seed in ((0.1, 1), (0.5, 2), (1.0, 3))]
+    together = simulate_runs(network, runs, engine="compiled", bins=32)
+    assert together == [
+        simulate_runs(network, [run], engine="compiled", bins=32)[0] for run in runs
+    ]
+
+
+def test_saved_state_is_resumed() -> None:
+    fabrics = [bench(seed=seed) for seed in (1, 2)]
+    with CompiledEngine(fabrics) as engine, CompiledEngine(fabrics) as other:
+        start(engine)
+        engine.step(33)
+        saved = pickle.dumps(engine.save())
+        engine.step(21)
+        expected = ports(engine, fabrics)
+        for resumed in (other, engine):
+            resumed.restore(pickle.loads(saved))
+            assert resumed.cycle == 33
+            resumed.step(21)
+            assert resumed.cycle == 54
+            assert ports(resumed, fabrics) == expected
+
+
+def ports(engine: CompiledEngine, fabrics: list[Bench]) -> list[int]:
+    """All ports, and the memories of the sinks, of all runs."""
+    values = [
+        engine.get(Pin(cell.name, path), run)
+        for run, fabric in enumerate(fabrics)
+        for cell in fabric.cells.values()
+        for path in cell.type.leaves
+    ]
+    for run, fabric in enumerate(fabrics):
+        for sink in fabric.sinks:
+            values += engine.memory(sink, "total_histogram", run)
+    return values
+
+
+def test_state_of_another_fabric_is_refused() -> None:
+    with CompiledEngine(bench()) as engine:
+        state = engine.save()
+    with CompiledEngine(bench(ports=8)) as other, pytest.raises(ValueError, match="not belong"):
+        other.restore(state)
+    with CompiledEngine([bench(ports=64)] * 3) as other, pytest.raises(ValueError, match="number"):
+        other.restore(state)
+
+
+def test_named_signals() -> None:
+    with CompiledEngine(bench()) as engine:
+        start(engine)
+        engine.step(20)
+        levels = [engine.signal("box_0_0", f"queue_{i}.level") for i in range(2)]
+        assert any(levels)
+        assert engine.signal("timer", "now") == engine.get(Pin("timer", ("now",)))
+        with pytest.raises(ValueError, match="Cell box_0_0 has no signal 'nothing'"):
+            engine.signal("box_0_0", "nothing")
+
+
+def waves(path: Path, cycles: int) -> list[dict[str, int]]:
+    """Values of all signals in the middle of each cycle, from a VCD file; names without `top`."""
+    names: dict[str, list[str]] = {}
+    scope: list[str] = []
+    values: dict[str, int] = {}
+    samples: list[dict[str, int]] = []
+    per_cycle = 1
+    content = path.read_bytes()
+    if path.name == "a.vcd":  # Amaranth's names that begin with $ are none for this reader
+        content = re.sub(rb"^(\$var \S+ \d+ \S+ )\$", rb"\1unnamed$", content, flags=re.MULTILINE)
+    with BytesIO(content) as stream:
+        for token in tokenize(stream):
+            match token.kind:
+                case TokenKind.TIMESCALE:
+                    scale = {"us": 1, "ns": 10**3, "ps": 10**6, "fs": 10**9}
+                    per_cycle = scale[token.timescale.unit.value]
+                    per_cycle //= token.timescale.magnitude.value
+                case TokenKind.SCOPE:
+                    scope.append(token.scope.ident)
+                case TokenKind.UPSCOPE:
+                    scope.pop()
+                case TokenKind.VAR:
+                    inner = [part for part in scope if part not in ("bench", "top")]
+                    name = ".".join([*inner, token.var.reference])
+                    names.setdefault(token.var.id_code, []).append(name)
+                case TokenKind.CHANGE_TIME:
+                    while len(samples) < cycles and token.data > len(samples) * per_cycle:
+                        samples.append(dict(values))
+                case TokenKind.CHANGE_SCALAR | TokenKind.CHANGE_VECTOR:
+                    value = token.data.value
+                    for name in names[token.data.id_code]:
+                        values[name] = int(value)
+                case _:
+                    pass
+    return samples + [dict(values)] * (cycles - len(samples))
+
+
+@pytest.mark.parametrize("switch", ["output-queued", "input-queued"])
+def test_waves_of_all_signals(switch: str, tmp_path: Path) -> None:
+    fabric = bench(switch=switch, depth=2)
+    cells = ["box_0_0", "box_1_1", "source_1", "sink_2", "timer"]
+    with AmaranthEngine(fabric, vcd=tmp_path / "a.vcd") as reference:
+        start(reference)
+        reference.step(25)
+    with CompiledEngine(fabric) as engine:
+        start(engine)
+        with engine.vcd(tmp_path / "b.vcd", cells) as recorder:
+            recorder.step(25)
+        assert engine.cycle == 25
+    expected, found = (waves(tmp_path / name, 25) for name in ("a.vcd", "b.vcd"))
+    names = found[1].keys() | expected[1].keys()
+    # Where signals of a scope share a name, either engine numbers them as it meets them.
+    shared = {name.rpartition("$")[0] for name in names if "$" in name}
+    compared = {
+        name
+        for name in found[1].keys() & expected[1].keys() - shared
+        if "$" not in name and not name.endswith((".clk", ".rst"))
+    }
+    for cycle in range(1, 25):
+        for name in compared:
+            assert found[cycle][name] == expected[cycle][name], (name, cycle)
+    assert {name.split(".")[0] for name in compared} == set(cells)
+    assert len(compared) > 100
+
+
+def test_too_little_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = SimpleNamespace(available=1000)
+    monkeypatch.setattr(engine_module.psutil, "virtual_memory", lambda: memory)
+    with pytest.raises(NotEnoughMemory, match=r"needs 0\.00 GB of memory; 0\.00 GB are free"):
+        CompiledEngine(bench())
+    with pytest.raises(SystemExit) as exit_:
+        main(["sim", "cube", "ports=4", "--engine", "compiled"])
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_auto_without_compiler(no_compiler: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert resolve_engine("auto") == "amaranth"
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert "No C compiler was found" in message
+    assert "pip install ziglang" in message
+    assert simulate(build("cube", ports=2), cycles=5, warmup=0).engine == "amaranth"
+
+
+@pytest.mark.parametrize("compiler", [None, "/nowhere/cc"])
+def test_compiled_without_compiler(
+    compiler: str | None,
+    no_compiler: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if compiler:
+        monkeypatch.setenv("CC", compiler)
+    with pytest.raises(NoCompiler):
+        open_engines("compiled", [bench(ports=2)])
+    with pytest.raises(SystemExit) as exit_:
+        main(["sim", "cube", "ports=2", "--engine", "compiled"])
+    out, err = capsys.readouterr()
+    assert (exit_.value.code, out, err.count("\n")) == (1, "", 1)
+    assert (compiler or "ziglang") in err
+
+
+def test_engine_names() -> None:
+    assert resolve_engine("auto") == resolve_engine("compiled") == "compiled"
+    with pytest.raises(ValueError, match="must be one of auto, compiled, amaranth, not 'quick'"):
+        resolve_engine("quick")
+
+
+def interrupting(seconds: float) -> Callable[[], None]:
+    timer = threading.Timer(seconds, _thread.interrupt_main)
+    timer.start()
+    return timer.join
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_interruption(runs: int) -> None:
+    fabric = bench(ports=64 if runs > 1 else 8)
+    with CompiledEngine([fabric] * runs) as engine:
+        start(engine)
+        engine.step(1)
+        join = interrupting(0.5)
+        begin = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            engine.step(10**12)
+        assert time.perf_counter() - begin < 3  # 0.7 on a machine that does nothing else
+        join()
+        cycle = engine.cycle
+        assert cycle > 1
+        for run in range(runs):
+            assert engine.get(Pin("timer", ("now",)), run) == cycle % 2**32
+        engine.step(7)
+        assert engine.cycle == cycle + 7
+        assert engine.get(Pin("timer", ("now",)), runs - 1) == (cycle + 7) % 2**32
+
+
+def test_interrupted_run_is_partial() -> None:
+    join = interrupting(1.0)
+    result = simulate(
+        build("cube", ports=4), load=0.3, cycles=2**31, warmup=10, engine="compiled", bins=32
+    )
+    join()
+    assert result.partial
+    assert 0 < result.cycles < 2**31
+    assert result.verdict.startswith("interrupted")
+
+
+def test_threads_end() -> None:
+    before = threading.active_count()
+    with CompiledEngine([bench(ports=64)] * 3, threads=2) as engine:
+        engine.step(100)
+        assert threading.active_count() <= before + 2
+    assert threading.active_count() == before
