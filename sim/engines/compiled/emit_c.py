@@ -41,12 +41,12 @@ typedef uint32_t U __attribute__((vector_size(32), aligned(4)));
 
 typedef struct {
   long cells;              /* padded to a multiple of LANES */
-  uint32_t *state;         /* [register][cell] */
-  const int32_t *index;    /* [input word][cell]: the wire that drives it */
-  const uint32_t *straps;  /* [input word][cell] */
+  uint32_t *state;         /* [vector][register][lane] */
+  const int32_t *index;    /* [vector][input word][lane]: the wire that drives it */
+  const uint32_t *straps;  /* [vector][input word][lane] */
   void *const *memories;   /* [memory][cell][row][word] */
   const uint32_t *live;    /* [cell]: all ones, or zeros for padding */
-  const long *wires;       /* [output word]: number of the first cell's wire */
+  long first_wire;         /* of [vector][output word][lane] */
 } Type;
 
 typedef struct { long function, begin, end; } Task;
@@ -251,7 +251,8 @@ class _TypeEmitter:
             old = module.graph.register(number, register.width)
             if register.next is not old:
                 body.lines.append(
-                    f"store(state + {number} * cells + i, {body.as_width(register)});"
+                    f"store(state + {body.at(number, len(module.registers))}, "
+                    f"{body.as_width(register)});"
                 )
         head = f"static void update_{self.number}(Context *c, const Type *t) {{"
         return body.function(head, "0", "t->cells")
@@ -279,9 +280,14 @@ class _Body:
         return (
             f"{head}\n"
             "  const uint32_t *now = c->now;\n  uint32_t *next = c->next, *state = t->state;\n"
-            "  const long cells = t->cells;\n  (void)now; (void)next; (void)state; (void)cells;\n"
+            "  (void)now; (void)next; (void)state;\n"
             f"  for (long i = {begin}; i < {end}; i += LANES) {{\n{inner}\n  }}\n}}\n"
         )
+
+    @staticmethod
+    def at(row: int, rows: int) -> str:
+        """Where a row of an array [vector][row][lane] has the vector of cell i."""
+        return f"i * {rows} + {LANES * row}"
 
     def need(self, *nodes: Node) -> None:
         """Make sure that nodes have been computed."""
@@ -294,7 +300,8 @@ class _Body:
         value = self._of_width(node, width)
         number = self.emitter.output_numbers[path, word]
         target = wires if wires == "next" else "c->now"
-        self.lines.append(f"store({target} + t->wires[{number}] + i, {value});")
+        place = self.at(number, len(self.emitter.code.outputs))
+        self.lines.append(f"store({target} + t->first_wire + {place}, {value});")
 
     def _output_width(self, path: Path, word: int) -> int:
         return self.emitter.code.module.widths[path][word]
@@ -333,7 +340,7 @@ class _Body:
             case "input":
                 return self._input(node)
             case "register":
-                return f"load(state + {node.attr} * cells + i)"
+                return f"load(state + {self.at(node.attr, len(self.emitter.module.registers))})"
             case "read":
                 return self._read(node, name)
             case "and" | "or" | "xor":
@@ -387,14 +394,15 @@ class _Body:
 
     def _input(self, node: Node) -> str:
         row = self.emitter.input_numbers[node.attr]
+        place = self.at(row, len(self.emitter.code.inputs))
         match self.emitter.code.kinds[row]:
             case "strap":
-                return f"load(t->straps + {row} * cells + i)"
+                return f"load(t->straps + {place})"
             case "same":
-                return f"splat(now[t->index[{row} * cells + i]])"
+                return f"splat(now[t->index[{place}]])"
             case "row":
-                return f"load(now + t->index[{row} * cells + i])"
-        return f"gather(now, t->index + {row} * cells + i)"
+                return f"load(now + t->index[{place}])"
+        return f"gather(now, t->index + {place})"
 
     def _rows(self, number: int) -> tuple[str, int, int]:
         """C type of a memory's elements, elements a row, and rows."""

@@ -26,7 +26,7 @@ class _CType(ctypes.Structure):
         ("straps", ctypes.c_void_p),
         ("memories", ctypes.c_void_p),
         ("live", ctypes.c_void_p),
-        ("wires", ctypes.c_void_p),
+        ("first_wire", ctypes.c_long),
     ]
 
 
@@ -82,7 +82,14 @@ class _Group:
 
     @property
     def cells(self) -> int:
+        """Number of places, padding included."""
         return len(self.names)
+
+    def wire(self, path: Path, word: int, place: int) -> int:
+        """Number of the wire of a word of an output of the cell at a place."""
+        vector, lane = divmod(place, LANES)
+        row = vector * len(self.outputs) + self.wires[path, word]
+        return self.first_wire + row * LANES + lane
 
 
 @dataclass(frozen=True)
@@ -149,10 +156,9 @@ class Machine:
                 for path, widths in group.module.widths.items()
                 for word in range(len(widths))
             )
-            group.wires = {}
-            for key in group.outputs:
-                group.wires[key] = count
-                count += group.cells
+            group.first_wire = count
+            group.wires = {key: row for row, key in enumerate(group.outputs)}
+            count += group.cells * len(group.outputs)
         self._wire_count = count
 
     def _wire(self, run: int, driver: Pin, word: int) -> int:
@@ -160,7 +166,7 @@ class Machine:
             base, _ = self._boundary[driver.path]
             return base + word * self.runs + run
         group = self._groups[self.fabric.cells[driver.cell].type]
-        return group.wires[driver.path, word] + group.places[run, driver.cell]
+        return group.wire(driver.path, word, group.places[run, driver.cell])
 
     @property
     def bytes(self) -> int:
@@ -183,11 +189,12 @@ class Machine:
             for path, width in module.inputs.items()
             for word in range(len(word_widths(width)))
         )
-        group.state = _aligned((len(module.registers), cells), np.uint32)
+        vectors = cells // LANES
+        group.state = _aligned((vectors, len(module.registers), LANES), np.uint32)
         for number, register in enumerate(module.registers):
-            group.state[number] = _word(register.init, 0, register.width)
-        group.index = _aligned((len(group.inputs), cells), np.int32)
-        group.straps = _aligned((len(group.inputs), cells), np.uint32)
+            group.state[:, number] = _word(register.init, 0, register.width)
+        group.index = _aligned((vectors, len(group.inputs), LANES), np.int32)
+        group.straps = _aligned((vectors, len(group.inputs), LANES), np.uint32)
         group.live = _aligned(cells, np.uint32)
         group.live[[name is not None for name in group.names]] = 0xFFFFFFFF
         group.memories = []
@@ -202,17 +209,18 @@ class Machine:
             group.memories.append(array)
         for (run, name), place in group.places.items():
             cell = self.fabrics[run].cells[name]
+            vector, lane = divmod(place, LANES)
             for row, (path, word) in enumerate(group.inputs):
                 width = word_widths(module.inputs[path])[word]
                 if path[0] in cell.straps:
-                    group.straps[row, place] = _word(cell.straps[path[0]], word, width)
+                    group.straps[vector, row, lane] = _word(cell.straps[path[0]], word, width)
                 else:
                     driver = self.fabric.drivers[Pin(name, path)]
-                    group.index[row, place] = self._wire(run, driver, word)
+                    group.index[vector, row, lane] = self._wire(run, driver, word)
             for memory_name, rows in cell.contents.items():
                 self._set_contents(group, place, memory_name, rows)
         group.kinds = tuple(
-            "strap" if path[0] in cell.straps else _kind(group.index[row], group.live)
+            "strap" if path[0] in cell.straps else _kind(group.index[:, row], group.live)
             for row, (path, _) in enumerate(group.inputs)
         )
 
@@ -226,7 +234,7 @@ class Machine:
         for value, registers in zip(rows, memory.registers):
             for word, register in enumerate(registers):
                 width = group.module.registers[register].width
-                group.state[register, place] = _word(value, word, width)
+                group.state[place // LANES, register, place % LANES] = _word(value, word, width)
 
     @staticmethod
     def _memory_number(group: _Group, name: str) -> int:
@@ -268,17 +276,14 @@ class Machine:
         for c_type, group in zip(self._c_types, groups):
             pointers = [None if array is None else array.ctypes.data for array in group.memories]
             memories = (ctypes.c_void_p * len(pointers))(*pointers)
-            wires = (ctypes.c_long * len(group.outputs))(
-                *(group.wires[key] for key in group.outputs)
-            )
-            self._keep += [memories, wires]
+            self._keep.append(memories)
             c_type.cells = group.cells
             c_type.state = group.state.ctypes.data
             c_type.index = group.index.ctypes.data
             c_type.straps = group.straps.ctypes.data
             c_type.memories = ctypes.addressof(memories)
             c_type.live = group.live.ctypes.data
-            c_type.wires = ctypes.addressof(wires)
+            c_type.first_wire = group.first_wire
         self._c = _CContext(
             now=self._now.ctypes.data,
             next=self._next.ctypes.data,
@@ -364,8 +369,8 @@ class Machine:
         places = [group.places[run, name] for name in cells]
         values = [0] * len(cells)
         for word, bits in enumerate(widths):
-            base = group.wires[(port,), word]
-            found = self._now[base : base + group.cells][places] & np.uint32((1 << bits) - 1)
+            wires = [group.wire((port,), word, place) for place in places]
+            found = self._now[wires] & np.uint32((1 << bits) - 1)
             values = [value | part << WORD * word for value, part in zip(values, found.tolist())]
         return values
 
@@ -390,7 +395,7 @@ class Machine:
     @staticmethod
     def _register(group: _Group, number: int, place: int) -> int:
         width = group.module.registers[number].width
-        return int(group.state[number, place]) & (1 << width) - 1
+        return int(group.state[place // LANES, number, place % LANES]) & (1 << width) - 1
 
     def signal_names(self, cell: str) -> dict[str, int]:
         """Width of each signal inside a cell, by its hierarchical name."""
@@ -472,7 +477,7 @@ def _rows(values: Sequence[int], words: int) -> np.ndarray:
 
 def _kind(index: np.ndarray, live: np.ndarray) -> str:
     """How all vectors of a type find this input; fills the places of padding to suit."""
-    vectors = index.reshape(-1, LANES)
+    vectors = index
     alive = live.reshape(-1, LANES) != 0
     first = vectors[:, :1]
     if np.all((vectors == first) | ~alive):
