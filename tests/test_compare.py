@@ -3,7 +3,9 @@
 
 import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from multicube.hdl.bench import Bench
@@ -31,7 +33,28 @@ def visible(fabric: Bench) -> list[Pin]:
     return [Pin(sink, (port,)) for sink in fabric.sinks for port in COUNTERS]
 
 
-def test_engines_are_timed() -> None:
+class Pool:
+    """Runs jobs at once and here."""
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        pass
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def submit(self, job: Callable[..., Timing], *arguments: Any) -> "Pool":
+        self.job, self.arguments = job, arguments
+        return self
+
+    def result(self) -> Timing:
+        return self.job(*self.arguments)
+
+
+def test_engines_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ProcessPoolExecutor", Pool)
     timings = list(
         compare_engines(build("cube", ports=4), side_by_side=3, seconds=0.1, verilator_limit=0.05)
     )
@@ -56,6 +79,7 @@ def test_engines_are_timed() -> None:
 
 
 def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ProcessPoolExecutor", Pool)
     monkeypatch.setenv("CC", "/nowhere/cc")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
@@ -65,30 +89,15 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Verilator" in timings[3].note or "C++ compiler" in timings[3].note
 
 
-class Pool:
-    """Runs jobs at once and here."""
-
-    def __init__(self, *arguments: object, **options: object) -> None:
-        pass
-
-    def __enter__(self) -> "Pool":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-    def submit(self, job: object, name: str, *rest: object) -> "Pool":
-        self.name = name
-        return self
-
-    def result(self) -> Timing:
-        return Timing(self.name, 1, 1.0, 2.0, 3.0, 4.0, 5, (len(self.name),))
-
-
 def test_engines_that_differ(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(module, "ProcessPoolExecutor", Pool)
+    class Wrong(Pool):
+        def result(self) -> Timing:
+            name = self.arguments[0]
+            return Timing(name, 1, 1.0, 2.0, 3.0, 4.0, 5, (len(name),))
+
+    monkeypatch.setattr(module, "ProcessPoolExecutor", Wrong)
     with pytest.raises(EnginesDiffer, match=r"verilator counted \(9,\), not \(8,\)"):
         list(compare_engines(build("cube", ports=2)))
     with pytest.raises(SystemExit) as exit_:
