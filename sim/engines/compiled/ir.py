@@ -208,16 +208,18 @@ class Graph:
         return self._node("read", (address,), width, (memory, word, after))
 
     def and_(self, a: Node, b: Node) -> Node:
+        while a.width != b.width:  # a part may be narrower than asked for: zeros have no width
+            width = min(a.width, b.width)
+            a, b = self.slice(a, 0, width), self.slice(b, 0, width)
+        a, b = self._ordered(a, b)
         if a is b:
             return a
-        width = min(a.width, b.width)
-        a, b = self._ordered(self.slice(a, 0, width), self.slice(b, 0, width))
         if b.is_const:
             if b.attr == 0:
                 return self.zero
             if b.attr == _ones(a.width):
                 return a
-        return self._node("and", (a, b), min(a.width, b.width))
+        return self._node("and", (a, b), a.width)
 
     def or_(self, a: Node, b: Node) -> Node:
         a, b = self._ordered(a, b)
@@ -271,8 +273,12 @@ class Graph:
         return self._node("mul", (a, b), min(width, a.width + b.width))
 
     def divide(self, a: Words, b: Words, remainder: bool, word: int) -> Node:
-        top = b if remainder else a
-        return self._node("divide", (*a, *b), top[word].width, (len(a), remainder, word))
+        # A quotient is at most the dividend, a remainder less than the divisor; but a lower word
+        # of such a number may be anything.
+        bound = b if remainder else a
+        above = any(not (node.is_const and node.attr == 0) for node in bound[word + 1 :])
+        width = WORD if above else bound[word].width
+        return self._node("divide", (*a, *b), width, (len(a), remainder, word))
 
     def eq(self, a: Node, b: Node) -> Node:
         a, b = self._ordered(a, b)
