@@ -56,7 +56,7 @@ typedef struct {
   const Type *types;
   const Task *tasks;       /* late outputs in order, to be evaluated in each cycle */
   long task_count;
-  long event_type, event, event_cell, event_cycles;
+  long event_type, event, event_cell;
 } Context;
 
 INLINE V splat(uint32_t x) { return (V){x, x, x, x, x, x, x, x}; }

@@ -44,7 +44,6 @@ class _CContext(ctypes.Structure):
         ("event_type", ctypes.c_long),
         ("event", ctypes.c_long),
         ("event_cell", ctypes.c_long),
-        ("event_cycles", ctypes.c_long),
     ]
 
 
@@ -68,6 +67,16 @@ class _Group:
         self.places: dict[tuple[int, str], int] = {}
         self.names: list[tuple[int, str] | None] = []
         self.ranges: list[tuple[int, int]] = []
+        self.outputs = tuple(
+            (path, word) for path, widths in module.widths.items() for word in range(len(widths))
+        )
+        self.inputs = tuple(
+            (path, word)
+            for path, width in module.inputs.items()
+            for word in range(len(word_widths(width)))
+        )
+        self.wires = {key: row for row, key in enumerate(self.outputs)}
+        self.first_wire = 0
 
     def arrange(self, runs: int) -> None:
         """Give each cell its place: by class, then by run; each class fills whole vectors."""
@@ -151,13 +160,7 @@ class Machine:
                 count += len(widths) * self.runs
         count = _up(count)
         for group in self._groups.values():
-            group.outputs = tuple(
-                (path, word)
-                for path, widths in group.module.widths.items()
-                for word in range(len(widths))
-            )
             group.first_wire = count
-            group.wires = {key: row for row, key in enumerate(group.outputs)}
             count += group.cells * len(group.outputs)
         self._wire_count = count
 
@@ -173,8 +176,7 @@ class Machine:
         """Memory that the tables take."""
         total = 8 * self._wire_count
         for group in self._groups.values():
-            inputs = sum(len(word_widths(width)) for width in group.module.inputs.values())
-            total += 4 * group.cells * (len(group.module.registers) + 2 * inputs)
+            total += 4 * group.cells * (len(group.module.registers) + 2 * len(group.inputs))
             for memory in group.module.memories:
                 if memory.registers is None:
                     words = len(word_widths(memory.width))
@@ -184,11 +186,6 @@ class Machine:
 
     def _fill(self, group: _Group) -> None:
         module, cells = group.module, group.cells
-        group.inputs = tuple(
-            (path, word)
-            for path, width in module.inputs.items()
-            for word in range(len(word_widths(width)))
-        )
         vectors = cells // LANES
         group.state = _aligned((vectors, len(module.registers), LANES), np.uint32)
         for number, register in enumerate(module.registers):
@@ -475,9 +472,8 @@ def _rows(values: Sequence[int], words: int) -> np.ndarray:
     return np.array(parts, np.uint32).reshape(len(values), words)
 
 
-def _kind(index: np.ndarray, live: np.ndarray) -> str:
-    """How all vectors of a type find this input; fills the places of padding to suit."""
-    vectors = index
+def _kind(vectors: np.ndarray, live: np.ndarray) -> str:
+    """How the lanes of all vectors find an input, from the wires that drive them."""
     alive = live.reshape(-1, LANES) != 0
     first = vectors[:, :1]
     if np.all((vectors == first) | ~alive):

@@ -220,7 +220,6 @@ class _Lowering:
             mask = self.value(cell.en)
             write = Write(address[0], self.arithmetic.any(mask), data, mask)
         memory.writes.append(write)
-        write.address_words = address
 
     def _merged(self, old: Words, write: Write, hit: Node) -> Words:
         """What becomes of a row when a write hits it."""
