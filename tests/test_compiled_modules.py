@@ -397,6 +397,32 @@ class Quotient(wiring.Component):
         return m
 
 
+class Corners(wiring.Component):
+    """Expressions that have gone wrong once."""
+
+    a: In(70)
+    gap: In(1)
+    h: In(20)
+    masked: Out(8)
+    rest: Out(70)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        state, twice = Signal(), Signal()
+        # A mask of 101 on two copies of a bit is the mask 1, and the result one bit wide.
+        m.d.comb += twice.eq((Cat(state, state, Const(0, 1)) & 5).bool())
+        m.d.sync += state.eq(twice ^ self.h[0])
+        m.d.comb += self.masked.eq(twice.replicate(8))
+        # The low word of this divisor is one bit wide, that of the remainder is not.
+        m.d.comb += self.rest.eq(self.a % Cat(self.h[0], Const(0, 31), self.h))
+        return m
+
+
+def test_corners_in_lock_step() -> None:
+    fabric = alone(CellType(Corners))
+    lock_step(fabric, results(fabric), seed=1, cycles=20)
+
+
 @settings(max_examples=8, derandomize=True, deadline=None, database=None)
 @given(st.integers(0, 2**32))
 def test_random_logic_in_lock_step(seed: int) -> None:
