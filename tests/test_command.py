@@ -394,7 +394,11 @@ def test_installed_program(tmp_path: Path) -> None:
 
 
 def test_interrupted_program(tmp_path: Path) -> None:
-    words = "sim cube ports=2 --cycles 100000000 --engine amaranth --vcd waves.vcd --json"
+    # Small memories, so that the file grows by cycles and not by its first lines.
+    words = (
+        "sim cube ports=2 --cycles 100000000 --engine amaranth --vcd waves.vcd --json "
+        "--bins 16 --source-depth 4"
+    )
     with subprocess.Popen(
         [program(), *words.split()],
         cwd=tmp_path,
