@@ -12,6 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
+from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.compiled.build import compiler_command, library
 from multicube.sim.engines.compiled.errors import (
@@ -290,3 +291,28 @@ def test_complaint_of_the_compiler_is_one_line(cache: Path) -> None:
     with pytest.raises(CompilerFailed, match="error") as error:
         library("int answer(void) { return; }}\n")
     assert "\n" not in str(error.value)
+
+
+class Follower(wiring.Component):
+    """A register that follows an input."""
+
+    i: In(8)
+    o: Out(8, init=77)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.sync += self.o.eq(self.i)
+        return m
+
+
+@pytest.mark.parametrize("engine", [AmaranthEngine, CompiledEngine])
+def test_inputs_set_before_the_first_cycle_belong_to_it(engine: type) -> None:
+    fabric = Fabric({"i": In(8)})
+    fabric.place(Cell("register", CellType(Follower)))
+    fabric.link(Pin(None, ("i",)), Pin("register", ("i",)))
+    with engine(fabric) as machine:
+        machine.set("i", 5)
+        assert machine.get(Pin("register", ("o",))) == 77
+        machine.step(1)
+        assert machine.get(Pin("register", ("o",))) == 5
+        assert machine.cycle == 1

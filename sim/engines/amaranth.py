@@ -44,6 +44,9 @@ class AmaranthEngine:
 
     async def _count(self, context: Any) -> None:
         self._context = context
+        # `advance` already begins what comes next in time. Let that not be the first clock edge:
+        # inputs that are set before the first cycle belong to it.
+        await context.delay(CLOCK_PERIOD / 10)
         while True:
             await context.tick()
             self.cycle += 1
