@@ -1,6 +1,6 @@
 """The intermediate representation: one module as a graph of words.
 
-A *word* is an unsigned number of at most 64 bits; wider values are tuples of words, low word first
+A *word* is an unsigned number of at most 32 bits; wider values are tuples of words, low word first
 (see `words`). A node's `width` is an upper bound: bits above it are zero, and a node may stand
 wherever a wider word is expected. So there are no zero extensions, and a value that is known to be
 small is small. The graph is hash-consed: equal nodes are one node, and a node's arguments always

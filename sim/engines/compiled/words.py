@@ -1,4 +1,4 @@
-"""Arithmetic on values of any width, as graphs of words of at most 64 bits.
+"""Arithmetic on values of any width, as graphs of words of at most 32 bits.
 
 A value is a tuple of nodes, low word first, and says nothing of its own width, which the operations
 take where they need it. All values are unsigned; signed operations interpret their top bit.
