@@ -6,21 +6,47 @@ from amaranth.lib.wiring import In, Out
 
 from .topology.tags import TagScheme
 
-__all__ = ["Packet", "TagDecoder", "TagEncoder", "forwarded", "output_port"]
+__all__ = [
+    "Packet",
+    "TagDecoder",
+    "TagEncoder",
+    "forwarded",
+    "output_port",
+    "requested_outputs",
+]
 
 
 class Packet(data.StructLayout):
-    """A single-flit packet: the routing tag (low bits), and what it carries.
+    """One word of a link: the routing tag (low bits), and what it carries.
+
+    Without `flits` every word is a packet. With it a packet is one word or more, *flits*: the first
+    is the header, the last has `last` set. In the others the field `tag` carries data; the boxes
+    rotate it with all the rest, and it is back in place when it arrives.
 
     Parameters
     ----------
     tag : int
         Width of the tag in bits.
     payload : ShapeLike
+    broadcast : bool
+        Add `mask`, as wide as the tag: a 1 in it means both values of this bit of the tag.
+    flits : bool
+        Add `last`.
     """
 
-    def __init__(self, tag: int, payload: ShapeLike) -> None:
-        super().__init__({"tag": tag, "payload": payload})
+    def __init__(
+        self, tag: int, payload: ShapeLike, *, broadcast: bool = False, flits: bool = False
+    ) -> None:
+        self.broadcast = broadcast
+        self.flits = flits
+        super().__init__(
+            {
+                "tag": tag,
+                **({"mask": tag} if broadcast else {}),
+                "payload": payload,
+                **({"last": 1} if flits else {}),
+            }
+        )
 
 
 def output_port(tag: Value, digit_bits: int, routing: str, input_port: int) -> Value:
@@ -32,9 +58,27 @@ def output_port(tag: Value, digit_bits: int, routing: str, input_port: int) -> V
     return digit ^ input_port if routing == "xor" else digit
 
 
+def requested_outputs(packet: data.View, radix: int, routing: str, input_port: int) -> Value:
+    """One bit for each output of a box: whether a packet (its header) asks for it.
+
+    A packet without a broadcast mask asks for one; with m bits of its mask set for this box, for
+    2^m.
+    """
+    digit_bits = (radix - 1).bit_length()
+    digit = output_port(packet.tag, digit_bits, routing, input_port)
+    if not packet.shape().broadcast:
+        return Cat(digit == j for j in range(radix))
+    care = ~packet.mask[len(packet.mask) - digit_bits :]
+    return Cat(((digit ^ j) & care) == 0 for j in range(radix))
+
+
 def forwarded(packet: data.View, digit_bits: int) -> Value:
-    """The packet as the next stage shall see it: the tag rotated by the digit just used."""
-    return Cat(packet.tag.rotate_left(digit_bits), packet.payload)
+    """The packet as the next stage shall see it: tag (and mask) rotated by the digit just used."""
+    rotated = ("tag", "mask")
+    return Cat(
+        packet[name].rotate_left(digit_bits) if name in rotated else packet[name]
+        for name in packet.shape().members
+    )
 
 
 def _digits(code: Value, digit_bits: int) -> list[Value]:
