@@ -217,7 +217,7 @@ class Fabric:
         ValueError
             If a leaf has two drivers, or none, or a cell does not exist.
         """
-        ends_a, ends_b = self._resolve(a), self._resolve(b)
+        ends_a, ends_b = self.resolve(a), self.resolve(b)
         if ends_a.keys() != ends_b.keys():
             raise TypeError(f"Pins {a} and {b} can't be linked: their members differ")
         for suffix, (leaf_a, drives_a) in ends_a.items():
@@ -271,7 +271,7 @@ class Fabric:
         """The same fabric with further outputs at its boundary, by name, each driven by a pin."""
         members = dict(self.signature.members)
         for name, pin in pins.items():
-            members[name] = Out(self._resolve(pin)[()][0].shape)
+            members[name] = Out(self.resolve(pin)[()][0].shape)
         other = Fabric(members)
         other.cells = dict(self.cells)
         other.drivers = dict(self.drivers)
@@ -280,8 +280,14 @@ class Fabric:
             other.link(pin, Pin(None, (name,)))
         return other
 
-    def _resolve(self, pin: Pin) -> dict[Path, tuple[Leaf, bool]]:
-        """The leaves below a pin, by the rest of their path, and whether each drives."""
+    def resolve(self, pin: Pin) -> dict[Path, tuple[Leaf, bool]]:
+        """The leaves below a pin, by the rest of their path, and whether each drives.
+
+        Raises
+        ------
+        ValueError
+            If the pin or its cell does not exist.
+        """
         if pin.cell is None:
             ports, drives = self._ports, In
         elif pin.cell in self.cells:

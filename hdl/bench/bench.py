@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
-from amaranth.hdl import Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..networks.network import Network
-from .instruments import LinkMeter, Timer
+from .instruments import DropMeter, LinkMeter, Timer
 from .sink import Sink
-from .stamp import Stamp
+from .stamp import stamp_for
 
 __all__ = ["Bench", "SourcePlan"]
 
@@ -62,6 +61,8 @@ class Bench(Fabric):
         With the widened payload.
     sources, sinks : list[str]
         Names of the cells, by terminal.
+    drop_meters : list[str]
+        Names of the meters that count what the network drops.
     meters : list[tuple[str, list[Pin]]]
         Name of each meter, and the outputs whose links it counts.
     """
@@ -69,8 +70,7 @@ class Bench(Fabric):
     def __init__(self, network: Network, sources: SourcePlan, *, bins: int) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
         code = network.tags.code
-        payload = Shape.cast(network.parameters["payload"]).width
-        self.network = network.altered(payload=Stamp(code.width, payload))
+        self.network = network.altered(payload=stamp_for(network))
         kind = {"packet": self.network.packet, "tags": network.tags}
         self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
         self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
@@ -79,7 +79,8 @@ class Bench(Fabric):
         timer = self.place(Cell("timer", CellType(Timer)))
         terminals = self.network.place(self)
         internal = list(self.links)
-        source = CellType(sources.component, **kind, **sources.parameters)
+        parameters = {"lengths": network.lengths, **sources.parameters}
+        source = CellType(sources.component, **kind, **parameters)
         sink = CellType(Sink, **kind, bins=bins)
         for index in range(network.ports):
             straps = {"address": code.encode(index)}
@@ -96,6 +97,7 @@ class Bench(Fabric):
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
         self._meter(internal + deliveries)
+        self.drop_meters = [self._meter_drops(pin) for pin in terminals.drops]
 
     def with_sources(self, sources: SourcePlan) -> "Bench":
         """The same bench with other straps and contents of its sources."""
@@ -112,7 +114,8 @@ class Bench(Fabric):
         """Put a meter on the links that leave each cell of the network."""
         leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
         for driver, receiver in links:
-            leaving.setdefault(driver.cell, []).append((driver, receiver))
+            if self.carries_packets(driver):
+                leaving.setdefault(driver.cell, []).append((driver, receiver))
         types = {
             count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))
         }
@@ -125,3 +128,16 @@ class Bench(Fabric):
                 self.link(valid, Pin(meter.name, ("valid", index)))
                 self.link(ready, Pin(meter.name, ("ready", index)))
             self.meters.append((meter.name, [driver for driver, _ in pairs]))
+
+    def carries_packets(self, pin: Pin) -> bool:
+        """Whether a pin is the sending end of a link with a handshake."""
+        leaves = {suffix: drives for suffix, (_, drives) in self.resolve(pin).items()}
+        return leaves.get(("valid",)) is True and leaves.get(("ready",)) is False
+
+    def _meter_drops(self, pin: Pin) -> str:
+        leaf = self.resolve(pin)[()][0]
+        name = "_".join(str(part) for part in ("meter", pin.cell, *pin.path))
+        meter = self.place(Cell(name, CellType(DropMeter, width=leaf.width)))
+        self.link(Pin(None, ("measure",)), Pin(meter.name, ("measure",)))
+        self.link(pin, Pin(meter.name, ("dropped",)))
+        return meter.name

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 
-__all__ = ["COUNT_BITS", "LinkMeter", "Timer"]
+__all__ = ["COUNT_BITS", "DropMeter", "LinkMeter", "Timer"]
 
 COUNT_BITS = 32
 
@@ -61,4 +61,42 @@ class LinkMeter(wiring.Component):
         for link in range(self.links):
             crosses = self.measure & self.valid[link] & self.ready[link]
             m.d.sync += self.crossed[link].eq(self.crossed[link] + crosses)
+        return m
+
+
+class DropMeter(wiring.Component):
+    """Counts the pulses of a component that drops packets.
+
+    Parameters
+    ----------
+    width : int
+        Pulses that can come in one cycle, at least 1.
+
+    Members
+    -------
+    measure : In(1)
+    dropped : In(width)
+    total : Out(32)
+        Pulses so far.
+    measured : Out(32)
+        Those that came while `measure` was 1.
+    """
+
+    def __init__(self, width: int) -> None:
+        check_integer("Width", width, 1)
+        super().__init__(
+            {
+                "measure": In(1),
+                "dropped": In(width),
+                "total": Out(COUNT_BITS),
+                "measured": Out(COUNT_BITS),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        now = sum(self.dropped, start=0)
+        m.d.sync += self.total.eq(self.total + now)
+        with m.If(self.measure):
+            m.d.sync += self.measured.eq(self.measured + now)
         return m

@@ -7,7 +7,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
-from ..packet import Packet, TagDecoder
+from ..packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS
 from .stamp import SEQUENCE_BITS, TIME_BITS
@@ -15,21 +15,24 @@ from .stamp import SEQUENCE_BITS, TIME_BITS
 __all__ = ["SUM_BITS", "Sink"]
 
 SUM_BITS = 48
-_WINDOW = 1 << SEQUENCE_BITS - 1
+_REACH = SEQUENCE_BITS - 1
+_WINDOW = 1 << _REACH
 
 
 class Sink(wiring.Component):
-    """Takes one packet a cycle, judges it and counts it.
+    """Takes one flit a cycle, judges the packets and counts them.
 
-    *Misrouted* is a packet that was sent elsewhere: the destination tag is not this terminal's, or
-    the XOR tag does not lead back to the source in the stamp. Of each flow the sink keeps the
-    number that comes next and which of the eight before it have arrived, so that a packet that
-    comes late is told from one that comes twice (*reordered*, *duplicated*); the counts are exact
-    while a flow is less than eight packets out of order. Misrouted packets enter no flow.
+    *Misrouted* is a packet that was sent elsewhere: its tag is not the one that leads from the
+    source in its stamp to here (a broadcast mask says which bits of it don't matter). Of each flow
+    the sink keeps the number that comes next and which of the eight before it have arrived, so that
+    a packet that comes late is told from one that comes twice (*reordered*, *duplicated*); the
+    counts are exact while a flow is less than eight packets out of order, and later ones count as
+    reordered. Misrouted packets enter no flow. *Damaged* are flits that are not the ones that must
+    follow the header: of another packet, in another order, too many or too few.
 
-    Latencies, counted while `measure` is 1, are the difference between the cycle of the delivery
-    and that of the birth (total), or that in which the packet reached the network's input
-    (network). A packet shows in the counters two cycles after it was taken.
+    Latencies, counted while `measure` is 1, are the difference between the cycle in which the tail
+    is delivered and that of the birth (total), or that in which the packet reached the network's
+    input (network). A packet shows in the counters two cycles after its tail was taken.
 
     Parameters
     ----------
@@ -48,6 +51,8 @@ class Sink(wiring.Component):
     i : In(stream.Signature(packet))
     delivered, misrouted, duplicated, reordered : Out(32)
         All packets taken, and those that were not as they should be.
+    damaged : Out(32)
+        Flits that were not as they should be. Only where packets have flits.
     measured : Out(32)
         Packets taken while `measure` was 1.
     latest : Out(32)
@@ -68,7 +73,9 @@ class Sink(wiring.Component):
         self.packet = packet
         self.tags = tags
         self.bins = bins
-        counters = ("delivered", "misrouted", "duplicated", "reordered", "measured", "latest")
+        counters = ["delivered", "misrouted", "duplicated", "reordered", "measured", "latest"]
+        if packet.flits:
+            counters.append("damaged")
         super().__init__(
             {
                 "address": In(tags.code.width),
@@ -87,28 +94,35 @@ class Sink(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        stamp = self.i.payload.payload
+        packet = self.i.payload
+        stamp = packet.payload
         m.d.comb += self.i.ready.eq(1)
 
-        m.submodules.decoder = decoder = TagDecoder(self.tags)
-        m.d.comb += [decoder.address.eq(self.address), decoder.tag.eq(self.i.payload.tag)]
-        if self.tags.routing == "xor":
-            misrouted = decoder.source != stamp.source
-        else:
-            misrouted = ~decoder.arrived
+        m.submodules.expected = expected = TagEncoder(self.tags)
+        m.d.comb += [expected.source.eq(stamp.source), expected.destination.eq(self.address)]
+        difference = packet.tag ^ expected.tag
+        if packet.shape().broadcast:
+            difference &= ~packet.mask
+        misrouted = Signal()
+        m.d.comb += misrouted.eq(difference.any())
+
+        arrival = self.i.valid
+        if packet.shape().flits:
+            arrival = self.i.valid & packet.last
+            misrouted = self._follow(m, packet, misrouted)
 
         taken = Signal()
         misplaced = Signal()
         measured = Signal()
         m.d.sync += [
-            taken.eq(self.i.valid),
+            taken.eq(arrival),
             misplaced.eq(misrouted),
-            measured.eq(self.i.valid & self.measure),
+            measured.eq(arrival & self.measure),
             self.delivered.eq(self.delivered + taken),
             self.misrouted.eq(self.misrouted + (taken & misplaced)),
             self.measured.eq(self.measured + measured),
         ]
-        with m.If(self.i.valid):
+        with m.If(arrival):
             m.d.sync += self.latest.eq(self.now)
         self._check_flow(m, stamp, taken & ~misplaced)
         for name, start in (("total", stamp.birth), ("network", stamp.offered)):
@@ -117,10 +131,31 @@ class Sink(wiring.Component):
             self._record(m, name, latency, measured)
         return m
 
+    def _follow(self, m: Module, packet: data.View, misrouted: Value) -> Value:
+        """Check that flits follow their header; whether the header was misrouted, at the tail."""
+        stamp = packet.payload
+        index = Signal.like(stamp.length)
+        header = data.View(stamp.shape(), Signal(stamp.shape().size, name="header"))
+        strayed = Signal()
+        here = Signal()
+        m.d.comb += here.eq(Mux(index == 0, misrouted, strayed))
+        alien = (stamp.as_value() != header.as_value()) | (packet.tag != index[: len(packet.tag)])
+        wrong = ((index != 0) & alien) | (packet.last != (index == stamp.length - 1))
+        with m.If(self.i.valid):
+            m.d.sync += [
+                index.eq(Mux(packet.last, 0, index + 1)),
+                strayed.eq(here),
+                self.damaged.eq(self.damaged + wrong),
+            ]
+            with m.If(index == 0):
+                m.d.sync += header.eq(stamp)
+        return here
+
     def _check_flow(self, m: Module, stamp: data.View, taken: Value) -> None:
         """Compare a packet's sequence number with what its flow has brought before."""
+        bits = len(stamp.sequence)
         m.submodules.flows = flows = Memory(
-            shape=SEQUENCE_BITS + _WINDOW, depth=1 << len(stamp.source), init=[]
+            shape=bits + _WINDOW, depth=1 << len(stamp.source), init=[]
         )
         update = flows.write_port()
         flow = flows.read_port(transparent_for=[update])
@@ -129,26 +164,32 @@ class Sink(wiring.Component):
         m.d.comb += [flow.addr.eq(stamp.source), update.addr.eq(source)]
         m.d.sync += [source.eq(stamp.source), sequence.eq(stamp.sequence)]
 
-        expected, seen = flow.data[:SEQUENCE_BITS], flow.data[SEQUENCE_BITS:]
-        ahead = Signal(SEQUENCE_BITS)
-        behind = Signal(SEQUENCE_BITS)
+        expected, seen = flow.data[:bits], flow.data[bits:]
+        ahead = Signal(bits)
+        behind = Signal(bits)
         late = Signal()
         bit = Signal(_WINDOW)
         m.d.comb += [
             ahead.eq(sequence - expected),
             late.eq(ahead[-1]),
             behind.eq(expected - 1 - sequence),
-            bit.eq(1 << behind[:-1]),
+            bit.eq(1 << behind[:_REACH]),
             update.en.eq(taken),
         ]
+        if bits - 1 > _REACH:
+            with m.If(behind[_REACH:].any()):
+                m.d.comb += bit.eq(0)
         # Bit r of `seen` says that the packet r + 1 before the expected one has arrived.
         with m.If(late):
-            m.d.comb += update.data.eq(flow.data | bit << SEQUENCE_BITS)
+            m.d.comb += update.data.eq(flow.data | bit << bits)
         with m.Else():
             m.d.comb += [
-                update.data[:SEQUENCE_BITS].eq(sequence + 1),
-                update.data[SEQUENCE_BITS:].eq(seen << 1 << ahead[:-1] | 1),
+                update.data[:bits].eq(sequence + 1),
+                update.data[bits:].eq(seen << 1 << ahead[:_REACH] | 1),
             ]
+            if bits - 1 > _REACH:
+                with m.If(ahead[_REACH:].any()):
+                    m.d.comb += update.data[bits:].eq(1)
         again = (seen & bit).any()
         m.d.sync += [
             self.duplicated.eq(self.duplicated + (taken & late & again)),

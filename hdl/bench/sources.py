@@ -1,6 +1,8 @@
 """Traffic sources: where a network's packets come into being."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from dataclasses import replace
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -11,27 +13,40 @@ from ..switches.arrival_queue import ArrivalQueue
 from ..topology.tags import AddressCode, TagScheme
 from .instruments import COUNT_BITS
 from .random import Xoroshiro128
-from .stamp import SEQUENCE_BITS, TIME_BITS
+from .stamp import TIME_BITS
 
-__all__ = ["BIAS_BITS", "LOAD_BITS", "BernoulliSource", "ReplaySource", "Sender"]
+__all__ = ["BIAS_BITS", "LOAD_BITS", "BernoulliSource", "Order", "ReplaySource", "Sender"]
 
 LOAD_BITS = 22
 BIAS_BITS = 18
 _DESTINATION_BITS = 64 - LOAD_BITS - BIAS_BITS
 
 
-class _Order(data.StructLayout):
-    """A packet to be sent: when it came into being, and where it goes."""
+class Order(data.StructLayout):
+    """A packet to be sent: when it came into being, where it goes, and how long it is.
 
-    def __init__(self, code: AddressCode) -> None:
-        super().__init__({"birth": TIME_BITS, "destination": code.width})
+    `mask` exists if packets have a broadcast mask (here in the order of the address), `length` if
+    they have several flits.
+    """
+
+    def __init__(self, packet: Packet, code: AddressCode) -> None:
+        super().__init__(
+            {
+                "birth": TIME_BITS,
+                "destination": code.width,
+                **({"mask": code.width} if packet.broadcast else {}),
+                **({"length": packet["payload"].shape["length"].width} if packet.flits else {}),
+            }
+        )
 
 
 class Sender(wiring.Component):
     """Turns orders into stamped packets and offers them to the network, one at a time.
 
-    Combinational from `i` to `o`; throughput is one packet a cycle. While `open` is 0 no further
-    packet is offered, but one that was offered stays until it is taken.
+    Combinational from `i` to `o`; throughput is one flit a cycle. While `open` is 0 no further
+    packet is offered, but one that was offered stays until it is taken, with all its flits. Behind
+    the header each flit carries its number (the header's is 0) in the field `tag`, and the same
+    payload.
 
     Parameters
     ----------
@@ -46,12 +61,14 @@ class Sender(wiring.Component):
     now : In(32)
         Number of this cycle.
     open, measure : In(1)
-    i : In(stream.Signature({"birth": 20, "destination": width}))
+    i : In(stream.Signature(Order(packet, tags.code)))
     o : Out(stream.Signature(packet))
     injected : Out(32)
-        Packets that the network has taken.
+        Packets of which the network has taken the header.
     entered : Out(32)
         Those of them that it took while `measure` was 1.
+    copies : Out(32)
+        Broadcast only: destinations of the injected packets, all together.
     """
 
     def __init__(self, packet: Packet, tags: TagScheme) -> None:
@@ -60,7 +77,7 @@ class Sender(wiring.Component):
         super().__init__(
             {
                 **_source_members(packet, tags),
-                "i": In(stream.Signature(_Order(tags.code))),
+                "i": In(stream.Signature(Order(packet, tags.code))),
             }
         )
 
@@ -75,33 +92,47 @@ class Sender(wiring.Component):
             self.o.payload.tag.eq(encoder.tag),
         ]
 
+        header = tail = Const(1)
+        if self.packet.flits:
+            index = Signal.like(order.length)
+            header = index == 0
+            tail = index == order.length - 1
+            with m.If(~header):
+                m.d.comb += self.o.payload.tag.eq(index)
+            with m.If(self.o.valid & self.o.ready):
+                m.d.sync += index.eq(Mux(tail, 0, index + 1))
+            m.d.comb += [self.o.payload.last.eq(tail), stamp.length.eq(order.length)]
+
         pending = Signal()
-        sent = Signal()
+        taken = Signal()
         m.d.comb += [
-            self.o.valid.eq(self.i.valid & (self.open | pending)),
-            sent.eq(self.o.valid & self.o.ready),
-            self.i.ready.eq(sent),
+            self.o.valid.eq(self.i.valid & (self.open | pending | ~header)),
+            taken.eq(self.o.valid & self.o.ready & header),
+            self.i.ready.eq(self.o.valid & self.o.ready & tail),
         ]
         m.d.sync += [
             pending.eq(self.o.valid & ~self.o.ready),
-            self.injected.eq(self.injected + sent),
-            self.entered.eq(self.entered + (sent & self.measure)),
+            self.injected.eq(self.injected + taken),
+            self.entered.eq(self.entered + (taken & self.measure)),
         ]
+        if self.packet.broadcast:
+            self._broadcast(m, order.mask, taken)
 
-        # The number of the next packet of each flow.
+        # The number of the next packet, of each flow or (broadcast) of this source.
+        flow = Const(0, 1) if self.packet.broadcast else order.destination
         m.submodules.flows = flows = Memory(
-            shape=SEQUENCE_BITS, depth=1 << self.tags.code.width, init=[]
+            shape=stamp.sequence.shape(), depth=1 << len(flow), init=[]
         )
         count, recount = flows.read_port(domain="comb"), flows.write_port()
         m.d.comb += [
-            count.addr.eq(order.destination),
-            recount.addr.eq(order.destination),
+            count.addr.eq(flow),
+            recount.addr.eq(flow),
             recount.data.eq(count.data + 1),
-            recount.en.eq(sent),
+            recount.en.eq(self.i.ready),
         ]
 
         offered = Signal(TIME_BITS)
-        with m.If(~self.o.valid | self.o.ready):
+        with m.If(~self.o.valid | self.i.ready):
             m.d.sync += offered.eq(self.now + 1)
 
         m.d.comb += [
@@ -112,9 +143,17 @@ class Sender(wiring.Component):
         ]
         return m
 
+    def _broadcast(self, m: Module, mask: Value, taken: Value) -> None:
+        """Send the mask in the order of the stages, and count the copies that it asks for."""
+        m.submodules.mask_encoder = encoder = TagEncoder(replace(self.tags, routing="destination"))
+        m.d.comb += [encoder.destination.eq(mask), self.o.payload.mask.eq(encoder.tag)]
+        with m.If(taken):
+            m.d.sync += self.copies.eq(self.copies + (1 << sum(mask)))
+
 
 def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]:
     return {
+        **({"copies": Out(COUNT_BITS)} if packet.broadcast else {}),
         "address": In(tags.code.width),
         "now": In(32),
         "open": In(1),
@@ -130,7 +169,7 @@ def _attach_sender(m: Module, source: wiring.Component) -> Sender:
     m.submodules.sender = sender = Sender(source.packet, source.tags)
     for name in ("address", "now", "open", "measure"):
         m.d.comb += getattr(sender, name).eq(getattr(source, name))
-    for name in ("injected", "entered"):
+    for name in ("injected", "entered", *(("copies",) if source.packet.broadcast else ())):
         m.d.comb += getattr(source, name).eq(getattr(sender, name))
     wiring.connect(m, wiring.flipped(source.o), sender.o)
     return sender
@@ -142,7 +181,9 @@ class BernoulliSource(wiring.Component):
     New packets wait in a queue in front of the network (open loop); one that finds the queue full
     is rejected, and counted. With probability `bias` a packet goes to `favourite`, otherwise to a
     terminal drawn uniformly, itself included: that makes uniform traffic (bias 0), permutations
-    (bias 1) and hot spots.
+    (bias 1) and hot spots. Where packets have several flits, their number is uniform between two
+    bounds. Where they have a broadcast mask, a packet gets a random one with probability `spread`:
+    each of its bits is 1 in half of them.
 
     Parameters
     ----------
@@ -151,6 +192,8 @@ class BernoulliSource(wiring.Component):
     tags : TagScheme
     depth : int
         Packets that fit into the queue.
+    lengths : tuple[int, int]
+        Fewest and most flits of a packet.
 
     Members
     -------
@@ -162,17 +205,22 @@ class BernoulliSource(wiring.Component):
         Probability of a packet in a cycle, times 2^22. Constant.
     bias : In(19)
         Probability that a packet goes to the favourite, times 2^18. Constant.
+    spread : In(19)
+        Broadcast only: probability of a broadcast mask, times 2^18. Constant.
     now, open, measure, o, injected, entered
         As in `Sender`. Nothing is generated while `open` is 0.
     generated, rejected : Out(32)
         Packets that came into being, and those of them that found the queue full.
     """
 
-    def __init__(self, packet: Packet, tags: TagScheme, *, depth: int) -> None:
+    def __init__(
+        self, packet: Packet, tags: TagScheme, *, depth: int, lengths: tuple[int, int] = (1, 1)
+    ) -> None:
         check_integer("Depth", depth, 1)
         self.packet = packet
         self.tags = tags
         self.depth = depth
+        self.lengths = lengths
         width = tags.code.width
         super().__init__(
             {
@@ -181,6 +229,7 @@ class BernoulliSource(wiring.Component):
                 "seed": In(128),
                 "load": In(LOAD_BITS + 1),
                 "bias": In(BIAS_BITS + 1),
+                **({"spread": In(BIAS_BITS + 1)} if packet.broadcast else {}),
                 "generated": Out(COUNT_BITS),
                 "rejected": Out(COUNT_BITS),
             }
@@ -195,7 +244,9 @@ class BernoulliSource(wiring.Component):
         whim = random.value[:BIAS_BITS]
 
         sender = _attach_sender(m, self)
-        m.submodules.queue = queue = ArrivalQueue(_Order(self.tags.code), depth=self.depth)
+        m.submodules.queue = queue = ArrivalQueue(
+            Order(self.packet, self.tags.code), depth=self.depth
+        )
         wiring.connect(m, sender.i, queue.o)
 
         arrival = queue.i[0]
@@ -211,7 +262,23 @@ class BernoulliSource(wiring.Component):
             self.generated.eq(self.generated + generate),
             self.rejected.eq(self.rejected + (generate & ~arrival.ready)),
         ]
+        self._shape(m, arrival.payload)
         return m
+
+    def _shape(self, m: Module, order: data.View) -> None:
+        """Draw the length and the broadcast mask, from a second generator."""
+        low, high = self.lengths
+        if self.packet.flits:
+            m.d.comb += order.length.eq(low)
+        if not self.packet.broadcast and low == high:
+            return
+        m.submodules.shape = shape = Xoroshiro128()
+        m.d.comb += shape.seed.eq(self.seed.rotate_left(64))
+        draw, luck, mask = shape.value[:24], shape.value[24:][:BIAS_BITS], shape.value[42:]
+        if self.packet.flits:
+            m.d.comb += order.length.eq(low + (draw * (high - low + 1) >> 24))
+        if self.packet.broadcast:
+            m.d.comb += order.mask.eq(Mux(luck < self.spread, mask, 0))
 
 
 def _uniform(draw: Value, code: AddressCode) -> Value:
@@ -240,8 +307,9 @@ class ReplaySource(wiring.Component):
     depth : int
         Rows of the trace memory.
     trace : Sequence[int]
-        Rows: the cycle of a packet's birth in the low 32 bits, the code of its destination above,
-        in the order of the cycles. The first cycle that can be met is 2.
+        Rows: the cycle of a packet's birth in the low 32 bits, then the code of its destination,
+        its broadcast mask and its length as far as packets have them, in the order of the cycles.
+        The first cycle that can be met is 2.
 
     Members
     -------
@@ -254,7 +322,13 @@ class ReplaySource(wiring.Component):
     """
 
     def __init__(
-        self, packet: Packet, tags: TagScheme, *, depth: int, trace: tuple[int, ...] = ()
+        self,
+        packet: Packet,
+        tags: TagScheme,
+        *,
+        depth: int,
+        lengths: tuple[int, int] = (1, 1),
+        trace: tuple[int, ...] = (),
     ) -> None:
         check_integer("Depth", depth, 1)
         self.packet = packet
@@ -265,19 +339,19 @@ class ReplaySource(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        order = Order(self.packet, self.tags.code)
         m.submodules.trace = trace = Memory(
-            shape=32 + self.tags.code.width, depth=self.depth, init=self.trace
+            shape=32 + order.size - TIME_BITS, depth=self.depth, init=self.trace
         )
         row = trace.read_port()
         position = Signal(range(self.depth + 1))
         loaded = Signal()
 
         sender = _attach_sender(m, self)
-        cycle, destination = row.data[:32], row.data[32:]
+        cycle = row.data[:32]
         m.d.comb += [
             sender.i.valid.eq(loaded & (position != self.count) & (cycle <= self.now)),
-            sender.i.payload.birth.eq(cycle),
-            sender.i.payload.destination.eq(destination),
+            sender.i.payload.as_value().eq(Cat(cycle[:TIME_BITS], row.data[32:])),
             row.addr.eq(position + sender.i.ready),
         ]
         m.d.sync += [loaded.eq(1), position.eq(position + sender.i.ready)]

@@ -1,8 +1,11 @@
 """What the bench writes into a packet's payload, so that its arrival can be judged."""
 
+from amaranth.hdl import Shape
 from amaranth.lib import data
 
-__all__ = ["SEQUENCE_BITS", "TIME_BITS", "Stamp"]
+from ..networks.network import Network
+
+__all__ = ["SEQUENCE_BITS", "TIME_BITS", "Stamp", "stamp_for"]
 
 SEQUENCE_BITS = 4
 TIME_BITS = 20
@@ -12,9 +15,10 @@ class Stamp(data.StructLayout):
     """The payload of a packet of the bench.
 
     `source` (its address code) and `sequence` (number in its flow from this source to one
-    destination, modulo 16) identify the packet; `birth` is the cycle in which it came into being,
-    and `offered` the cycle in which it reached the head of its source's queue and so the input of
-    the network. Both are modulo 2^20: latencies below 1,048,576 cycles are exact.
+    destination, modulo 2^`sequence`) identify the packet; `birth` is the cycle in which it came
+    into being, and `offered` the cycle in which it reached the head of its source's queue and so
+    the input of the network. Both are modulo 2^20: latencies below 1,048,576 cycles are exact.
+    `length` is the number of flits, if packets have several; each flit carries the same stamp.
 
     Parameters
     ----------
@@ -22,16 +26,42 @@ class Stamp(data.StructLayout):
         Width of an address code in bits.
     payload : int
         Width of the whole payload, which may be more than the stamp needs.
+    sequence : int
+        Width of a sequence number: 4 suffice where at most 7 packets of a flow can be missing.
+    length : int
+        Width of `length`, 0 if every packet is one flit.
     """
 
-    def __init__(self, address: int, payload: int = 0) -> None:
+    def __init__(
+        self, address: int, payload: int = 0, *, sequence: int = SEQUENCE_BITS, length: int = 0
+    ) -> None:
         fields = {
             "source": address,
-            "sequence": SEQUENCE_BITS,
+            "sequence": sequence,
             "birth": TIME_BITS,
             "offered": TIME_BITS,
         }
+        if length:
+            fields["length"] = length
         spare = payload - sum(fields.values())
         if spare > 0:
             fields["unused"] = spare
         super().__init__(fields)
+
+
+def stamp_for(network: Network) -> Stamp:
+    """The stamp that fits a network: wide enough for what it can lose, and for its lengths.
+
+    A network that drops packets, or lets them overtake each other, needs longer sequence numbers;
+    one that broadcasts needs numbers that run through all packets of a source.
+    """
+    if network.packet.broadcast:
+        sequence = 24
+    else:
+        sequence = SEQUENCE_BITS if network.ordered and not network.drops else 12
+    return Stamp(
+        network.tags.code.width,
+        Shape.cast(network.parameters["payload"]).width,
+        sequence=sequence,
+        length=network.lengths[1].bit_length() if network.packet.flits else 0,
+    )

@@ -1,6 +1,7 @@
 """What every network has in common."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 from amaranth.lib import stream
@@ -14,10 +15,14 @@ __all__ = ["Network", "Terminals"]
 
 
 class Terminals(NamedTuple):
-    """Where a network's terminals attach: a stream to send into and one to receive from each."""
+    """Where a network's terminals attach: a stream to send into and one to receive from each.
+
+    `drops` are the outputs that tell of dropped packets, one pulse a packet.
+    """
 
     inputs: list[Pin]
     outputs: list[Pin]
+    drops: Sequence[Pin] = ()
 
 
 class Network(FabricComponent, ABC):
@@ -40,7 +45,13 @@ class Network(FabricComponent, ABC):
     ordered : bool
         Whether packets of one flow (source and destination) keep their order.
     stages : int
-        Switches on every path; a packet that never waits takes as many cycles.
+        Switches on every path; the header of a packet that never waits takes as many cycles.
+    lengths : tuple[int, int]
+        Fewest and most flits of a packet.
+    drops : bool
+        Whether it drops packets by definition.
+    resubmits : bool
+        Whether it sends dropped packets again, so that none is lost.
 
     Members
     -------
@@ -55,6 +66,9 @@ class Network(FabricComponent, ABC):
     packet: Packet
     ordered: bool
     stages: int
+    lengths: tuple[int, int] = (1, 1)
+    drops: bool = False
+    resubmits: bool = False
 
     def __init__(self) -> None:
         link = stream.Signature(self.packet)
