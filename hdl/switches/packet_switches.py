@@ -1,13 +1,20 @@
-"""Buffered packet switches: k x k boxes for single-flit packets (Siegel et al., IV-A)."""
+"""Buffered packet switches: k x k boxes for single-flit packets (Siegel et al., IV-A).
 
-from amaranth.hdl import Cat, Module, Signal
+If packets have a broadcast mask (III-B, III-C), a packet may be for several outputs. Each takes its
+copy when it has room, independently of the others, and in turn with all other packets that want it;
+the packet leaves its input when the last has its copy. No copy waits for another one, so a
+broadcast can no more dead-lock or starve than as many one-to-one packets.
+"""
+
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
-from ..packet import Packet, forwarded, output_port
-from ..topology.tags import Routing, check_routing
+from ..packet import Packet, forwarded, output_port, requested_outputs
+from ..topology.tags import Routing, check_broadcast, check_routing
 from .arrival_queue import ArrivalQueue
+from .broadcast import CopyTracker
 from .interchange_box import InterchangeBox
 from .round_robin import RoundRobin
 
@@ -29,6 +36,8 @@ class _PacketSwitch(wiring.Component):
         check_radix(radix)
         check_integer("Depth", depth, 1)
         check_routing(routing, radix)
+        if packet.broadcast:
+            check_broadcast(radix)
         self.packet = packet
         self.radix = radix
         self.depth = depth
@@ -48,6 +57,21 @@ class _PacketSwitch(wiring.Component):
         """Width of the digit of the tag that this switch uses."""
         return (self.radix - 1).bit_length()
 
+    def _copies(self, m: Module, i: int, source: stream.Interface, taken: Value) -> Value:
+        """Bit j: output j is to be offered a copy of the broadcast that came in by port i.
+
+        The packet leaves `source` with its last copy. `taken` says, a bit an output, who takes what
+        it is offered in this cycle.
+        """
+        m.submodules[f"copies_{i}"] = copies = CopyTracker(self.radix)
+        m.d.comb += [
+            copies.valid.eq(source.valid),
+            copies.requested.eq(requested_outputs(source.payload, self.radix, self.routing, i)),
+            copies.taken.eq(taken),
+            source.ready.eq(copies.done),
+        ]
+        return copies.left
+
 
 class OutputQueuedSwitch(_PacketSwitch):
     """A switch with a queue at each output that takes arrivals from all inputs in one cycle.
@@ -61,9 +85,10 @@ class OutputQueuedSwitch(_PacketSwitch):
     ----------
     packet : Packet
         The tag's top digit names the output. A digit that names none (radix 3, say, has two bits)
-        is never taken, and so blocks its input: tags must come from a `TagScheme`.
+        is never taken, and so blocks its input: tags must come from a `TagScheme`. With m of the
+        mask's top bits set it names 2^m outputs.
     radix : int
-        Number of inputs and of outputs, at least 2.
+        Number of inputs and of outputs, at least 2. A broadcast mask needs a power of two.
     depth : int
         Packets that fit into each queue, at least 1.
     routing : "destination" or "xor"
@@ -86,22 +111,27 @@ class OutputQueuedSwitch(_PacketSwitch):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ready = [[] for _ in range(self.radix)]
+        queues = []
         for j, output in enumerate(self.o):
             queue = ArrivalQueue(
                 self.packet, writers=self.radix, depth=self.depth, refill=self.refill
             )
             m.submodules[f"queue_{j}"] = queue
             wiring.connect(m, wiring.flipped(output), queue.o)
-            for i, source in enumerate(self.i):
+            queues.append(queue)
+        for i, source in enumerate(self.i):
+            ready = [queue.i[i].ready for queue in queues]
+            if self.packet.broadcast:
+                wanted = self._copies(m, i, source, Cat(ready))
+            else:
                 target = output_port(source.payload.tag, self.digit_bits, self.routing, i)
-                wanted = target == j
+                wanted = [target == j for j in range(self.radix)]
+                m.d.comb += source.ready.eq(Cat(r & w for r, w in zip(ready, wanted)).any())
+            for queue, wants in zip(queues, wanted):
                 m.d.comb += [
-                    queue.i[i].valid.eq(source.valid & wanted),
+                    queue.i[i].valid.eq(source.valid & wants),
                     queue.i[i].payload.eq(forwarded(source.payload, self.digit_bits)),
                 ]
-                ready[i].append(queue.i[i].ready & wanted)
-        m.d.comb += [port.ready.eq(Cat(flags).any()) for port, flags in zip(self.i, ready)]
         return m
 
 
@@ -127,15 +157,20 @@ class InputQueuedSwitch(_PacketSwitch):
             m.submodules[f"queue_{i}"] = queue
             wiring.connect(m, wiring.flipped(source), queue.i[0])
             head = queue.o
-            target = Signal(self.digit_bits, name=f"target_{i}")
-            m.d.comb += [
-                target.eq(output_port(head.payload.tag, self.digit_bits, self.routing, i)),
-                box.i[i].eq(forwarded(head.payload, self.digit_bits)),
-            ]
-            for j, arbiter in enumerate(arbiters):
-                m.d.comb += arbiter.request[i].eq(head.valid & (target == j))
-                with m.If((target == j) & (arbiter.grant == i)):
-                    m.d.comb += head.ready.eq(taken[j])
+            m.d.comb += box.i[i].eq(forwarded(head.payload, self.digit_bits))
+            if self.packet.broadcast:
+                served = [(arbiter.grant == i) & flag for arbiter, flag in zip(arbiters, taken)]
+                wanted = self._copies(m, i, head, Cat(served))
+            else:
+                target = Signal(self.digit_bits, name=f"target_{i}")
+                port = output_port(head.payload.tag, self.digit_bits, self.routing, i)
+                m.d.comb += target.eq(port)
+                wanted = [target == j for j in ports]
+                for wants, arbiter, flag in zip(wanted, arbiters, taken):
+                    with m.If(wants & (arbiter.grant == i)):
+                        m.d.comb += head.ready.eq(flag)
+            for wants, arbiter in zip(wanted, arbiters):
+                m.d.comb += arbiter.request[i].eq(head.valid & wants)
         for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
             m.submodules[f"arbiter_{j}"] = arbiter
             m.d.comb += [

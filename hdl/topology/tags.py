@@ -6,11 +6,11 @@ on top: for b a power of two that is the binary number itself. A tag holds one d
 box needs to know its stage, and the whole tag is back in place when the packet arrives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ROUTINGS", "AddressCode", "TagScheme", "check_routing"]
+__all__ = ["ROUTINGS", "AddressCode", "TagScheme", "check_broadcast", "check_routing"]
 
 Routing = Literal["destination", "xor"]
 ROUTINGS: tuple[Routing, ...] = ("destination", "xor")
@@ -22,6 +22,12 @@ def check_routing(routing: object, radix: int) -> None:
         raise ValueError(f"Routing must be {' or '.join(ROUTINGS)}, not {routing!r}")
     if routing == "xor" and radix & (radix - 1):
         raise ValueError(f"XOR tags need a radix that is a power of two, not {radix}")
+
+
+def check_broadcast(radix: int) -> None:
+    """Raise ValueError if broadcast masks do not fit the radix."""
+    if radix & (radix - 1):
+        raise ValueError(f"Broadcast masks need a radix that is a power of two, not {radix}")
 
 
 @dataclass(frozen=True)
@@ -144,3 +150,51 @@ class TagScheme:
         for digit, i, j in zip(stages, self.source_digits, self.destination_digits):
             from_[i] = digit ^ to[j]
         return self.code.join(from_)
+
+    def in_stage_order(self, code: int) -> int:
+        """A code of destination digits as the digits of a tag: the top one for stage 0."""
+        digits = self.code.unpack(code)
+        return self.code.pack([digits[j] for j in reversed(self.destination_digits)])
+
+    def broadcast(self, source: int, outputs: Iterable[int]) -> tuple[int, int]:
+        """The tag and the broadcast mask that send one packet to all of some outputs.
+
+        A 1 in the mask means both values of this bit, so the outputs must be all those whose
+        addresses agree in some bits. Where the mask is 1, the tag is 0. Not every set of outputs
+        that boxes could reach is of this kind (Siegel et al., III-C).
+
+        Raises
+        ------
+        ValueError
+            If no mask says these outputs, or the radix is no power of two.
+        """
+        check_broadcast(self.code.radix)
+        wanted = {self.code.encode(output) for output in outputs}
+        if not wanted:
+            raise ValueError("Outputs of a broadcast must be at least one, not none")
+        first = min(wanted)
+        varying = 0
+        for output in wanted:
+            varying |= output ^ first
+        if len(wanted) != 1 << varying.bit_count():
+            raise ValueError(
+                f"Outputs of a broadcast must be all that agree in some address bits, "
+                f"not {', '.join(map(str, sorted(wanted)))}"
+            )
+        mask = self.in_stage_order(varying)
+        return self.tag(source, first) & ~mask, mask
+
+    def destinations(self, tag: int, mask: int, source: int) -> list[int]:
+        """Where the copies of a packet with this tag and this broadcast mask go, in order.
+
+        Raises
+        ------
+        ValueError
+            If the radix is no power of two.
+        """
+        check_broadcast(self.code.radix)
+        tags = [tag & ~mask]
+        for position in range(self.code.width):
+            if mask >> position & 1:
+                tags += [other | 1 << position for other in tags]
+        return sorted(self.destination(each, source) for each in tags)
