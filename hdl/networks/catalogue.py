@@ -6,8 +6,9 @@ from typing import Any
 
 from ..topology import multistage
 from ..topology.tags import ROUTINGS
-from .multistage import SWITCHES, MultistageNetwork
+from .multistage import MultistageNetwork
 from .network import Network
+from .switching import POLICIES, REFILLS, SWITCHES
 
 __all__ = ["FAMILIES", "Family", "Parameter", "build", "find"]
 
@@ -20,16 +21,23 @@ class Parameter:
     ----------
     name : str
     default : Any
-        Its type is the type of the parameter.
     description : str
     choices : tuple[str, ...]
-        Allowed values; empty for numbers.
+        Allowed words.
+    number : bool
+        Whether an integer is allowed too.
     """
 
     name: str
     default: Any
     description: str
     choices: tuple[str, ...] = ()
+    number: bool = False
+
+    @property
+    def values(self) -> str:
+        """What is allowed, in words."""
+        return ", ".join((*(("integer",) if self.number else ()), *self.choices))
 
     def parse(self, text: str) -> Any:
         """The value that a text stands for.
@@ -39,17 +47,20 @@ class Parameter:
         ValueError
             If the text is no integer where one is needed, or is none of the choices.
         """
-        if isinstance(self.default, int):
-            try:
-                return int(text)
-            except ValueError:
-                raise ValueError(
-                    f"Parameter {self.name} must be an integer, not {text!r}"
-                ) from None
-        if text not in self.choices:
+        if text in self.choices:
+            return text
+        if not self.number:
             allowed = ", ".join(self.choices)
             raise ValueError(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
-        return text
+        try:
+            return int(text)
+        except ValueError:
+            if "LOW:HIGH" in self.choices and ":" in text:
+                return text
+            other = "".join(f" or {choice}" for choice in self.choices)
+            raise ValueError(
+                f"Parameter {self.name} must be an integer{other}, not {text!r}"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -76,14 +87,23 @@ class Family:
     aliases: tuple[str, ...] = ()
 
 
-_MULTISTAGE_PARAMETERS = {
-    "ports": ("terminals, a power of the radix", ()),
-    "radix": ("inputs and outputs of a box", ()),
-    "switch": ("where a box keeps packets that wait", tuple(SWITCHES)),
-    "depth": ("packets that fit into each queue", ()),
-    "payload": ("width of the payload in bits", ()),
-    "routing": ("what the tag holds", ROUTINGS),
+_MULTISTAGE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
+    "ports": ("terminals, a power of the radix", True, ()),
+    "radix": ("inputs and outputs of a box", True, ()),
+    "switch": ("how a box switches", False, tuple(SWITCHES)),
+    "depth": ("packets, or flits, that fit into each queue", True, ("auto",)),
+    "payload": ("width of the payload in bits", True, ()),
+    "routing": ("what the tag holds", False, ROUTINGS),
+    "length": ("flits of a packet", True, ("LOW:HIGH",)),
+    "policy": ("what becomes of a blocked packet or request", False, ("auto", *POLICIES)),
+    "hold_limit": ("cycles until modified-hold drops a request", True, ()),
+    "dilation": ("links in the place of each one between stages", True, ()),
+    "replication": ("copies of the network", True, ()),
+    "resubmit": ("longest delay until a dropped packet is sent again; 0: never", True, ("auto",)),
+    "broadcast": ("1: packets carry a broadcast mask", True, ()),
+    "refill": ("a slot freed in a cycle can be filled in it", False, REFILLS),
 }
+"""Of each parameter: its meaning, whether it can be an integer, and the words that it can be."""
 
 
 def _multistage(name: str, description: str) -> Family:
@@ -94,8 +114,8 @@ def _multistage(name: str, description: str) -> Family:
         MultistageNetwork,
         {"wiring": name},
         tuple(
-            Parameter(word, defaults[word].default, text, choices)
-            for word, (text, choices) in _MULTISTAGE_PARAMETERS.items()
+            Parameter(word, defaults[word].default, text, choices, number)
+            for word, (text, number, choices) in _MULTISTAGE_PARAMETERS.items()
         ),
         tuple(alias for alias, plan in multistage.ALIASES.items() if plan == name),
     )

@@ -1,34 +1,32 @@
-"""The multistage cube network and its topological equals, built from k x k packet switches."""
+"""The multistage cube network and its topological equals, run in any of the ways of `SWITCHES`."""
+
+from typing import Literal
 
 from amaranth.hdl import ShapeLike
-from amaranth.lib.wiring import Component
 
 from ..checks import check_integer, check_limit
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..fabric import CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches import InputQueuedSwitch, OutputQueuedSwitch
 from ..topology.multistage import multistage_plan
 from ..topology.tags import Routing
+from .columns import place_columns
 from .network import Network, Terminals
+from .switching import POLICIES, REFILLS, SWITCHES, parse_lengths, resolve_depth
 
-__all__ = ["SWITCHES", "MultistageNetwork"]
+__all__ = ["MultistageNetwork"]
 
-SWITCHES: dict[str, type[Component]] = {
-    "input-queued": InputQueuedSwitch,
-    "output-queued": OutputQueuedSwitch,
-}
-"""The kinds of switch that a multistage network can be made of, by name."""
-
-LIMITS = {"ports": 2**16, "radix": 64, "depth": 2**16, "payload": 2**12}
+LIMITS = {"ports": 2**16, "radix": 64, "payload": 2**12, "dilation": 64, "replication": 64}
 """Largest values; beyond them elaboration takes hours."""
 
 
 class MultistageNetwork(Network):
-    """A b^n-port multistage network of b x b packet switches (Siegel et al., III).
+    """A b^n-port multistage network of b x b switches (Siegel et al., III to VI).
 
-    Every path passes n switches; an unhindered packet takes n cycles. There is one path between
-    two terminals, so packets of one flow keep their order. The box of stage s and number x is the
-    cell `box_{s}_{x}`; all boxes are of one type, since a packet's tag tells them all they need.
+    Every path passes n switches; an unhindered header takes n cycles, and a packet of c flits
+    n + c - 1. The box of stage s and number x is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy
+    c of a replicated network); all boxes of a stage are of one type, and all of the network unless
+    it is dilated, since a packet's tag tells them all they need.
 
     Parameters
     ----------
@@ -39,13 +37,32 @@ class MultistageNetwork(Network):
     wiring : str
         One of `topology.multistage.PLANS`: cube, omega, baseline, indirect-cube, butterfly, flip.
     switch : str
-        One of `SWITCHES`.
-    depth : int
-        Packets that fit into each queue, from 1 to 65,536.
+        One of `switching.SWITCHES`.
+    depth : int or "auto"
+        Packets (wormhole, cut-through: flits) that fit into each queue, from 1 to 65,536. "auto"
+        is 4, or twice the greatest length for cut-through, or what the switch has by definition.
     payload : ShapeLike
         Shape of the payload, or its width in bits, from 1 to 4,096.
     routing : "destination" or "xor"
         What the tag holds. XOR tags need a radix that is a power of two.
+    length : int or str
+        Flits of a packet, or "LOW:HIGH". Wormhole, cut-through and circuit.
+    policy : "auto", "hold", "drop" or "modified-hold"
+        What becomes of a blocked packet or request. Unbuffered switches drop, wormhole switches
+        hold or drop, circuit switches can do all three.
+    hold_limit : int
+        Cycles for which "modified-hold" holds a request before it drops it.
+    dilation : int
+        Links in the place of each one between two stages. Unbuffered.
+    replication : int
+        Copies of the network, of which each packet takes one at random.
+    resubmit : int or "auto"
+        If not 0, a dropped packet is sent again by its source after a random delay of 1 up to so
+        many cycles, a power of two. "auto" is 16 for wormhole and circuit, 0 for unbuffered.
+    broadcast : int
+        1 to give every packet a broadcast mask beside its tag.
+    refill : "auto", "yes" or "no"
+        Whether a slot freed in a cycle can be filled in it; "auto" is yes at depth 1 only.
 
     Members
     -------
@@ -55,10 +72,8 @@ class MultistageNetwork(Network):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above.
+        If a parameter is not as above, or does not go with the switch.
     """
-
-    ordered = True
 
     def __init__(
         self,
@@ -67,21 +82,46 @@ class MultistageNetwork(Network):
         radix: int = 2,
         wiring: str = "cube",
         switch: str = "output-queued",
-        depth: int = 4,
+        depth: int | Literal["auto"] = "auto",
         payload: ShapeLike = 16,
         routing: Routing = "destination",
+        length: int | str = 1,
+        policy: str = "auto",
+        hold_limit: int = 16,
+        dilation: int = 1,
+        replication: int = 1,
+        resubmit: int | Literal["auto"] = "auto",
+        broadcast: int = 0,
+        refill: str = "auto",
     ) -> None:
         self.plan = multistage_plan(wiring, ports, radix)
         self.tags = self.plan.tags(routing)
         if switch not in SWITCHES:
             raise ValueError(f"Switch must be one of {', '.join(SWITCHES)}, not {switch!r}")
-        check_integer("Depth", depth, 1)
+        kind = SWITCHES[switch]
+        self.lengths = parse_lengths(length)
+        if not kind.flits and self.lengths != (1, 1):
+            raise ValueError(f"Length must be 1 with switch={switch}, not {length}")
+        depth = resolve_depth(switch, depth, self.lengths[1])
+        if policy == "auto":
+            policy = kind.policies[0]
+        _check_choice("Policy", policy, POLICIES)
+        if policy not in kind.policies:
+            allowed = " or ".join(kind.policies)
+            raise ValueError(f"Policy must be {allowed} with switch={switch}, not {policy}")
+        if resubmit == "auto":
+            resubmit = 0 if policy == "hold" else kind.resubmit
+        _check_choice("Refill", refill, REFILLS)
         if isinstance(payload, int):
             check_integer("Payload", payload, 1)
             check_limit("Payload", payload, LIMITS["payload"])
+        check_integer("Hold limit", hold_limit, 1, 2**16)
+        check_integer("Dilation", dilation, 1, LIMITS["dilation"])
+        check_integer("Replication", replication, 1, LIMITS["replication"])
+        check_integer("Resubmit", resubmit, 0, 2**16)
+        check_integer("Broadcast", broadcast, 0, 1)
         check_limit("Ports", ports, LIMITS["ports"])
         check_limit("Radix", radix, LIMITS["radix"])
-        check_limit("Depth", depth, LIMITS["depth"])
         self.parameters = {
             "ports": ports,
             "radix": radix,
@@ -90,43 +130,82 @@ class MultistageNetwork(Network):
             "depth": depth,
             "payload": payload,
             "routing": routing,
+            "length": length,
+            "policy": policy,
+            "hold_limit": hold_limit,
+            "dilation": dilation,
+            "replication": replication,
+            "resubmit": resubmit,
+            "broadcast": broadcast,
+            "refill": refill,
         }
+        self._check_combination()
         self.family = wiring
         self.ports = ports
         self.radix = radix
-        self.packet = Packet(self.tags.code.width, payload)
-        self.stages = len(self.plan.stages)
-        self.box = CellType(
-            SWITCHES[switch], packet=self.packet, radix=radix, depth=depth, routing=routing
+        self.packet = Packet(
+            self.tags.code.width, payload, broadcast=bool(broadcast), flits=kind.flits
         )
+        self.stages = len(self.plan.stages)
+        self.drops = policy != "hold"
+        self.resubmits = resubmit > 0
+        self.boxes = [self._queued_box()] * self.stages
+        self.ordered = replication == 1 and not (switch == "unbuffered" and self.resubmits)
         super().__init__()
 
+    def _check_combination(self) -> None:
+        """Raise ValueError if a parameter does not go with the others."""
+        given = self.parameters
+        switch = given["switch"]
+        neutral = {"dilation": 1, "replication": 1, "resubmit": 0, "broadcast": 0, "refill": "auto"}
+        changed = [name for name, value in neutral.items() if given[name] != value]
+        for name in changed:
+            if name not in SWITCHES[switch].options:
+                raise ValueError(
+                    f"Parameter {name} must be {neutral[name]} with switch={switch}, "
+                    f"not {given[name]}"
+                )
+        if "resubmit" in changed:
+            if given["policy"] == "hold":
+                raise ValueError(
+                    f"Parameter resubmit must be 0 with policy=hold, not {given['resubmit']}"
+                )
+            if given["resubmit"] & given["resubmit"] - 1:
+                raise ValueError(f"Resubmit must be a power of two, not {given['resubmit']}")
+            for name in ("dilation", "replication", "broadcast"):
+                if name in changed:
+                    raise ValueError(
+                        f"Parameter {name} must be {neutral[name]} with resubmission, "
+                        f"not {given[name]}"
+                    )
+        if "broadcast" in changed and given["radix"] & given["radix"] - 1:
+            raise ValueError(
+                f"Broadcast masks need a radix that is a power of two, not {given['radix']}"
+            )
+
+    def _queued_box(self) -> CellType:
+        given = self.parameters
+        queues = OutputQueuedSwitch if given["switch"] == "output-queued" else InputQueuedSwitch
+        return CellType(
+            queues,
+            packet=self.packet,
+            radix=self.radix,
+            depth=given["depth"],
+            routing=given["routing"],
+            refill={"auto": None, "yes": True, "no": False}[given["refill"]],
+        )
+
     def place(self, fabric: Fabric) -> Terminals:
-        plan = self.plan
-        # pins[line]: where the line with this label, as the last column left it, comes from.
-        inputs: list[Pin] = []
-        pins: list[Pin] = []
-        for s, stage in enumerate(plan.stages):
-            for x in range(plan.boxes):
-                fabric.place(Cell(f"box_{s}_{x}", self.box))
-            entries: list[Pin] = []
-            for label in range(plan.ports):
-                box, port = plan.port(s, plan.relabel(label, stage.entry))
-                entries.append(Pin(f"box_{s}_{box}", ("i", port)))
-            if s == 0:
-                inputs = entries
-            else:
-                for driver, entry in zip(pins, entries):
-                    fabric.link(driver, entry)
-            ports = [plan.port(s, label) for label in range(plan.ports)]
-            pins = [Pin(f"box_{s}_{box}", ("o", port)) for box, port in ports]
-        outputs = list(pins)
-        for label, pin in enumerate(pins):
-            outputs[plan.relabel(label, plan.exit)] = pin
-        return Terminals(inputs, outputs)
+        columns = place_columns(fabric, self.plan, self.boxes)
+        return Terminals(columns.inputs, columns.outputs)
 
     def path(self, source: int, destination: int) -> list[Pin]:
         return [
             Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output))
             for hop in self.plan.path(source, destination)
         ]
+
+
+def _check_choice(what: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{what} must be one of {', '.join(choices)}, not {value!r}")

@@ -48,8 +48,8 @@ def list_(as_json: bool) -> None:
     for parameter in dict.fromkeys(
         word for family in FAMILIES.values() for word in family.parameters
     ):
-        values = ", ".join(parameter.choices) or "integer"
-        table.add_row(parameter.name, str(parameter.default), values, parameter.description)
+        row = (parameter.name, str(parameter.default), parameter.values, parameter.description)
+        table.add_row(*row)
     console.print(table)
     click.echo(f"traffic: {', '.join(TRAFFIC)}")
     click.echo(f"engines: {', '.join(ENGINES)}")

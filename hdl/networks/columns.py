@@ -1,0 +1,68 @@
+"""Columns of boxes, linked as a wiring plan says: what all multistage networks are made of."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..fabric import Cell, CellType, Fabric, Pin
+from ..topology.multistage import MultistagePlan
+
+__all__ = ["Columns", "place_columns"]
+
+
+class Columns(NamedTuple):
+    """The free ends of the columns: by terminal, the pins of the first and of the last boxes."""
+
+    inputs: list[Pin]
+    outputs: list[Pin]
+
+
+def place_columns(
+    fabric: Fabric,
+    plan: MultistagePlan,
+    boxes: Sequence[CellType],
+    *,
+    name: str = "box",
+    dilation: int = 1,
+    straps: Callable[[int, int], Mapping[str, int]] = lambda stage, box: {},
+) -> Columns:
+    """Place the boxes of a plan and link them; box x of stage s is the cell `{name}_{s}_{x}`.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    plan : MultistagePlan
+    boxes : Sequence[CellType]
+        Type of the boxes of each stage. They have interfaces `i` and `o`, arrays of as many ports
+        as links reach them: port p of a box is its interfaces p * d to p * d + d - 1, where d is
+        the dilation inside the network, and 1 at the terminals.
+    name : str
+        Beginning of the cells' names.
+    dilation : int
+        Links in the place of each link between two stages.
+    straps : Callable
+        Of each box, by stage and number.
+    """
+    last = len(plan.stages) - 1
+    inputs: list[Pin] = []
+    # For each line, by the label that the last column gave it: the pins that drive it.
+    drivers: list[list[Pin]] = []
+    for s, stage in enumerate(plan.stages):
+        for x in range(plan.boxes):
+            fabric.place(Cell(f"{name}_{s}_{x}", boxes[s], straps(s, x)))
+        for label in range(plan.ports):
+            box, port = plan.port(s, plan.relabel(label, stage.entry))
+            if s == 0:
+                inputs.append(Pin(f"{name}_0_{box}", ("i", port)))
+                continue
+            for link, driver in enumerate(drivers[label]):
+                fabric.link(driver, Pin(f"{name}_{s}_{box}", ("i", port * dilation + link)))
+        links = 1 if s == last else dilation
+        drivers = []
+        for label in range(plan.ports):
+            box, port = plan.port(s, label)
+            ends = range(port * links, (port + 1) * links)
+            drivers.append([Pin(f"{name}_{s}_{box}", ("o", end)) for end in ends])
+    outputs: list[Pin] = [Pin(None, ())] * plan.ports
+    for label, (driver,) in enumerate(drivers):
+        outputs[plan.relabel(label, plan.exit)] = driver
+    return Columns(inputs, outputs)
