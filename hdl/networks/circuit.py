@@ -4,38 +4,14 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
-from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric import CellType, Fabric, FabricComponent, Pin
 from ..packet import Packet
 from ..switches.circuit import CircuitBox, CircuitLink, Policy
-from ..topology.multistage import MultistagePlan, multistage_plan
+from ..topology.multistage import multistage_plan
 from ..topology.tags import Routing
+from .columns import place_columns
 
-__all__ = ["CircuitNetwork", "place_boxes"]
-
-
-def place_boxes(fabric: Fabric, plan: MultistagePlan, box: CellType) -> tuple[list[Pin], list[Pin]]:
-    """Add the boxes of a plan to a fabric, and link them; give the network's inputs and outputs.
-
-    The box of stage s and number x is the cell `box_{s}_{x}`; it has arrays `i` and `o` of
-    `plan.radix` ports, of whatever signature.
-    """
-    inputs: list[Pin] = []
-    pins: list[Pin] = []  # pins[line]: where the line of this label comes from
-    for s, stage in enumerate(plan.stages):
-        for x in range(plan.boxes):
-            fabric.place(Cell(f"box_{s}_{x}", box))
-        entries = [plan.port(s, plan.relabel(line, stage.entry)) for line in range(plan.ports)]
-        receivers = [Pin(f"box_{s}_{x}", ("i", port)) for x, port in entries]
-        if s == 0:
-            inputs = receivers
-        for driver, receiver in zip(pins, receivers):
-            fabric.link(driver, receiver)
-        exits = [plan.port(s, line) for line in range(plan.ports)]
-        pins = [Pin(f"box_{s}_{x}", ("o", port)) for x, port in exits]
-    outputs = list(pins)
-    for line, pin in enumerate(pins):
-        outputs[plan.relabel(line, plan.exit)] = pin
-    return inputs, outputs
+__all__ = ["CircuitNetwork"]
 
 
 class CircuitNetwork(FabricComponent):
@@ -114,8 +90,8 @@ class CircuitNetwork(FabricComponent):
         )
         link = CircuitLink(self.packet, reply)
         fabric = Fabric({"i": In(link).array(ports), "o": Out(link).array(ports)})
-        inputs, outputs = place_boxes(fabric, self.plan, self.box)
-        for index, (entry, exit_) in enumerate(zip(inputs, outputs)):
+        columns = place_columns(fabric, self.plan, [self.box] * len(self.plan.stages))
+        for index, (entry, exit_) in enumerate(zip(columns.inputs, columns.outputs)):
             fabric.link(Pin(None, ("i", index)), entry)
             fabric.link(exit_, Pin(None, ("o", index)))
         super().__init__(fabric)
