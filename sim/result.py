@@ -117,9 +117,15 @@ class Result:
         Packets that came into being; that found the queue before the network full; and that were
         still in that queue when the sources were stopped.
     injected, delivered : int
-        Packets that the network took, and gave back.
-    lost, misrouted, duplicated, reordered : int or None
-        What must not be. `lost` is None for a partial run.
+        Packets that the network took, and gave back (each copy of a broadcast counts).
+    dropped : int
+        Packets, or attempts to send them, that a network dropped which does so by definition.
+    attempts : float or None
+        Attempts a delivered packet, 1 if nothing is dropped; in the window. None if nothing was
+        delivered.
+    lost, misrouted, duplicated, reordered, damaged : int or None
+        What must not be. `lost` is None for a partial run. `damaged` counts flits that did not
+        follow their header as they should.
     latency : Latency
         From birth to delivery.
     network_latency : Latency
@@ -156,10 +162,13 @@ class Result:
     unsent: int
     injected: int
     delivered: int
+    dropped: int
+    attempts: float | None
     lost: int | None
     misrouted: int
     duplicated: int
     reordered: int
+    damaged: int
     latency: Latency
     network_latency: Latency
     predicted: dict[str, float | None]
@@ -183,6 +192,7 @@ class Result:
                 ("misrouted", self.misrouted),
                 ("duplicated", self.duplicated),
                 ("reordered", self.reordered if ordered else 0),
+                ("damaged flits", self.damaged),
             )
             if count
         ]

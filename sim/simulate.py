@@ -92,6 +92,9 @@ class _Probe:
     def sinks(self, port: str) -> list[int]:
         return self.engine.read(self.bench.sinks, port, self.run)
 
+    def drops(self, port: str) -> int:
+        return sum(self.engine.read(self.bench.drop_meters, port, self.run))
+
     @property
     def waiting(self) -> int:
         """Packets in the queues in front of the network."""
@@ -100,8 +103,15 @@ class _Probe:
 
     @property
     def in_flight(self) -> int:
-        """Packets that the network has taken and not given back."""
-        return sum(self.sources("injected")) - sum(self.sinks("delivered"))
+        """Packets (of a broadcast: copies) that the network has taken and still holds."""
+        dropped = 0 if self.bench.network.resubmits else self.drops("total")
+        return self.copies - dropped - sum(self.sinks("delivered"))
+
+    @property
+    def copies(self) -> int:
+        """Deliveries that the packets which the network has taken ask for."""
+        broadcast = self.bench.network.packet.broadcast
+        return sum(self.sources("copies" if broadcast else "injected"))
 
     def latency(self, kind: str, ci99: float | None) -> Latency:
         rows = [
@@ -163,12 +173,13 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
     batch = max(25, 4 * network.stages)
     settled = partial = False
     drain = 0
-    samples: list[tuple[int, int, int, int, int]] = []
+    samples: list[tuple[int, ...]] = []
 
     def sample() -> None:
         ports = ("measured", "total_sum", "network_sum")
         counts = [sum(probe.sinks(port)) for port in ports]
-        samples.append((probe.engine.cycle, sum(probe.sources("generated")), *counts))
+        generated = sum(probe.sources("generated"))
+        samples.append((probe.engine.cycle, generated, probe.waiting + probe.in_flight, *counts))
 
     probe.set("send", 1)
     try:
@@ -191,14 +202,16 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
             partial = True
 
     begin = samples[0][0]
-    cycles, generated, *_ = (end - start for start, end in zip(samples[0], samples[-1]))
-    spans, _, packets, totals, networks = np.diff(np.array(samples, float), axis=0).T
+    cycles, generated, growth, *_ = (end - start for start, end in zip(samples[0], samples[-1]))
+    spans, _, _, packets, totals, networks = np.diff(np.array(samples, float), axis=0).T
     half_width = ratio_interval(packets, spans)
     throughput_ci99 = None if half_width is None else half_width / network.ports
     measured = sum(probe.sinks("measured"))
     rejected = sum(probe.sources("rejected"))
     slots = network.ports * cycles
-    saturated, verdict = _judge(generated, measured, rejected, slots, throughput_ci99, settled)
+    saturated, verdict = _judge(
+        generated, measured, growth, rejected, slots, throughput_ci99, settled
+    )
     if partial:
         verdict = f"interrupted; {verdict}"
     return _result(
@@ -272,6 +285,7 @@ def _patience(network: Network) -> int:
 def _judge(
     generated: int,
     delivered: int,
+    growth: int,
     rejected: int,
     slots: int,
     throughput_ci99: float | None,
@@ -279,13 +293,13 @@ def _judge(
 ) -> tuple[bool, str]:
     """Whether the network was saturated in its window, and why, in plain words.
 
-    It was if packets were turned away, or if those that wait grew by more than 1 % of those
-    generated and more than chance explains. `slots` is the number of terminals times cycles.
+    It was if packets were turned away, or if those in sources and network grew (by `growth`) by
+    more than 1 % of those generated and more than chance explains. `slots` is the number of
+    terminals times cycles.
     """
     if not slots:
         return False, "no cycle of the window was simulated"
     rates = f"delivered {delivered / slots:.4f} of {generated / slots:.4f} packets offered"
-    growth = generated - delivered
     chance = 6 * generated**0.5 if throughput_ci99 is None else 1.5 * throughput_ci99 * slots
     if rejected:
         return True, f"saturated: {rates}; {rejected} packets found their source's queue full"
@@ -309,6 +323,7 @@ def _result(
 ) -> Result:
     injected = sum(probe.sources("injected"))
     delivered = sum(probe.sinks("delivered"))
+    dropped = probe.drops("total")
     duplicated = sum(probe.sinks("duplicated"))
     entered = probe.sources("entered")
     measured = probe.sinks("measured")
@@ -325,7 +340,10 @@ def _result(
         unsent=generated - rejected - injected,
         injected=injected,
         delivered=delivered,
-        lost=None if partial else injected - delivered + duplicated,
+        dropped=dropped,
+        attempts=1 + probe.drops("measured") / sum(measured) if any(measured) else None,
+        lost=None if partial else probe.in_flight + duplicated,
+        damaged=sum(probe.sinks("damaged")) if network.packet.flits else 0,
         misrouted=sum(probe.sinks("misrouted")),
         duplicated=duplicated,
         reordered=sum(probe.sinks("reordered")),

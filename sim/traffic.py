@@ -23,23 +23,26 @@ TRACE_START = 2
 class Pattern:
     """Where packets go: with probability `bias` to the sender's favourite, else anywhere.
 
+    With probability `spread` a packet is a broadcast with a random mask.
+
     Attributes
     ----------
     name : str
         As it was asked for.
     favourites : tuple[int, ...]
         By terminal.
-    bias : float
+    bias, spread : float
     """
 
     name: str
     favourites: tuple[int, ...]
     bias: float
+    spread: float = 0
 
     @property
     def uniform(self) -> bool:
         """Whether every destination is equally likely (the sender included, as in the paper)."""
-        return self.bias == 0
+        return self.bias == 0 and self.spread == 0
 
     def sources(self, network: Network, load: float, seed: int, depth: int) -> SourcePlan:
         """Bernoulli sources with this pattern.
@@ -57,8 +60,12 @@ class Pattern:
         check_load(load)
         if seed < 0:
             raise ValueError(f"Seed must not be negative, not {seed}")
+        if self.spread and not network.packet.broadcast:
+            raise ValueError(f"Traffic {self.name} needs a network with broadcast=1")
+        spread = {"spread": round(self.spread * 2**BIAS_BITS)} if network.packet.broadcast else {}
         straps = [
             {
+                **spread,
                 "seed": _random_state(seed, terminal),
                 "load": round(load * 2**LOAD_BITS),
                 "bias": round(self.bias * 2**BIAS_BITS),
@@ -84,6 +91,7 @@ def check_load(load: float) -> None:
 TRAFFIC = (
     "uniform",
     "hotspot:H[:T]",
+    "broadcast:B",
     *(":".join((name, *parameters)) for name, (_, parameters) in PERMUTATIONS.items()),
 )
 """The forms that `pattern` accepts."""
@@ -93,7 +101,8 @@ def pattern(text: str, ports: int) -> Pattern:
     """The traffic pattern that a text names.
 
     `uniform`; `hotspot:H` sends a fraction H of all packets to terminal T (0 if not given) and the
-    others uniformly; any other name is a permutation of section V of Siegel et al.
+    others uniformly; `broadcast:B` gives a fraction B of all packets a random broadcast mask; any
+    other name is a permutation of section V of Siegel et al.
 
     Raises
     ------
@@ -111,6 +120,11 @@ def pattern(text: str, ports: int) -> Pattern:
         if hot not in range(ports):
             raise ValueError(f"Terminal T of hotspot must be from 0 to {ports - 1}, not {hot}")
         return Pattern(text, (hot,) * ports, fraction)
+    if name == "broadcast" and len(words) == 1:
+        fraction = _number(text, words[0], float)
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Fraction B of broadcast must be from 0 to 1, not {words[0]}")
+        return Pattern(text, (0,) * ports, 0, fraction)
     if name in PERMUTATIONS and len(words) == len(PERMUTATIONS[name][1]):
         numbers = [_number(text, word, int) for word in words]
         return Pattern(text, tuple(PERMUTATIONS[name][0](ports, *numbers)), 1)
@@ -127,11 +141,17 @@ def _number(text: str, word: str, kind: type) -> int | float:
 
 @dataclass(frozen=True)
 class TracePacket:
-    """A line of a trace: who sent what when."""
+    """A line of a trace: who sent what when.
+
+    `length` is the number of flits, `mask` the broadcast mask: a 1 stands for both values of this
+    bit of the destination.
+    """
 
     cycle: int
     source: int
     destination: int
+    length: int = 1
+    mask: int = 0
 
 
 @dataclass(frozen=True)
@@ -153,20 +173,33 @@ class Trace:
         """From cycle 0 to the last packet's birth, inclusive."""
         return max(packet.cycle for packet in self.packets) + 1
 
-    def check(self, ports: int) -> None:
-        """Raise ValueError if the trace is empty, or not one for this number of terminals."""
+    def check(self, network: Network) -> None:
+        """Raise ValueError if the trace is empty, or not one for this network."""
         if not self.packets:
             raise ValueError(f"Trace {self.name} holds no packets")
+        longest = network.lengths[1]
         for packet in self.packets:
-            _check_packet(packet, ports)
+            _check_packet(packet, network.ports)
+            if packet.length not in range(1, longest + 1):
+                raise ValueError(
+                    f"length must be from 1 to {longest} in this network, not {packet.length}"
+                )
+            if packet.mask and not network.packet.broadcast:
+                raise ValueError(f"mask must be 0 without broadcast=1, not {packet.mask}")
 
     def sources(self, network: Network) -> SourcePlan:
         """Sources that replay the trace."""
-        self.check(network.ports)
+        self.check(network)
+        code = network.tags.code
         rows: list[list[int]] = [[] for _ in range(network.ports)]
         for packet in sorted(self.packets, key=lambda packet: packet.cycle):
-            destination = network.tags.code.encode(packet.destination)
-            rows[packet.source].append(destination << 32 | packet.cycle + TRACE_START)
+            order = [code.encode(packet.destination)]
+            if network.packet.broadcast:
+                order.append(packet.mask)
+            if network.packet.flits:
+                order.append(packet.length)
+            row = sum(field << code.width * number for number, field in enumerate(order))
+            rows[packet.source].append(row << 32 | packet.cycle + TRACE_START)
         return SourcePlan(
             ReplaySource,
             {"depth": max(map(len, rows))},
@@ -181,12 +214,15 @@ def _check_packet(packet: TracePacket, ports: int) -> None:
     for what, terminal in (("source", packet.source), ("destination", packet.destination)):
         if terminal not in range(ports):
             raise ValueError(f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}")
+    if packet.mask not in range(ports):
+        raise ValueError(f"mask must be from 0 to {ports - 1}, not {packet.mask}")
 
 
 def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
     """Read a trace: CSV in UTF-8 with a header line `cycle,source,destination`.
 
-    Blank lines are passed over; spaces around the numbers don't matter.
+    The header may go on with `length`, or `length,mask`; without them every packet is one flit to
+    one destination. Blank lines are passed over; spaces around the numbers don't matter.
 
     Parameters
     ----------
@@ -200,7 +236,8 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
         If the file can't be read, has no such header, or a line is not as it should be; the
         message names the line.
     """
-    columns = ["cycle", "source", "destination"]
+    columns = ["cycle", "source", "destination", "length", "mask"]
+    width = 0
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -211,10 +248,11 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
         try:
             words = [word.strip() for word in next(csv.reader([line]), [])]
             if number == 1:
-                if words != columns:
-                    raise ValueError(f"the header must be {','.join(columns)}")
+                width = len(words)
+                if width < 3 or words != columns[:width]:
+                    raise ValueError(f"the header must be {','.join(columns[:3])}[,length[,mask]]")
             elif len(words) > 1 or any(words):
-                packets.append(_trace_packet(words))
+                packets.append(_trace_packet(words, width))
                 _check_packet(packets[-1], ports)
         except (ValueError, csv.Error) as error:
             raise ValueError(f"Trace {path}, line {number}: {error}") from None
@@ -223,9 +261,10 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
     return Trace(os.fspath(path), tuple(packets))
 
 
-def _trace_packet(words: Sequence[str]) -> TracePacket:
-    if len(words) != 3:
-        raise ValueError(f"there must be three fields, not {len(words)}")
+def _trace_packet(words: Sequence[str], width: int) -> TracePacket:
+    if len(words) != width:
+        count = {3: "three", 4: "four", 5: "five"}[width]
+        raise ValueError(f"there must be {count} fields, not {len(words)}")
     try:
         return TracePacket(*map(int, words))
     except ValueError:

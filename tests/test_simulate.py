@@ -373,16 +373,19 @@ def broken(fault: str, only: str | None = None) -> type[MultistageNetwork]:
 
     class BrokenNetwork(MultistageNetwork):
         def place(self, fabric: Fabric) -> Terminals:
-            sound, self.box = (
-                self.box,
-                CellType(
-                    BrokenSwitch,
-                    fault=fault,
-                    packet=self.packet,
-                    radix=self.radix,
-                    depth=self.parameters["depth"],
-                    routing=self.parameters["routing"],
-                ),
+            (sound, *_), self.boxes = (
+                self.boxes,
+                self.stages
+                * [
+                    CellType(
+                        BrokenSwitch,
+                        fault=fault,
+                        packet=self.packet,
+                        radix=self.radix,
+                        depth=self.parameters["depth"],
+                        routing=self.parameters["routing"],
+                    )
+                ],
             )
             terminals = super().place(fabric)
             for name, cell in fabric.cells.items():

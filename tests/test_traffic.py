@@ -210,7 +210,8 @@ def test_read_trace_names_the_line(lines: str, number: int, reason: str, tmp_pat
 )
 def test_read_trace_rejects_header(text: str, tmp_path: Path) -> None:
     path = write(tmp_path, text)
-    message = re.escape(f"Trace {path}, line 1: the header must be cycle,source,destination")
+    header = "cycle,source,destination[,length[,mask]]"
+    message = re.escape(f"Trace {path}, line 1: the header must be {header}")
     with pytest.raises(ValueError, match=f"^{message}$"):
         read_trace(path, 8)
 

@@ -61,6 +61,11 @@ def _print_result(result: Result) -> None:
         f"{'?' if result.lost is None else result.lost} lost, {result.misrouted} misrouted, "
         f"{result.duplicated} duplicated, {result.reordered} reordered"
     )
+    if result.dropped:
+        attempts = _number(result.attempts)
+        click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet")
+    if result.damaged:
+        click.echo(f"{result.damaged} damaged flits")
     click.echo(result.verdict)
     if result.partial:
         click.echo("PARTIAL: the run was interrupted")
