@@ -8,69 +8,9 @@ import sys
 from pathlib import Path
 
 import click
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from multicube.hdl.networks.catalogue import find
-from multicube.hdl.output_file import whole_file
-from multicube.hdl.topology import MultistagePlan, multistage_plan
-
-STEP = 3.0
-"""Distance of the stages, in distances of lines."""
-PATH = "C3"
-
-
-def draw(plan: MultistagePlan, axes: Axes, path: tuple[int, int] | None = None) -> None:
-    """Draw a plan: inputs on the left, outputs on the right, a path between two terminals thick.
-
-    Beside each line stands its label, in the plan's own digits.
-    """
-    hops = plan.path(*path) if path else []
-
-    def height(box: int, port: int) -> float:
-        return -(box * plan.radix + port * 0.7 + 0.15)
-
-    def name(label: int) -> str:
-        return "".join(str(digit) for digit in reversed(plan.code.split(label)))
-
-    def wire(x0: float, y0: float, x1: float, y1: float, chosen: bool) -> None:
-        colour, width = (PATH, 2.2) if chosen else ("black", 0.8)
-        axes.plot([x0, x1], [y0, y1], color=colour, linewidth=width, zorder=1 + chosen)
-
-    starts = [(0.0, -float(line)) for line in range(plan.ports)]
-    for line, (x, y) in enumerate(starts):
-        axes.text(x - 0.15, y, f"{line}  {name(line)}", ha="right", va="center", fontsize=8)
-    on_path = path[0] if path else None
-    for s, stage in enumerate(plan.stages):
-        left = (s + 1) * STEP - 0.5
-        entries = {}
-        for line, (x, y) in enumerate(starts):
-            box, port = plan.port(s, plan.relabel(line, stage.entry))
-            entries[box, port] = line
-            wire(x, y, left, height(box, port), line == on_path)
-        starts = [(0.0, 0.0)] * plan.ports
-        for box in range(plan.boxes):
-            corner = (left, height(box, plan.radix - 1) - 0.3)
-            tall = height(box, 0) + 0.3 - corner[1]
-            axes.add_patch(Rectangle(corner, 1, tall, facecolor="0.92", edgecolor="black"))
-            for port in range(plan.radix):
-                y = height(box, port)
-                starts[plan.line(s, box, port)] = (left + 1, y)
-                label = name(plan.line(s, box, port))
-                axes.text(left + 1.08, y + 0.08, label, fontsize=6, color="0.35")
-        if hops:
-            hop = hops[s]
-            ends = height(hop.box, hop.input), height(hop.box, hop.output)
-            axes.plot([left, left + 1], ends, color=PATH, linewidth=2.2)
-            on_path = plan.line(s, hop.box, hop.output)
-        axes.text(left + 0.5, 0.8, f"stage {s}", ha="center", fontsize=8)
-    end = (len(plan.stages) + 1) * STEP
-    for label, (x, y) in enumerate(starts):
-        output = plan.relabel(label, plan.exit)
-        wire(x, y, end, -float(output), label == on_path)
-        axes.text(end + 0.15, -output, f"{name(output)}  {output}", va="center", fontsize=8)
-    axes.set_axis_off()
-    axes.set_aspect("equal")
+from multicube.hdl.topology import multistage_plan
+from multicube.sim.drawing import Marks, multistage_figure, save_figure
 
 
 @click.command()
@@ -82,19 +22,15 @@ def draw(plan: MultistagePlan, axes: Axes, path: tuple[int, int] | None = None) 
 def wiring(network: str, ports: int, radix: int, ends: str | None, output: str) -> None:
     """Draw the wiring plan of a multistage network."""
     plan = multistage_plan(find(network).name, ports, radix)
-    path = None
+    pairs = []
     if ends is not None:
         source, separator, destination = ends.partition(":")
         if not (separator and source.isdecimal() and destination.isdecimal()):
             raise ValueError(f"Path must be two terminals S:D, not {ends!r}")
-        path = int(source), int(destination)
+        pairs = [(int(source), int(destination))]
     if Path(output).suffix not in (".svg", ".png", ".pdf"):
         raise ValueError(f"Picture {output} must end in .svg, .png or .pdf")
-    width = 2 + (len(plan.stages) + 1) * STEP
-    figure = Figure(figsize=(0.62 * width, 0.55 * (ports + 1.5)), layout="tight")
-    draw(plan, figure.subplots(), path)
-    with whole_file(output) as file:
-        figure.savefig(file, dpi=130, metadata={"Date": None} if file.suffix == ".svg" else None)
+    save_figure(multistage_figure(plan, Marks.paths(plan, pairs)), output)
 
 
 def main() -> None:

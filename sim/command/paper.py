@@ -1,0 +1,84 @@
+"""`multicube paper`: the papers' figures and formula checks."""
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..paper import ITEMS, Item, Options, PaperResult, find_item
+from ..paper.item import check_file
+
+__all__ = ["paper"]
+
+
+@click.command()
+@click.argument("item", required=False)
+@click.option(
+    "-o",
+    "--output",
+    multiple=True,
+    metavar="FILE",
+    help="Picture (.svg, .png) or table (.csv, .json) to write; may be given several times. "
+    "ITEM.svg if not given, and none with --json.",
+)
+@click.option("--quick", is_flag=True, help="Small networks and short runs only.")
+@click.option("--cycles", type=int, help="Length of each measurement; the item's own if not given.")
+@click.option("--seed", default=1, show_default=True, help="Of the random numbers.")
+@click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def paper(
+    item: str | None,
+    output: tuple[str, ...],
+    quick: bool,
+    cycles: int | None,
+    seed: int,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Regenerate a figure or formula of the papers; without ITEM, list them all."""
+    if item is None:
+        if output:
+            raise ValueError("Output needs an item: multicube paper ITEM -o FILE")
+        _list(as_json)
+        return
+    chosen = find_item(item)
+    files = output or (() if as_json else (f"{chosen.id}.svg",))
+    for path in files:
+        check_file(path)
+    result = chosen.run(Options(quick, cycles, seed, engine, progress=True))
+    for path in files:
+        chosen.save(result, path)
+    if as_json:
+        click.echo(json.dumps(chosen.to_json(result)))
+        return
+    _print(chosen, result)
+    for path in files:
+        click.echo(f"wrote {path}")
+
+
+def _list(as_json: bool) -> None:
+    if as_json:
+        items = [{"item": i.id, "title": i.title, "source": i.source} for i in ITEMS.values()]
+        click.echo(json.dumps({"items": items}))
+        return
+    table = Table("item", "shows", "from")
+    table.columns[0].no_wrap = True
+    for item in ITEMS.values():
+        table.add_row(item.id, item.title, item.source)
+    Console().print(table)
+
+
+_WIDTH = 100
+"""Columns that a table may take in any case: cut figures are of no use."""
+
+
+def _print(item: Item, result: PaperResult) -> None:
+    click.echo(f"{item.title} ({item.source})")
+    table = Table(*(column.heading or column.key for column in result.columns))
+    for row in result.rows:
+        table.add_row(*(Text(column.show(row.get(column.key))) for column in result.columns))
+    Console(width=max(Console().width, _WIDTH)).print(table)
+    for note in result.notes:
+        click.echo(note)

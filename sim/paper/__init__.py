@@ -1,0 +1,30 @@
+"""The papers' figures, tables and formulas, regenerated: each as a table and a picture.
+
+An item is named by its paper and its number there, and lives in a module whose name begins with
+the paper's: `siegel_*.py` for Siegel et al. Each module lists its items in `ITEMS`.
+"""
+
+from . import siegel_bandwidth, siegel_partitions, siegel_structure, siegel_waiting
+from .item import Column, Item, Options, PaperResult
+
+__all__ = ["ITEMS", "Column", "Item", "Options", "PaperResult", "find_item"]
+
+ITEMS: dict[str, Item] = {
+    item.id: item
+    for module in (siegel_structure, siegel_partitions, siegel_bandwidth, siegel_waiting)
+    for item in module.ITEMS
+}
+"""All items by name."""
+
+
+def find_item(name: str) -> Item:
+    """The item of this name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name not in ITEMS:
+        raise ValueError(f"Item must be one of {', '.join(ITEMS)}, not {name!r}")
+    return ITEMS[name]
