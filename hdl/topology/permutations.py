@@ -16,6 +16,8 @@ __all__ = [
     "identity",
     "lambda_map",
     "perfect_shuffle",
+    "segment_bit_reversal",
+    "segment_shuffle",
 ]
 
 
@@ -62,11 +64,31 @@ def lambda_map(ports: int, j: int, k: int) -> list[int]:
 
 def delta_shift(ports: int, j: int, k: int) -> list[int]:
     """A cyclic shift by k inside each segment of 2^j terminals, 0 <= j <= n."""
-    n = _bits(ports)
-    if j not in range(n + 1):
-        raise ValueError(f"Exponent j of delta must be from 0 to {n}, not {j}")
+    _check_segment("delta", ports, j)
     low = (1 << j) - 1
     return [x & ~low | (x + k) & low for x in range(ports)]
+
+
+def segment_shuffle(ports: int, j: int) -> list[int]:
+    """A perfect shuffle inside each segment of 2^j terminals, 1 <= j <= n."""
+    return _in_segments("segment-shuffle", perfect_shuffle, ports, j)
+
+
+def segment_bit_reversal(ports: int, j: int) -> list[int]:
+    """The lowest j bits of X in reverse order, 1 <= j <= n."""
+    return _in_segments("segment-bit-reversal", bit_reversal, ports, j)
+
+
+def _in_segments(name: str, function: Callable[[int], list[int]], ports: int, j: int) -> list[int]:
+    _check_segment(name, ports, j, 1)
+    inside = function(1 << j)
+    return [x - x % len(inside) + inside[x % len(inside)] for x in range(ports)]
+
+
+def _check_segment(name: str, ports: int, j: int, least: int = 0) -> None:
+    n = _bits(ports)
+    if j not in range(least, n + 1):
+        raise ValueError(f"Exponent j of {name} must be from {least} to {n}, not {j}")
 
 
 PERMUTATIONS: dict[str, tuple[Callable[..., list[int]], tuple[str, ...]]] = {
@@ -77,5 +99,7 @@ PERMUTATIONS: dict[str, tuple[Callable[..., list[int]], tuple[str, ...]]] = {
     "shift": (cyclic_shift, ("K",)),
     "lambda": (lambda_map, ("J", "K")),
     "delta": (delta_shift, ("J", "K")),
+    "segment-shuffle": (segment_shuffle, ("J",)),
+    "segment-bit-reversal": (segment_bit_reversal, ("J",)),
 }
 """Of each permutation, by name: the function, and the names of its parameters."""

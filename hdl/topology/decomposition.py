@@ -1,0 +1,290 @@
+"""Permutations in several passes: through intermediate terminals, or a part of them at a time.
+
+Siegel et al., section V: a Generalized Cube performs bit reversal and the perfect shuffle in two
+passes and every permutation in at most three. Here are ways to find these passes.
+"""
+
+import functools
+from collections.abc import Hashable, Iterable, Sequence
+
+from .multistage import Digits, MultistagePlan
+from .passes import Permutation, check_permutation, passable
+
+__all__ = ["decompose", "direct_passes"]
+
+SEARCHED = 16
+"""Most terminals for which two passes are searched for."""
+
+TRIALS = 1_000_000
+"""Steps after which a search is given up: some seconds."""
+
+
+def direct_passes(plan: MultistagePlan, destinations: Permutation) -> list[list[int | None]]:
+    """Passes in which every packet goes straight to its destination, a part of them in each.
+
+    Every pass takes, in the order of the inputs, all that do not conflict with those it has. This
+    gives the paper's two passes of the perfect shuffle, first the inputs 0x..x and then 1x..x. It
+    need not be the smallest number of such passes.
+
+    Raises
+    ------
+    ValueError
+        If it is no permutation of the plan's terminals.
+    """
+    check_permutation(destinations, plan.ports)
+    passes: list[tuple[set[tuple[int, ...]], list[int | None]]] = []
+    for source, destination in enumerate(destinations):
+        if destination is None:
+            continue
+        links = {(hop.stage, hop.box, hop.output) for hop in plan.path(source, destination)}
+        fitting = (own for own in passes if own[0].isdisjoint(links))
+        used, sent = next(fitting, (set(), [None] * plan.ports))
+        if not used:
+            passes.append((used, sent))
+        used |= links
+        sent[source] = destination
+    return [sent for _, sent in passes]
+
+
+def decompose(plan: MultistagePlan, destinations: Permutation) -> list[list[int | None]]:
+    """Passes through intermediate terminals that together make a permutation.
+
+    In each pass all packets move; where a pass leads is where the next one begins. There are
+
+    - one if the network passes the permutation;
+    - two for boxes of 2^m ports if every bit of the output is an exclusive or of bits of the input
+      or the complement of one (bit reversal, shuffles, also inside segments);
+    - two in the baseline network, whose second pass is the mirror image of its first: together
+      they are a Benes network;
+    - two for up to 16 terminals if a search finds them, as it does for all 40,320 permutations of
+      eight terminals in every wiring;
+    - three otherwise, the second being the same for all permutations. Whether two are always
+      enough is an open problem (section V).
+
+    Silent inputs are given the outputs that nobody uses, in their order, to find the passes.
+
+    Returns
+    -------
+    list of list of (int or None)
+        Of each pass, the output that each input sends to.
+
+    Raises
+    ------
+    ValueError
+        If it is no permutation of the plan's terminals, or the plan is none of `PLANS`.
+    """
+    check_permutation(destinations, plan.ports)
+    if passable(plan, destinations):
+        return [list(destinations)]
+    unused = iter(sorted(set(range(plan.ports)).difference(destinations)))
+    full = [next(unused) if to is None else to for to in destinations]
+    through = _linear(plan, full)
+    if through is None:
+        through = _looped(plan, full)
+        if len(through) > 1 and plan.ports <= SEARCHED:
+            through = _searched(plan, full) or through
+    return _passes(destinations, [*through, full])
+
+
+def _passes(destinations: Permutation, through: list[list[int]]) -> list[list[int | None]]:
+    """Passes from the terminals at which each packet is after them, without silent packets."""
+    active = [x for x, to in enumerate(destinations) if to is not None]
+    at = list(range(len(destinations)))
+    passes = []
+    for then in through:
+        sent: list[int | None] = [None] * len(at)
+        for x in active:
+            sent[at[x]] = then[x]
+        passes.append(sent)
+        at = then
+    return passes
+
+
+def _searched(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]] | None:
+    """The intermediate terminals of two passes, by trying; None if none are found."""
+    links = _links(plan)
+    second = len(plan.stages) * plan.ports
+    trials = TRIALS
+    via: list[int] = []
+
+    def extend(used: int) -> bool:
+        nonlocal trials
+        source = len(via)
+        if source == plan.ports:
+            return True
+        for middle in range(plan.ports):
+            needed = links[source][middle] | links[middle][destinations[source]] << second
+            trials -= 1
+            if not used & needed and trials > 0:
+                via.append(middle)
+                if extend(used | needed):
+                    return True
+                via.pop()
+        return False
+
+    return [via] if extend(0) else None
+
+
+@functools.lru_cache(maxsize=8)
+def _links(plan: MultistagePlan) -> list[list[int]]:
+    """The links between each input and each output, as bits of one number."""
+    return [
+        [
+            sum(
+                1 << hop.stage * plan.ports + hop.box * plan.radix + hop.output
+                for hop in plan.path(source, destination)
+            )
+            for destination in range(plan.ports)
+        ]
+        for source in range(plan.ports)
+    ]
+
+
+def _linear(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]] | None:
+    """The intermediate terminals of two passes, if the permutation is affine over GF(2).
+
+    The matrix of such a permutation passes if all its leading minors are 1, its rows (bits of the
+    output) and columns (bits of the input) taken in the order in which the stages use them. Gauss's
+    elimination makes any matrix the product of two that pass: where a pivot is 0, a column that
+    comes later is added to it. What has been added is, undone, the first pass; what comes of the
+    matrix is the second.
+    """
+    if plan.radix & (plan.radix - 1):
+        return None
+    offset = destinations[0]
+    width = plan.ports.bit_length() - 1
+    columns = [destinations[1 << bit] ^ offset for bit in range(width)]
+    if any(_product(columns, x) ^ offset != to for x, to in enumerate(destinations)):
+        return None
+    replaced, chosen = (
+        [bit for digit in digits for bit in _bits(digit, plan)] for digits in _orders(plan)
+    )
+    # By bit of the intermediate terminal: what it adds to the input and, so far, to the output.
+    input_, output = [0] * width, [0] * width
+    for before, after in zip(replaced, chosen):
+        input_[after] = 1 << before
+        output[after] = columns[before]
+    for step, (pivot, row) in enumerate(zip(replaced, chosen)):
+        later = replaced[step + 1 :]
+        if not output[pivot] >> row & 1:
+            other = next(bit for bit in later if output[bit] >> row & 1)
+            output[pivot] ^= output[other]
+            input_[pivot] ^= input_[other]
+        for bit in later:
+            if output[bit] >> row & 1:
+                output[bit] ^= output[pivot]
+    via = [0] * plan.ports
+    for middle in range(plan.ports):
+        via[_product(input_, middle)] = middle
+    return [via]
+
+
+def _product(columns: Sequence[int], x: int) -> int:
+    """A matrix of bits times a column of bits."""
+    total = 0
+    for bit, column in enumerate(columns):
+        if x >> bit & 1:
+            total ^= column
+    return total
+
+
+def _bits(digit: int, plan: MultistagePlan) -> range:
+    """The bits of a digit, from the top: a box of 2^m ports does what m stages of 2 ports do."""
+    width = plan.code.digit_bits
+    return range(digit * width + width - 1, digit * width - 1, -1)
+
+
+def _orders(plan: MultistagePlan) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The source digits that the stages replace, and the destination digits that they choose."""
+    scheme = plan.tags()
+    return scheme.source_digits, scheme.destination_digits
+
+
+def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]]:
+    """The intermediate terminals of two or three passes that make any permutation.
+
+    Stage k of the first pass chooses a digit c_k for every packet such that the packets that meet
+    in a box differ, in this stage and in the stage of the last pass that replaces this digit (the
+    looping algorithm of the Benes network, for boxes of any size). So the first pass ends at the
+    digits c_0, c_1, ..., and the last could begin anywhere where, for every k, k of the digits
+    depend on c_0 to c_{k-1} only. If the order of the digits allows it that is the same place.
+    Otherwise one pass between them, which is the same for all permutations, takes the packets from
+    one place to the other.
+    """
+    replaced, chosen = _orders(plan)
+    n = len(chosen)
+    mirrored = replaced == chosen[::-1]
+    # As in the butterfly: the digit chosen last is the first to be replaced.
+    rotated = replaced == chosen[-1:] + chosen[:-1]
+    if not (mirrored or rotated or replaced == chosen):
+        raise ValueError(f"No general way of passing a permutation is known for {plan.name}")
+    inputs = [plan.code.split(x) for x in range(plan.ports)]
+    outputs = [plan.code.split(to) for to in destinations]
+    digits: list[Digits] = [()] * plan.ports
+    for k in range(n):
+        entering = [(c, *(x[j] for j in replaced[k + 1 :])) for c, x in zip(digits, inputs)]
+        if rotated and not mirrored and k == n - 1:
+            # A pass between begins and ends with this digit: it depends on the last pass, too.
+            leaving = [(c[:-1], y[chosen[0]]) for c, y in zip(digits, outputs)]
+        else:
+            leaving = [(c, *(y[j] for j in chosen[: n - 1 - k])) for c, y in zip(digits, outputs)]
+        colours = _coloured(entering, leaving, plan.radix)
+        digits = [(*c, colour) for c, colour in zip(digits, colours)]
+
+    def terminals(values: Iterable[Digits]) -> list[int]:
+        places = [chosen.index(j) for j in range(n)]
+        return [plan.code.join([value[place] for place in places]) for value in values]
+
+    if mirrored:
+        return [terminals(digits)]
+    if rotated:
+        second = [(c[-1], *_turned(c[:-2], plan.radix), c[-2]) for c in digits]
+    else:
+        second = [_turned(c, plan.radix) for c in digits]
+    return [terminals(digits), terminals(second)]
+
+
+def _turned(digits: Digits, radix: int) -> Digits:
+    """Digits in reverse order, those of the second half added to their mirror images.
+
+    Without the sums this reversal would not pass.
+    """
+    size = len(digits)
+    return tuple(
+        (digits[j] + digits[size - 1 - j]) % radix if 2 * j > size - 1 else digits[j]
+        for j in reversed(range(size))
+    )
+
+
+def _coloured(left: Sequence[Hashable], right: Sequence[Hashable], colours: int) -> list[int]:
+    """Colours of the edges of a bipartite graph, such that no two that meet have the same.
+
+    Edge e joins `left[e]` and `right[e]`; no node has more edges than there are colours. Where the
+    two ends of a new edge lack different colours, these are swapped along the chain of edges that
+    have them in turn.
+    """
+    coloured: list[int] = []
+    ends = (left, right)
+    # Of each side and node, the edge of each colour.
+    edges: tuple[dict[Hashable, list[int | None]], ...] = ({}, {})
+    for edge in range(len(left)):
+        one, other = (
+            nodes.setdefault(end[edge], [None] * colours) for nodes, end in zip(edges, ends)
+        )
+        colour, swapped = one.index(None), other.index(None)
+        chain = []
+        side, wanted, follower = 1, colour, other[colour]
+        while follower is not None:
+            chain.append(follower)
+            side, wanted = 1 - side, colour + swapped - wanted
+            follower = edges[side][ends[side][follower]][wanted]
+        for link in chain:
+            for nodes, end in zip(edges, ends):
+                nodes[end[link]][coloured[link]] = None
+        for link in chain:
+            coloured[link] = colour + swapped - coloured[link]
+            for nodes, end in zip(edges, ends):
+                nodes[end[link]][coloured[link]] = link
+        coloured.append(colour)
+        one[colour] = other[colour] = edge
+    return coloured

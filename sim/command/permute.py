@@ -1,0 +1,123 @@
+"""`multicube permute`: whether a network passes a permutation, and in how many passes."""
+
+import json
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ...hdl.networks import MultistageNetwork
+from ...hdl.topology.decomposition import decompose, direct_passes
+from ...hdl.topology.passes import Permutation, conflicts, settings, state_name
+from ...hdl.topology.permutations import PERMUTATIONS
+from ..traffic import pattern
+from .words import network_arguments, network_from
+
+__all__ = ["permute"]
+
+_SILENT = "x"
+"""Stands for the destination of a terminal that sends nothing."""
+
+_PLAIN = {"dilation": 1, "replication": 1, "extra_stage": 0}
+"""Parameters that give packets a choice of links, and their values without."""
+
+
+@click.command()
+@network_arguments
+@click.argument("permutation")
+@click.option("--passes", is_flag=True, help="Show passes that make it, with their settings.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def permute(
+    network: str, parameters: tuple[str, ...], permutation: str, passes: bool, as_json: bool
+) -> None:
+    """Show how a network passes a PERMUTATION, or which paths conflict.
+
+    PERMUTATION is a name as for --traffic (bit-reversal, shift:3), or the destinations of all
+    terminals with commas between them (3,0,2,1), x for one that sends nothing.
+    """
+    built = network_from(network, parameters)
+    if not isinstance(built, MultistageNetwork):
+        raise ValueError(f"Network must be a multistage network, not {network!r}")
+    for word in ("dilation", "replication", "extra_stage"):
+        if (value := built.parameters.get(word, _PLAIN[word])) != _PLAIN[word]:
+            raise ValueError(
+                f"Permutations need one path between two terminals: {word} must be "
+                f"{_PLAIN[word]}, not {value}"
+            )
+    destinations = _destinations(permutation, built.ports)
+    found = conflicts(built.plan, destinations)
+    record: dict[str, Any] = {
+        "network": built.family,
+        "parameters": {k: v for k, v in built.parameters.items() if k != "wiring"},
+        "permutation": permutation,
+        "passable": not found,
+        "conflicts": [conflict._asdict() for conflict in found],
+        **_pass(built, destinations, set_=not found),
+    }
+    if passes:
+        record["passes"] = [_pass(built, one) for one in decompose(built.plan, destinations)]
+        record["direct_passes"] = [
+            _pass(built, one) for one in direct_passes(built.plan, destinations)
+        ]
+    if as_json:
+        click.echo(json.dumps(record))
+        return
+    click.echo(f"{built.family} ports={built.ports} radix={built.radix}")
+    if found:
+        more = f" (and {len(found) - 1} more such links)" if len(found) > 1 else ""
+        click.echo(f"{permutation} does not pass: {found[0]}{more}")
+    else:
+        click.echo(f"{permutation} passes, with these settings:")
+        _print_settings(record)
+    for kind, words in (
+        ("passes", "through intermediate terminals"),
+        ("direct_passes", "straight to the destinations"),
+    ):
+        own = record.get(kind, [])
+        # A permutation that passes has been shown.
+        for number, one in enumerate(own if found else [], 1):
+            click.echo(f"pass {number} of {len(own)} {words}: {_arrows(one['destinations'])}")
+            _print_settings(one)
+
+
+def _destinations(text: str, ports: int) -> list[int | None]:
+    name, *words = text.split(":")
+    if name in PERMUTATIONS and len(words) == len(PERMUTATIONS[name][1]):
+        return list(pattern(text, ports).favourites)
+    try:
+        return [None if word.strip() == _SILENT else int(word) for word in text.split(",")]
+    except ValueError:
+        forms = [":".join((name, *words)) for name, (_, words) in PERMUTATIONS.items()]
+        raise ValueError(
+            f"Permutation must be one of {', '.join(forms)}, or destinations with commas between "
+            f"them, not {text!r}"
+        ) from None
+
+
+def _pass(network: MultistageNetwork, destinations: Permutation, set_: bool = True) -> dict:
+    """A pass as plain lists: the destination and the tag of each source, and the boxes if set."""
+    return {
+        "destinations": list(destinations),
+        "tags": [
+            None if destination is None else network.tags.tag(source, destination)
+            for source, destination in enumerate(destinations)
+        ],
+        "settings": settings(network.plan, destinations) if set_ else None,
+    }
+
+
+def _arrows(destinations: Permutation) -> str:
+    return " ".join(f"{x}>{to}" for x, to in enumerate(destinations) if to is not None)
+
+
+def _print_settings(record: dict[str, Any]) -> None:
+    columns = record["settings"]
+    table = Table("box", *(f"stage {stage}" for stage in range(len(columns))))
+    for column in table.columns:
+        column.no_wrap = True
+    for box, row in enumerate(zip(*columns)):
+        table.add_row(str(box), *map(state_name, row))
+    wanted = 8 + sum(max(8, *(len(state_name(box)) for box in column)) + 3 for column in columns)
+    console = Console()
+    Console(width=max(console.width, wanted)).print(table)

@@ -1,0 +1,55 @@
+"""Permutations in passes, run on a network."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..hdl.networks import Network
+from ..hdl.topology.passes import Permutation, check_permutation
+from .result import Result
+from .simulate import simulate
+from .traffic import Trace, TracePacket
+
+__all__ = ["run_passes"]
+
+
+def run_passes(network: Network, passes: Sequence[Permutation], **options: Any) -> list[Result]:
+    """Run the passes of a permutation, each when the network is empty again.
+
+    All packets of a pass are sent in the same cycle. Where they do not conflict, each takes as many
+    cycles as there are stages: then `latency.max` of the result is `network.stages`.
+
+    Parameters
+    ----------
+    network : Network
+    passes : sequence of Permutation
+        As `hdl.topology.decomposition` finds them: the output that each input sends to, or None.
+    options
+        Those of `simulate_runs`.
+
+    Returns
+    -------
+    list of Result
+        Of each pass.
+
+    Raises
+    ------
+    SimulationError, TypeError, ValueError
+        As `simulate_runs`, or if a pass is no permutation of the network's terminals.
+    """
+    for destinations in passes:
+        check_permutation(destinations, network.ports)
+    return [
+        simulate(
+            network,
+            traffic=Trace(
+                f"pass {number}",
+                tuple(
+                    TracePacket(0, source, destination)
+                    for source, destination in enumerate(destinations)
+                    if destination is not None
+                ),
+            ),
+            **options,
+        )
+        for number, destinations in enumerate(passes, 1)
+    ]
