@@ -2,13 +2,13 @@
 
 import hashlib
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 
-__all__ = ["RandomBits", "scattered_seed"]
+__all__ = ["RandomBits", "RandomOrder", "scattered_seed"]
 
 LAGS = {
     32: (25, 26, 30, 32),
@@ -84,4 +84,69 @@ class RandomBits(wiring.Component):
             words = [self.seed, ~self.seed] * (degree // 32)
             m.d.sync += state.eq(Cat(words[: degree // 32]))
         m.d.comb += self.value.eq(state[-self.width :])
+        return m
+
+
+class RandomOrder(wiring.Component):
+    """Puts its items into a new random order every cycle; all orders are equally likely.
+
+    The order is kept as the rank of each item, and each cycle shuffles it by one pass of random
+    exchanges along the dimensions of a cube, so it takes log2(count) / 2 random bits an item and
+    never draws a number from a range that is no power of two. After any order, each item is
+    equally likely at each rank, and each of two items before the other. (Three items or more keep
+    a trace of their last order.) `before` comes from registers, in effect: at most a comparison of
+    two of them.
+
+    Parameters
+    ----------
+    count : int
+        Number of items, from 1 to 64.
+
+    Members
+    -------
+    seed : In(32)
+        As in `RandomBits`.
+    before : Out(count).array(count)
+        Bit j of `before[i]` is 1 if item i comes before item j.
+    """
+
+    def __init__(self, count: int) -> None:
+        check_integer("Count", count, 1, 64)
+        self.count = count
+        super().__init__({"seed": In(32), "before": Out(count).array(count)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        dimensions = (self.count - 1).bit_length()
+        if dimensions == 0:
+            return m
+        places = 1 << dimensions
+        m.submodules.random = random = RandomBits(dimensions * places // 2)
+        m.d.comb += random.seed.eq(self.seed)
+        if self.count == 2:
+            m.d.comb += [self.before[0][1].eq(random.value), self.before[1][0].eq(~random.value)]
+            return m
+
+        rank = [Signal(dimensions, init=place, name=f"rank_{place}") for place in range(places)]
+        shuffled = list(rank)
+        exchanges = iter(random.value)
+        for dimension in range(dimensions):
+            for low in range(places):
+                high = low | 1 << dimension
+                if low != high:
+                    exchange = next(exchanges)
+                    a, b = shuffled[low], shuffled[high]
+                    shuffled[low] = Signal(dimensions, name=f"rank_{low}_{dimension}")
+                    shuffled[high] = Signal(dimensions, name=f"rank_{high}_{dimension}")
+                    m.d.comb += [
+                        shuffled[low].eq(Mux(exchange, b, a)),
+                        shuffled[high].eq(Mux(exchange, a, b)),
+                    ]
+        m.d.sync += [old.eq(new) for old, new in zip(rank, shuffled)]
+        for i in range(self.count):
+            for j in range(i):
+                m.d.comb += [
+                    self.before[i][j].eq(rank[i] < rank[j]),
+                    self.before[j][i].eq(~self.before[i][j]),
+                ]
         return m
