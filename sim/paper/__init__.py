@@ -4,15 +4,36 @@ An item is named by its paper and its number there, and lives in a module whose 
 the paper's: `siegel_*.py` for Siegel et al. Each module lists its items in `ITEMS`.
 """
 
-from . import siegel_bandwidth, siegel_partitions, siegel_structure, siegel_waiting
+import re
+
+from . import (
+    siegel_bandwidth,
+    siegel_enhanced,
+    siegel_partitions,
+    siegel_structure,
+    siegel_waiting,
+)
 from .item import Column, Item, Options, PaperResult
 
 __all__ = ["ITEMS", "Column", "Item", "Options", "PaperResult", "find_item"]
 
+_MODULES = (
+    siegel_structure,
+    siegel_partitions,
+    siegel_enhanced,
+    siegel_bandwidth,
+    siegel_waiting,
+)
+
+
+def _order(item: Item) -> list[str | int]:
+    """By paper, kind, and number: fig9 before fig10."""
+    return [int(word) if word.isdecimal() else word for word in re.split(r"(\d+)", item.id)]
+
+
 ITEMS: dict[str, Item] = {
     item.id: item
-    for module in (siegel_structure, siegel_partitions, siegel_bandwidth, siegel_waiting)
-    for item in module.ITEMS
+    for item in sorted((item for module in _MODULES for item in module.ITEMS), key=_order)
 }
 """All items by name."""
 

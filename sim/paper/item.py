@@ -72,6 +72,8 @@ class Column:
 
     def show(self, value: Any) -> str:
         """A value for the eye; a dash where there is none."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
         return "-" if value is None else format(value, self.format)
 
 

@@ -191,18 +191,18 @@ def figure_2(options: Options) -> PaperResult:
             Column("after", "after stage"),
             Column("measured", "line, RTL"),
             Column("predicted", "formula"),
-            Column("published"),
+            Column("published", "in paper"),
             Column("xor", "XOR tag bit"),
-            Column("destination", "destination bit"),
+            Column("destination", "dest. tag bit"),
             Column("setting", "box, RTL"),
-            Column("published_setting", "published"),
+            Column("published_setting", "in paper"),
             Column("agrees"),
         ),
         rows=rows,
         draw=lambda: multistage_figure(plan, marks, stage_names=stage_names(plan)),
         notes=(
-            "From input 6 to output 0: XOR tag 110, destination tag 000. The line after stage i is "
-            "d(n-1) ... d(i) s(i-1) ... s(0).",
+            "From input 6 to output 0: XOR tag 110, destination tag 000.",
+            "The line after stage i is d(n-1) ... d(i) s(i-1) ... s(0).",
         ),
     )
 
