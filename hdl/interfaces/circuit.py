@@ -118,7 +118,7 @@ class CircuitInitiator(wiring.Component):
                 with m.If(self.i.valid & last):
                     m.next = "REQUEST"
         if self.two_way:
-            wiring.connect(m, wiring.flipped(self.reply), link.reply)
+            wiring.connect(m, wiring.flipped(self.reply), wiring.flipped(link.reply))
         return m
 
 
