@@ -108,6 +108,11 @@ class _Probe:
         return self.copies - dropped - sum(self.sinks("delivered"))
 
     @property
+    def unfinished(self) -> int:
+        """Packets in flight, and those that are offered to the network and can't be taken back."""
+        return self.in_flight + sum(self.sources("pending"))
+
+    @property
     def copies(self) -> int:
         """Deliveries that the packets which the network has taken ask for."""
         broadcast = self.bench.network.packet.broadcast
@@ -158,10 +163,10 @@ def _warm_up(probe: _Probe, run: Run, batch: int) -> Generator[int, None, bool]:
 def _drain(probe: _Probe, batch: int, patience: int) -> Generator[int, None, int]:
     """Step until the network is empty, or nothing has moved for so long that nothing will."""
     start = moved = probe.engine.cycle
-    left = probe.in_flight
+    left = probe.unfinished
     while left and probe.engine.cycle - moved < patience:
         yield batch
-        before, left = left, probe.in_flight
+        before, left = left, probe.unfinished
         if left != before:
             moved = probe.engine.cycle
     yield _SINK_DELAY
@@ -279,7 +284,8 @@ def _trace_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps
 
 def _patience(network: Network) -> int:
     """Cycles without any delivery after which a network that is being drained is stuck."""
-    return 1000 + 20 * network.stages
+    delay = network.parameters.get("resubmit", 0)
+    return 1000 + 20 * network.stages + 4 * (network.lengths[1] + delay)
 
 
 def _judge(

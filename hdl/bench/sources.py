@@ -67,6 +67,8 @@ class Sender(wiring.Component):
         Packets of which the network has taken the header.
     entered : Out(32)
         Those of them that it took while `measure` was 1.
+    pending : Out(1)
+        A packet has been offered in the last cycle, and not been taken.
     copies : Out(32)
         Broadcast only: destinations of the injected packets, all together.
     """
@@ -103,15 +105,14 @@ class Sender(wiring.Component):
                 m.d.sync += index.eq(Mux(tail, 0, index + 1))
             m.d.comb += [self.o.payload.last.eq(tail), stamp.length.eq(order.length)]
 
-        pending = Signal()
         taken = Signal()
         m.d.comb += [
-            self.o.valid.eq(self.i.valid & (self.open | pending | ~header)),
+            self.o.valid.eq(self.i.valid & (self.open | self.pending | ~header)),
             taken.eq(self.o.valid & self.o.ready & header),
             self.i.ready.eq(self.o.valid & self.o.ready & tail),
         ]
         m.d.sync += [
-            pending.eq(self.o.valid & ~self.o.ready),
+            self.pending.eq(self.o.valid & ~self.o.ready),
             self.injected.eq(self.injected + taken),
             self.entered.eq(self.entered + (taken & self.measure)),
         ]
@@ -161,6 +162,7 @@ def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]
         "o": Out(stream.Signature(packet)),
         "injected": Out(COUNT_BITS),
         "entered": Out(COUNT_BITS),
+        "pending": Out(1),
     }
 
 
@@ -169,7 +171,7 @@ def _attach_sender(m: Module, source: wiring.Component) -> Sender:
     m.submodules.sender = sender = Sender(source.packet, source.tags)
     for name in ("address", "now", "open", "measure"):
         m.d.comb += getattr(sender, name).eq(getattr(source, name))
-    for name in ("injected", "entered", *(("copies",) if source.packet.broadcast else ())):
+    for name in ("injected", "entered", "pending", *(("copies",) if source.packet.broadcast else ())):
         m.d.comb += getattr(source, name).eq(getattr(sender, name))
     wiring.connect(m, wiring.flipped(source.o), sender.o)
     return sender
@@ -207,7 +209,7 @@ class BernoulliSource(wiring.Component):
         Probability that a packet goes to the favourite, times 2^18. Constant.
     spread : In(19)
         Broadcast only: probability of a broadcast mask, times 2^18. Constant.
-    now, open, measure, o, injected, entered
+    now, open, measure, o, injected, entered, pending
         As in `Sender`. Nothing is generated while `open` is 0.
     generated, rejected : Out(32)
         Packets that came into being, and those of them that found the queue full.
@@ -317,7 +319,7 @@ class ReplaySource(wiring.Component):
         This terminal's address code. Constant.
     count : In(range(depth + 1))
         Number of rows in use. Constant.
-    now, open, measure, o, injected, entered
+    now, open, measure, o, injected, entered, pending
         As in `Sender`.
     """
 

@@ -8,7 +8,7 @@ from ..topology import multistage
 from ..topology.tags import ROUTINGS
 from .multistage import MultistageNetwork
 from .network import Network
-from .switching import POLICIES, REFILLS, SWITCHES
+from .switching import POLICIES, QUEUES, REFILLS, SWITCHES
 
 __all__ = ["FAMILIES", "Family", "Parameter", "build", "find"]
 
@@ -102,6 +102,7 @@ _MULTISTAGE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "resubmit": ("longest delay until a dropped packet is sent again; 0: never", True, ("auto",)),
     "broadcast": ("1: packets carry a broadcast mask", True, ()),
     "refill": ("a slot freed in a cycle can be filled in it", False, REFILLS),
+    "queues": ("where a cut-through switch has its queues", False, QUEUES),
 }
 """Of each parameter: its meaning, whether it can be an integer, and the words that it can be."""
 

@@ -5,14 +5,20 @@ from typing import Literal
 from amaranth.hdl import ShapeLike
 
 from ..checks import check_integer, check_limit
-from ..fabric import CellType, Fabric, Pin
+from ..fabric import Cell, CellType, Fabric, Pin
+from ..interfaces.circuit import CircuitInitiator, CircuitResponder
+from ..interfaces.retry import RetryInterface, RetryReceiver
 from ..packet import Packet
 from ..switches import InputQueuedSwitch, OutputQueuedSwitch
+from ..switches.circuit import CircuitBox
+from ..switches.random_bits import scattered_seed
+from ..switches.rejecting_wormhole import RejectingWormholeSwitch
+from ..switches.wormhole import CutThroughSwitch, WormholeSwitch
 from ..topology.multistage import multistage_plan
 from ..topology.tags import Routing
-from .columns import place_columns
+from .columns import Columns, place_columns
 from .network import Network, Terminals
-from .switching import POLICIES, REFILLS, SWITCHES, parse_lengths, resolve_depth
+from .switching import POLICIES, QUEUES, REFILLS, SWITCHES, parse_lengths, resolve_depth
 
 __all__ = ["MultistageNetwork"]
 
@@ -63,6 +69,8 @@ class MultistageNetwork(Network):
         1 to give every packet a broadcast mask beside its tag.
     refill : "auto", "yes" or "no"
         Whether a slot freed in a cycle can be filled in it; "auto" is yes at depth 1 only.
+    queues : "input" or "crosspoint"
+        Cut-through: whether a box has a queue for each input, or for each pair of input and output.
 
     Members
     -------
@@ -93,6 +101,7 @@ class MultistageNetwork(Network):
         resubmit: int | Literal["auto"] = "auto",
         broadcast: int = 0,
         refill: str = "auto",
+        queues: str = "input",
     ) -> None:
         self.plan = multistage_plan(wiring, ports, radix)
         self.tags = self.plan.tags(routing)
@@ -112,6 +121,7 @@ class MultistageNetwork(Network):
         if resubmit == "auto":
             resubmit = 0 if policy == "hold" else kind.resubmit
         _check_choice("Refill", refill, REFILLS)
+        _check_choice("Queues", queues, QUEUES)
         if isinstance(payload, int):
             check_integer("Payload", payload, 1)
             check_limit("Payload", payload, LIMITS["payload"])
@@ -138,6 +148,7 @@ class MultistageNetwork(Network):
             "resubmit": resubmit,
             "broadcast": broadcast,
             "refill": refill,
+            "queues": queues,
         }
         self._check_combination()
         self.family = wiring
@@ -149,7 +160,7 @@ class MultistageNetwork(Network):
         self.stages = len(self.plan.stages)
         self.drops = policy != "hold"
         self.resubmits = resubmit > 0
-        self.boxes = [self._queued_box()] * self.stages
+        self.boxes = [self._box()] * self.stages
         self.ordered = replication == 1 and not (switch == "unbuffered" and self.resubmits)
         super().__init__()
 
@@ -158,6 +169,7 @@ class MultistageNetwork(Network):
         given = self.parameters
         switch = given["switch"]
         neutral = {"dilation": 1, "replication": 1, "resubmit": 0, "broadcast": 0, "refill": "auto"}
+        neutral["queues"] = "input"
         changed = [name for name, value in neutral.items() if given[name] != value]
         for name in changed:
             if name not in SWITCHES[switch].options:
@@ -183,21 +195,84 @@ class MultistageNetwork(Network):
                 f"Broadcast masks need a radix that is a power of two, not {given['radix']}"
             )
 
-    def _queued_box(self) -> CellType:
+    def _box(self) -> CellType:
         given = self.parameters
-        queues = OutputQueuedSwitch if given["switch"] == "output-queued" else InputQueuedSwitch
-        return CellType(
-            queues,
-            packet=self.packet,
-            radix=self.radix,
-            depth=given["depth"],
-            routing=given["routing"],
-            refill={"auto": None, "yes": True, "no": False}[given["refill"]],
-        )
+        common = {"packet": self.packet, "radix": self.radix, "routing": given["routing"]}
+        queue = {
+            "depth": given["depth"],
+            "refill": {"auto": None, "yes": True, "no": False}[given["refill"]],
+        }
+        match given["switch"], given["policy"]:
+            case "circuit", policy:
+                limit = given["hold_limit"] if policy == "modified-hold" else 1
+                return CellType(CircuitBox, policy=policy, hold_limit=limit, **common)
+            case "wormhole", "drop":
+                return CellType(RejectingWormholeSwitch, **common)
+            case "wormhole", _:
+                return CellType(WormholeSwitch, **common, **queue)
+            case "cut-through", _:
+                size = {"depth": given["depth"], "length": self.lengths[1]}
+                return CellType(CutThroughSwitch, queues=given["queues"], **common, **size)
+            case "output-queued", _:
+                return CellType(OutputQueuedSwitch, **common, **queue)
+            case _:
+                return CellType(InputQueuedSwitch, **common, **queue)
 
     def place(self, fabric: Fabric) -> Terminals:
         columns = place_columns(fabric, self.plan, self.boxes)
-        return Terminals(columns.inputs, columns.outputs)
+        if self.parameters["switch"] == "circuit":
+            terminals = self._circuit_ends(fabric, columns)
+        elif self.parameters["policy"] == "drop":
+            terminals = self._rejecting_ends(fabric, columns)
+        else:
+            return Terminals(columns.inputs, columns.outputs)
+        if self.drops:
+            boxes = [name for name in fabric.cells if name.startswith("box_")]
+            drops = [Pin(name, ("dropped",)) for name in boxes]
+            return terminals._replace(drops=drops)
+        return terminals
+
+    def _circuit_ends(self, fabric: Fabric, columns: Columns) -> Terminals:
+        """What makes circuits of packets, and packets of circuits."""
+        initiator = CellType(
+            CircuitInitiator, packet=self.packet, delay=self.parameters["resubmit"]
+        )
+        responder = CellType(CircuitResponder, packet=self.packet, tags=self.tags)
+        return self._ends(fabric, columns, "initiator", initiator, "responder", responder)
+
+    def _rejecting_ends(self, fabric: Fabric, columns: Columns) -> Terminals:
+        """What keeps packets until they can't be rejected any more."""
+        retry = CellType(
+            RetryInterface,
+            packet=self.packet,
+            length_max=self.lengths[1],
+            delay=self.parameters["resubmit"],
+            stages=self.stages,
+        )
+        receiver = CellType(RetryReceiver, packet=self.packet)
+        return self._ends(fabric, columns, "retry", retry, "receiver", receiver)
+
+    def _ends(
+        self,
+        fabric: Fabric,
+        columns: Columns,
+        first: str,
+        sender: CellType,
+        last: str,
+        receiver: CellType,
+    ) -> Terminals:
+        """Place a network interface at each end of the columns, by these names and types."""
+        inputs, outputs = [], []
+        for terminal, (entry, exit_) in enumerate(zip(columns.inputs, columns.outputs)):
+            values = {"seed": scattered_seed(terminal), "address": self.tags.code.encode(terminal)}
+            for name, type_ in ((first, sender), (last, receiver)):
+                straps = {pin: value for pin, value in values.items() if (pin,) in type_.leaves}
+                fabric.place(Cell(f"{name}_{terminal}", type_, straps))
+            fabric.link(Pin(f"{first}_{terminal}", ("o",)), entry)
+            fabric.link(exit_, Pin(f"{last}_{terminal}", ("i",)))
+            inputs.append(Pin(f"{first}_{terminal}", ("i",)))
+            outputs.append(Pin(f"{last}_{terminal}", ("o",)))
+        return Terminals(inputs, outputs)
 
     def path(self, source: int, destination: int) -> list[Pin]:
         return [

@@ -5,13 +5,17 @@ from typing import Literal
 
 from ..checks import check_integer, check_limit
 
-__all__ = ["POLICIES", "REFILLS", "SWITCHES", "Switching", "parse_lengths"]
+__all__ = ["POLICIES", "QUEUES", "REFILLS", "SWITCHES", "Switching", "parse_lengths"]
 
 POLICIES = ("hold", "drop", "modified-hold")
 """What becomes of a packet or request that is blocked (Siegel et al., IV-A)."""
 
 REFILLS = ("auto", "yes", "no")
 """Whether a slot of a queue that is freed in a cycle can be filled in the same cycle."""
+
+
+QUEUES = ("input", "crosspoint")
+"""Where a cut-through switch has its queues."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,8 @@ class Switching:
     policies : tuple[str, ...]
         Those it can have; the first is its own.
     options : frozenset[str]
-        Of the parameters `dilation`, `replication`, `resubmit`, `broadcast`, `refill` and
-        `extra_stage`, those that it takes.
+        Of the parameters `dilation`, `replication`, `resubmit`, `broadcast`, `refill`, `queues`
+        and `extra_stage`, those that it takes.
     resubmit : int
         Its own value of the parameter, for the policies that drop.
     """
@@ -66,7 +70,7 @@ SWITCHES: dict[str, Switching] = {
     "cut-through": Switching(
         "as wormhole, but a blocked packet is taken in wholly where its header waits",
         flits=True,
-        options=frozenset({"replication"}),
+        options=frozenset({"replication", "queues"}),
     ),
     "circuit": Switching(
         "no storage: a path is set up, held for a packet, and released",
