@@ -246,6 +246,15 @@ def test_network_keeps_its_parameters() -> None:
         "depth": 3,
         "payload": 16,
         "routing": "destination",
+        "length": 1,
+        "policy": "hold",
+        "hold_limit": 16,
+        "dilation": 1,
+        "replication": 1,
+        "resubmit": 0,
+        "broadcast": 0,
+        "refill": "auto",
+        "queues": "input",
     }
     assert (network.ports, network.radix, network.stages, network.ordered) == (16, 4, 2, True)
     other = network.altered(depth=5)
@@ -286,8 +295,9 @@ def test_catalogue_builds_each_family(name: str) -> None:
         ("cube", {"payload": 0}, "Payload must be at least 1, not 0"),
         (
             "cube",
-            {"switch": "wormhole"},
-            "Parameter switch must be one of input-queued, output-queued, not 'wormhole'",
+            {"switch": "optical"},
+            "Parameter switch must be one of unbuffered, single-buffered, input-queued, "
+            "output-queued, wormhole, cut-through, circuit, not 'optical'",
         ),
         (
             "fly",
@@ -312,8 +322,9 @@ def test_build_rejects(name: str, parameters: dict[str, Any], message: str) -> N
     ("parameters", "message"),
     [
         (
-            {"switch": "wormhole"},
-            "Switch must be one of input-queued, output-queued, not 'wormhole'",
+            {"switch": "optical"},
+            "Switch must be one of unbuffered, single-buffered, input-queued, output-queued, "
+            "wormhole, cut-through, circuit, not 'optical'",
         ),
         ({"wiring": "mesh"}, "Wiring must be one of cube, "),
         ({"routing": "random"}, "Routing must be destination or xor, not 'random'"),

@@ -97,7 +97,8 @@ class Bench(Fabric):
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
         self._meter(internal + deliveries)
-        self.drop_meters = [self._meter_drops(pin) for pin in terminals.drops]
+        self.drop_meters = [self._meter_drops(pin, number=False) for pin in terminals.drops]
+        self.drop_meters += [self._meter_drops(pin, number=True) for pin in terminals.losses]
 
     def with_sources(self, sources: SourcePlan) -> "Bench":
         """The same bench with other straps and contents of its sources."""
@@ -134,10 +135,10 @@ class Bench(Fabric):
         leaves = {suffix: drives for suffix, (_, drives) in self.resolve(pin).items()}
         return leaves.get(("valid",)) is True and leaves.get(("ready",)) is False
 
-    def _meter_drops(self, pin: Pin) -> str:
+    def _meter_drops(self, pin: Pin, *, number: bool) -> str:
         leaf = self.resolve(pin)[()][0]
         name = "_".join(str(part) for part in ("meter", pin.cell, *pin.path))
-        meter = self.place(Cell(name, CellType(DropMeter, width=leaf.width)))
+        meter = self.place(Cell(name, CellType(DropMeter, width=leaf.width, number=number)))
         self.link(Pin(None, ("measure",)), Pin(meter.name, ("measure",)))
         self.link(pin, Pin(meter.name, ("dropped",)))
         return meter.name

@@ -65,25 +65,28 @@ class LinkMeter(wiring.Component):
 
 
 class DropMeter(wiring.Component):
-    """Counts the pulses of a component that drops packets.
+    """Counts what a component drops.
 
     Parameters
     ----------
     width : int
-        Pulses that can come in one cycle, at least 1.
+        Width of `dropped`, at least 1.
+    number : bool
+        Whether `dropped` is a number, or a pulse in each of its bits.
 
     Members
     -------
     measure : In(1)
     dropped : In(width)
     total : Out(32)
-        Pulses so far.
+        Packets so far.
     measured : Out(32)
-        Those that came while `measure` was 1.
+        Those dropped while `measure` was 1.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, *, number: bool = False) -> None:
         check_integer("Width", width, 1)
+        self.number = number
         super().__init__(
             {
                 "measure": In(1),
@@ -95,7 +98,7 @@ class DropMeter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        now = sum(self.dropped, start=0)
+        now = self.dropped if self.number else sum(self.dropped, start=0)
         m.d.sync += self.total.eq(self.total + now)
         with m.If(self.measure):
             m.d.sync += self.measured.eq(self.measured + now)

@@ -171,7 +171,12 @@ def _attach_sender(m: Module, source: wiring.Component) -> Sender:
     m.submodules.sender = sender = Sender(source.packet, source.tags)
     for name in ("address", "now", "open", "measure"):
         m.d.comb += getattr(sender, name).eq(getattr(source, name))
-    for name in ("injected", "entered", "pending", *(("copies",) if source.packet.broadcast else ())):
+    for name in (
+        "injected",
+        "entered",
+        "pending",
+        *(("copies",) if source.packet.broadcast else ()),
+    ):
         m.d.comb += getattr(source, name).eq(getattr(sender, name))
     wiring.connect(m, wiring.flipped(source.o), sender.o)
     return sender

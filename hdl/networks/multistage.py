@@ -1,5 +1,6 @@
 """The multistage cube network and its topological equals, run in any of the ways of `SWITCHES`."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from amaranth.hdl import ShapeLike
@@ -7,16 +8,19 @@ from amaranth.hdl import ShapeLike
 from ..checks import check_integer, check_limit
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..interfaces.circuit import CircuitInitiator, CircuitResponder
+from ..interfaces.replication import Distributor, Merger
+from ..interfaces.resubmission import Acceptor, Resubmitter
 from ..interfaces.retry import RetryInterface, RetryReceiver
 from ..packet import Packet
 from ..switches import InputQueuedSwitch, OutputQueuedSwitch
 from ..switches.circuit import CircuitBox
 from ..switches.random_bits import scattered_seed
 from ..switches.rejecting_wormhole import RejectingWormholeSwitch
+from ..switches.unbuffered import UnbufferedSwitch, later_bits, verdict_delay
 from ..switches.wormhole import CutThroughSwitch, WormholeSwitch
 from ..topology.multistage import multistage_plan
 from ..topology.tags import Routing
-from .columns import Columns, place_columns
+from .columns import place_columns
 from .network import Network, Terminals
 from .switching import POLICIES, QUEUES, REFILLS, SWITCHES, parse_lengths, resolve_depth
 
@@ -160,7 +164,7 @@ class MultistageNetwork(Network):
         self.stages = len(self.plan.stages)
         self.drops = policy != "hold"
         self.resubmits = resubmit > 0
-        self.boxes = [self._box()] * self.stages
+        self.boxes = self._boxes()
         self.ordered = replication == 1 and not (switch == "unbuffered" and self.resubmits)
         super().__init__()
 
@@ -195,6 +199,25 @@ class MultistageNetwork(Network):
                 f"Broadcast masks need a radix that is a power of two, not {given['radix']}"
             )
 
+    def _boxes(self) -> list[CellType]:
+        """Of each stage."""
+        given = self.parameters
+        if given["switch"] != "unbuffered":
+            return [self._box()] * self.stages
+        inside = given["dilation"]
+        return [
+            CellType(
+                UnbufferedSwitch,
+                packet=self.packet,
+                radix=self.radix,
+                routing=given["routing"],
+                dilation_in=1 if stage == 0 else inside,
+                dilation_out=1 if stage == self.stages - 1 else inside,
+                reject=self.stages if given["resubmit"] else 0,
+            )
+            for stage in range(self.stages)
+        ]
+
     def _box(self) -> CellType:
         given = self.parameters
         common = {"packet": self.packet, "radix": self.radix, "routing": given["routing"]}
@@ -219,66 +242,125 @@ class MultistageNetwork(Network):
                 return CellType(InputQueuedSwitch, **common, **queue)
 
     def place(self, fabric: Fabric) -> Terminals:
-        columns = place_columns(fabric, self.plan, self.boxes)
-        if self.parameters["switch"] == "circuit":
-            terminals = self._circuit_ends(fabric, columns)
-        elif self.parameters["policy"] == "drop":
-            terminals = self._rejecting_ends(fabric, columns)
-        else:
-            return Terminals(columns.inputs, columns.outputs)
-        if self.drops:
-            boxes = [name for name in fabric.cells if name.startswith("box_")]
-            drops = [Pin(name, ("dropped",)) for name in boxes]
-            return terminals._replace(drops=drops)
-        return terminals
+        number = self.parameters["replication"]
+        if number == 1:
+            return self._place_copy(fabric, "box", 0)
+        copies = [self._place_copy(fabric, f"box_{copy}", copy) for copy in range(number)]
+        return self._join(fabric, copies)
 
-    def _circuit_ends(self, fabric: Fabric, columns: Columns) -> Terminals:
-        """What makes circuits of packets, and packets of circuits."""
-        initiator = CellType(
-            CircuitInitiator, packet=self.packet, delay=self.parameters["resubmit"]
+    def _place_copy(self, fabric: Fabric, name: str, copy: int) -> Terminals:
+        """Place the boxes, and what belongs between them and the terminals."""
+
+        def straps(stage: int, box: int) -> dict[str, int]:
+            values = {
+                "seed": scattered_seed(copy, stage, box),
+                "delay": verdict_delay(self.stages, stage),
+                "later": later_bits(self.tags.code.width, self.tags.code.digit_bits, stage),
+            }
+            return _straps(self.boxes[stage], values)
+
+        begin = len(fabric.cells)
+        inputs, outputs = place_columns(
+            fabric,
+            self.plan,
+            self.boxes,
+            name=name,
+            dilation=self.parameters["dilation"],
+            straps=straps,
         )
-        responder = CellType(CircuitResponder, packet=self.packet, tags=self.tags)
-        return self._ends(fabric, columns, "initiator", initiator, "responder", responder)
+        boxes = list(fabric.cells)[begin:]
+        ends = self._ends()
+        if ends is not None:
+            inputs, outputs = self._place_ends(fabric, inputs, outputs, *ends)
+        if not self.drops:
+            return Terminals(inputs, outputs)
+        if self.packet.broadcast:
+            return Terminals(inputs, outputs, losses=[Pin(box, ("lost",)) for box in boxes])
+        return Terminals(inputs, outputs, drops=[Pin(box, ("dropped",)) for box in boxes])
 
-    def _rejecting_ends(self, fabric: Fabric, columns: Columns) -> Terminals:
-        """What keeps packets until they can't be rejected any more."""
-        retry = CellType(
-            RetryInterface,
-            packet=self.packet,
-            length_max=self.lengths[1],
-            delay=self.parameters["resubmit"],
-            stages=self.stages,
-        )
-        receiver = CellType(RetryReceiver, packet=self.packet)
-        return self._ends(fabric, columns, "retry", retry, "receiver", receiver)
+    def _ends(self) -> tuple[tuple[str, CellType], tuple[str, CellType]] | None:
+        """Name and type of the network interfaces in front of the columns and behind them."""
+        packet, resubmit = self.packet, self.parameters["resubmit"]
+        match self.parameters["switch"], self.parameters["policy"]:
+            case "circuit", _:
+                return (
+                    ("initiator", CellType(CircuitInitiator, packet=packet, delay=resubmit)),
+                    ("responder", CellType(CircuitResponder, packet=packet, tags=self.tags)),
+                )
+            case "wormhole", "drop":
+                retry = {"length_max": self.lengths[1], "delay": resubmit, "stages": self.stages}
+                return (
+                    ("retry", CellType(RetryInterface, packet=packet, **retry)),
+                    ("receiver", CellType(RetryReceiver, packet=packet)),
+                )
+            case "unbuffered", _ if resubmit:
+                retry = {"stages": self.stages, "delay": resubmit}
+                return (
+                    ("resubmitter", CellType(Resubmitter, packet=packet, **retry)),
+                    ("acceptor", CellType(Acceptor, packet=packet)),
+                )
+            case _:
+                return None
 
-    def _ends(
+    def _place_ends(
         self,
         fabric: Fabric,
-        columns: Columns,
-        first: str,
-        sender: CellType,
-        last: str,
-        receiver: CellType,
-    ) -> Terminals:
-        """Place a network interface at each end of the columns, by these names and types."""
+        entries: list[Pin],
+        exits: list[Pin],
+        *ends: tuple[str, CellType],
+    ) -> tuple[list[Pin], list[Pin]]:
         inputs, outputs = [], []
-        for terminal, (entry, exit_) in enumerate(zip(columns.inputs, columns.outputs)):
-            values = {"seed": scattered_seed(terminal), "address": self.tags.code.encode(terminal)}
-            for name, type_ in ((first, sender), (last, receiver)):
-                straps = {pin: value for pin, value in values.items() if (pin,) in type_.leaves}
-                fabric.place(Cell(f"{name}_{terminal}", type_, straps))
-            fabric.link(Pin(f"{first}_{terminal}", ("o",)), entry)
-            fabric.link(exit_, Pin(f"{last}_{terminal}", ("i",)))
-            inputs.append(Pin(f"{first}_{terminal}", ("i",)))
-            outputs.append(Pin(f"{last}_{terminal}", ("o",)))
-        return Terminals(inputs, outputs)
+        for terminal, (entry, exit_) in enumerate(zip(entries, exits)):
+            values = {
+                "seed": scattered_seed(terminal),
+                "address": self.tags.code.encode(terminal),
+            }
+            first, last = (
+                fabric.place(Cell(f"{name}_{terminal}", type_, _straps(type_, values))).name
+                for name, type_ in ends
+            )
+            fabric.link(Pin(first, ("o",)), entry)
+            fabric.link(exit_, Pin(last, ("i",)))
+            inputs.append(Pin(first, ("i",)))
+            outputs.append(Pin(last, ("o",)))
+        return inputs, outputs
+
+    def _join(self, fabric: Fabric, copies: list[Terminals]) -> Terminals:
+        """Lead each terminal to all copies, by a random choice, and back."""
+        kind = {"packet": self.packet, "copies": len(copies)}
+        distributor = CellType(Distributor, **kind)
+        merger = CellType(Merger, policy="drop" if self.drops else "fair", **kind)
+        inputs, outputs = [], []
+        for terminal in range(self.ports):
+            ends = []
+            for name, type_ in (("distributor", distributor), ("merger", merger)):
+                straps = _straps(type_, {"seed": scattered_seed(terminal, len(ends))})
+                ends.append(fabric.place(Cell(f"{name}_{terminal}", type_, straps)).name)
+            first, last = ends
+            for number, copy in enumerate(copies):
+                fabric.link(Pin(first, ("o", number)), copy.inputs[terminal])
+                fabric.link(copy.outputs[terminal], Pin(last, ("i", number)))
+            inputs.append(Pin(first, ("i",)))
+            outputs.append(Pin(last, ("o",)))
+        drops = [pin for copy in copies for pin in copy.drops]
+        if self.drops:
+            drops += [Pin(pin.cell, ("dropped",)) for pin in outputs]
+        losses = [pin for copy in copies for pin in copy.losses]
+        return Terminals(inputs, outputs, drops, losses)
 
     def path(self, source: int, destination: int) -> list[Pin]:
+        """As in `Network`; of several copies, or links in a bundle, always the first."""
+        name = "box" if self.parameters["replication"] == 1 else "box_0"
+        links = [self.parameters["dilation"]] * (self.stages - 1) + [1]
         return [
-            Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output))
+            Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage]))
             for hop in self.plan.path(source, destination)
         ]
+
+
+def _straps(type_: CellType, values: Mapping[str, int]) -> dict[str, int]:
+    """Those of the values for which the type has an input."""
+    return {name: value for name, value in values.items() if (name,) in type_.leaves}
 
 
 def _check_choice(what: str, value: object, choices: tuple[str, ...]) -> None:

@@ -17,12 +17,14 @@ __all__ = ["Network", "Terminals"]
 class Terminals(NamedTuple):
     """Where a network's terminals attach: a stream to send into and one to receive from each.
 
-    `drops` are the outputs that tell of dropped packets, one pulse a packet.
+    `drops` are the outputs that tell of dropped packets, one pulse a packet, and `losses` those
+    that tell their number.
     """
 
     inputs: list[Pin]
     outputs: list[Pin]
     drops: Sequence[Pin] = ()
+    losses: Sequence[Pin] = ()
 
 
 class Network(FabricComponent, ABC):
