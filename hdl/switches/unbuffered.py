@@ -11,7 +11,7 @@ from ..topology.tags import Routing, check_routing
 from .interchange_box import InterchangeBox
 from .random_bits import RandomOrder
 
-__all__ = ["UnbufferedSwitch", "VerdictLink", "verdict_delay"]
+__all__ = ["UnbufferedSwitch", "VerdictLink", "later_bits", "verdict_delay"]
 
 
 class VerdictLink(wiring.Signature):
@@ -38,6 +38,13 @@ class VerdictLink(wiring.Signature):
 def verdict_delay(stages: int, stage: int) -> int:
     """The strap `delay` of the boxes of a stage; the first stage is 0."""
     return 2 * (stages - stage) - 1
+
+
+def later_bits(tag_bits: int, digit_bits: int, stage: int) -> int:
+    """The strap `later` of the boxes of a stage: which bits of the tag, as they arrive there (the
+    top digit is this stage's, used ones have come back at the bottom), later stages will use.
+    """
+    return (1 << tag_bits - digit_bits) - (1 << stage * digit_bits)
 
 
 class UnbufferedSwitch(wiring.Component):
@@ -88,8 +95,12 @@ class UnbufferedSwitch(wiring.Component):
         With `reject` only: `verdict_delay(reject, stage)`. Constant.
     dropped : Out(radix * dilation_in)
         Bit i is 1 in a cycle in which the packet of input i is dropped. Of packets with a broadcast
-        mask there are `radix` bits an input, one for each output: a copy that is dropped here was
-        to become 2^m if m bits of its mask are set for the stages to come.
+        mask there are `radix` bits an input, one for the copy to each output.
+    later : In(tag)
+        With a broadcast mask only: `later_bits(tag, digit, stage)`. Constant.
+    lost : Out(range(radix * dilation_in * 2**tag + 1))
+        With a broadcast mask only: how many destinations the copies dropped in this cycle were to
+        reach, 2^m for a copy with m bits set in its mask for the stages to come.
 
     Raises
     ------
@@ -137,9 +148,19 @@ class UnbufferedSwitch(wiring.Component):
                 "o": Out(link).array(outputs),
                 "seed": In(32),
                 **({"delay": In(range(2 * reject))} if reject else {}),
-                "dropped": Out(inputs * (radix if packet.broadcast else 1)),
+                **self._losses(inputs),
             }
         )
+
+    def _losses(self, inputs: int) -> dict[str, wiring.Member]:
+        if not self.packet.broadcast:
+            return {"dropped": Out(inputs)}
+        tag_bits = self.packet.members["tag"]
+        return {
+            "dropped": Out(inputs * self.radix),
+            "later": In(tag_bits),
+            "lost": Out(range((inputs << tag_bits) + 1)),
+        }
 
     @property
     def digit_bits(self) -> int:
@@ -158,16 +179,11 @@ class UnbufferedSwitch(wiring.Component):
                 wants[i].eq(Mux(source.valid, wanted, 0)),
             ]
         wins = self._compete(m, wants)
-        for i, source in enumerate(self.i):
-            links = Cat(wins[i])
-            if self.packet.broadcast:
-                sent = Cat(
-                    links.word_select(output, self.dilation_out).any()
-                    for output in range(self.radix)
-                )
-                m.d.comb += self.dropped.word_select(i, self.radix).eq(wants[i] & ~sent)
-            else:
-                m.d.comb += self.dropped[i].eq(source.valid & ~links.any())
+        if self.packet.broadcast:
+            self._count_copies(m, wants, wins)
+        else:
+            sent = Cat(Cat(links).any() for links in wins)
+            m.d.comb += self.dropped.eq(Cat(port.valid for port in self.i) & ~sent)
         self._send(m, wins)
         if self.reject:
             self._return_verdicts(m, wins)
@@ -192,6 +208,18 @@ class UnbufferedSwitch(wiring.Component):
                     m.d.comb += win.eq(wants[i][output] & turn & (~port.valid | port.ready))
                     wins[i].append(win)
         return wins
+
+    def _count_copies(self, m: Module, wants: list[Signal], wins: list[list[Signal]]) -> None:
+        lost = 0
+        for i, source in enumerate(self.i):
+            bundles = [
+                wins[i][first : first + self.dilation_out]
+                for first in range(0, len(self.o), self.dilation_out)
+            ]
+            dropped = wants[i] & ~Cat(Cat(bundle).any() for bundle in bundles)
+            m.d.comb += self.dropped.word_select(i, self.radix).eq(dropped)
+            lost = lost + (sum(dropped, start=0) << sum(source.payload.mask & self.later, start=0))
+        m.d.comb += self.lost.eq(lost)
 
     def _send(self, m: Module, wins: list[list[Signal]]) -> None:
         """Through interchange boxes, as many as are needed for all links, into the registers."""
