@@ -244,7 +244,7 @@ def test_figure_9() -> None:
         check_measured(found[f"{k}x{k}", 64])
     assert found["crossbar", 2**24]["predicted"] == pytest.approx(0.6321, abs=1e-4)
     assert found["crossbar", 16]["predicted"] == pytest.approx(1 - (15 / 16) ** 16)
-    check_measured(found["crossbar", 16])
+    check_measured(found["crossbar", 8])
 
 
 def test_equation_1() -> None:
@@ -274,12 +274,23 @@ def test_equation_3() -> None:
 
 
 def test_dilated_and_replicated() -> None:
-    """Counted by hand for N = 4: two stages of two boxes, and four links between them."""
-    basic, dilated, *_ = rows("siegel-fig7", quick=True)
+    # Counted by hand for N = 4: two stages of two boxes, and four links between them. For N = 64
+    # and d = 2, two of the six stages have boxes of 2 x 4 or 4 x 2, four of 4 x 4.
+    basic, dilated, _, larger = table = rows("siegel-fig7", quick=True)
     assert (basic["boxes"], basic["links"], basic["crosspoints"]) == (4, 4, 16)
     assert (dilated["boxes"], dilated["links"], dilated["crosspoints"]) == (4, 8, 32)
-    _, replicated, *_ = table = rows("siegel-fig8", quick=True)
-    assert (replicated["boxes"], replicated["links"], replicated["crosspoints"]) == (8, 8, 32)
+    assert (larger["boxes"], larger["links"]) == (6 * 32, 5 * 64 * 2)
+    assert larger["crosspoints"] == 32 * (2 * 8 + 4 * 16)
+    assert basic["predicted"] == 39 / 64
+    # The first stage of the dilated network loses nothing: it is as good as a crossbar.
+    assert dilated["predicted"] == pytest.approx(1 - (3 / 4) ** 4)
     for row in table:
-        for part in ("boxes", "links", "crosspoints"):
-            assert row[part] == row[f"{part}_predicted"]
+        check_measured(row)
+    basic, replicated, _, larger = table = rows("siegel-fig8", quick=True)
+    assert (replicated["boxes"], replicated["links"], replicated["crosspoints"]) == (8, 8, 32)
+    assert larger["crosspoints"] == 2 * 6 * 32 * 4
+    # 1 - (1 - 7/16)^2 = 7/16 after the first stage, 1 - (1 - 7/32)^2 after the second.
+    once = 1 - (1 - Fraction(7, 32)) ** 2
+    assert replicated["predicted"] == pytest.approx(float(1 - (1 - once) ** 2))
+    for row in table:
+        check_measured(row)

@@ -24,8 +24,8 @@ RADICES = (2, 4, 8)
 LARGEST = 4096
 """Ports of the largest network that is simulated."""
 
-LARGEST_CROSSBAR = 64
-"""Ports of the largest box that the library builds."""
+CROSSBARS = (2, 4, 8, 16)
+"""Ports of the crossbars that are simulated: a box's arbiter grows with the cube of its ports."""
 
 _SLOTS = 400_000
 """Opportunities to send, terminals times cycles, of a measurement: a standard error below 0.001."""
@@ -40,7 +40,7 @@ def measure_unbuffered(
     """
     network = MultistageNetwork(ports, radix=radix, switch="unbuffered", **parameters)
     slots = _SLOTS // 10 if options.quick else _SLOTS
-    cycles = options.cycles or max(200, slots // ports)
+    cycles = options.cycles or max(500, slots // ports)
     uniform = pattern("uniform", ports)
     runs = [Run(uniform, load, cycles, 2 * network.stages, options.seed, 16) for load in loads]
     return simulate_runs(network, runs, engine=options.engine, bins=32, progress=options.progress)
@@ -96,7 +96,7 @@ def figure_9(options: Options) -> PaperResult:
                     {"boxes": f"{radix}x{radix}", "ports": ports}
                     | _measured(measured.get(ports), predicted)
                 )
-    crossbars = [8, 16] if options.quick else [2, 4, 8, 16, 32, LARGEST_CROSSBAR]
+    crossbars = CROSSBARS[:3] if options.quick else CROSSBARS
     measured = {n: measure_unbuffered(n, n, [1.0], options)[0] for n in crossbars}
     rows += [
         {"boxes": "crossbar", "ports": 2**exponent}

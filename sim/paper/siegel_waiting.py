@@ -87,9 +87,10 @@ def equation_3(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Cycles, packets of c = 1. One stage: (3), exact for unlimited queues. More stages: "
-            "(3), and the approximation below it for each further stage; it is",
-            "the limit deep in a network, and up to 5 % too large for the sum over a few stages.",
+            "Cycles, packets of c = 1. One stage: formula (3), exact for unlimited queues.",
+            "More stages: (3), and for each further stage the approximation below it. That is the "
+            "limit deep",
+            "in a network, and up to 5 % too much for the sum over a few stages.",
         ),
     )
 
