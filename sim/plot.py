@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..hdl.output_file import whole_file
-from .theory import predicted_latency
+from .theory import predict
 
 if TYPE_CHECKING:
     from .sweep import Sweep
@@ -75,10 +75,12 @@ def draw_sweeps(
 
         uniform = sweep.traffic == "uniform"
         grid = np.linspace(0, max(loads, default=0), 200)
-        curve = [predicted_latency(sweep.network, p, uniform=uniform) for p in grid]
-        if any(value is not None for value in curve):
-            shown = [np.nan if value is None else value for value in curve]
-            latency.plot(grid, shown, "--", color=colour, linewidth=1, label=f"{label}, theory")
+        theory = [predict(sweep.network, p, uniform=uniform) for p in grid]
+        for axes, key in ((latency, "latency_mean"), (throughput, "throughput")):
+            curve = [point[key] for point in theory]
+            if any(value is not None for value in curve):
+                shown = [np.nan if value is None else value for value in curve]
+                axes.plot(grid, shown, "--", color=colour, linewidth=1, label=f"{label}, theory")
         steady = [point.latency.mean for point in points if not point.saturated]
         zero_load = sweep.zero_load_latency or 0
         highest = max(highest, min(max(steady, default=0), 12 * zero_load), 4 * zero_load)

@@ -131,7 +131,7 @@ class Result:
     network_latency : Latency
         From the head of the source's queue to delivery.
     predicted : dict
-        `latency_mean`, or None where no formula applies.
+        `latency_mean`, `throughput` and `attempts`; None where no formula applies.
     saturated : bool
         Whether the network carried less than it was offered.
     verdict : str

@@ -15,7 +15,7 @@ from ..hdl.networks import Network
 from .engines import Engine
 from .engines.selection import open_engines
 from .result import Latency, Result, SimulationError, ratio_interval
-from .theory import predicted_latency
+from .theory import predict
 from .traffic import TRACE_START, Pattern, Trace, check_load, pattern
 from .warmup import MAXIMUM, is_settled
 
@@ -236,7 +236,7 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
         rejected=rejected,
         latency=probe.latency("total", ratio_interval(totals, packets)),
         network_latency=probe.latency("network", ratio_interval(networks, packets)),
-        predicted=predicted_latency(network, run.load, uniform=run.traffic.uniform),
+        predicted=predict(network, run.load, uniform=run.traffic.uniform),
         saturated=saturated,
         verdict=verdict,
     )
@@ -276,7 +276,7 @@ def _trace_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps
         rejected=0,
         latency=probe.latency("total", None),
         network_latency=probe.latency("network", None),
-        predicted=None,
+        predicted=predict(network, 0, uniform=False),
         saturated=False,
         verdict=f"the trace spans {trace.cycles} cycles, its delivery took {cycles}",
     )
@@ -324,7 +324,6 @@ def _result(
     partial: bool,
     generated: int,
     rejected: int,
-    predicted: float | None,
     **rest: Any,
 ) -> Result:
     injected = sum(probe.sources("injected"))
@@ -353,7 +352,6 @@ def _result(
         misrouted=sum(probe.sinks("misrouted")),
         duplicated=duplicated,
         reordered=sum(probe.sinks("reordered")),
-        predicted={"latency_mean": predicted},
         least_served={"terminal": slowest, "throughput": entered[slowest] / window},
         terminals={"injected": entered, "delivered": measured},
         links=probe.links(window),

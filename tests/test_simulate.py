@@ -293,7 +293,7 @@ def test_json_has_what_was_promised() -> None:
         assert keys <= set(record)
         for kind in ("latency", "network_latency"):
             assert {"mean", "p50", "p95", "p99", "max"} <= set(record[kind])
-        assert set(record["predicted"]) == {"latency_mean"}
+        assert set(record["predicted"]) == {"latency_mean", "throughput", "attempts"}
         assert record["parameters"]["ports"] == 2
         assert record["parameters"]["switch"] == "output-queued"
 

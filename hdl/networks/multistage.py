@@ -22,7 +22,16 @@ from ..topology.multistage import multistage_plan
 from ..topology.tags import Routing
 from .columns import place_columns
 from .network import Network, Terminals
-from .switching import POLICIES, QUEUES, REFILLS, SWITCHES, parse_lengths, resolve_depth
+from .switching import (
+    NEUTRAL,
+    OPTIONS,
+    POLICIES,
+    QUEUES,
+    REFILLS,
+    SWITCHES,
+    parse_lengths,
+    resolve_depth,
+)
 
 __all__ = ["MultistageNetwork"]
 
@@ -172,13 +181,11 @@ class MultistageNetwork(Network):
         """Raise ValueError if a parameter does not go with the others."""
         given = self.parameters
         switch = given["switch"]
-        neutral = {"dilation": 1, "replication": 1, "resubmit": 0, "broadcast": 0, "refill": "auto"}
-        neutral["queues"] = "input"
-        changed = [name for name, value in neutral.items() if given[name] != value]
+        changed = [name for name in OPTIONS if given[name] != NEUTRAL[name]]
         for name in changed:
             if name not in SWITCHES[switch].options:
                 raise ValueError(
-                    f"Parameter {name} must be {neutral[name]} with switch={switch}, "
+                    f"Parameter {name} must be {NEUTRAL[name]} with switch={switch}, "
                     f"not {given[name]}"
                 )
         if "resubmit" in changed:
@@ -191,7 +198,7 @@ class MultistageNetwork(Network):
             for name in ("dilation", "replication", "broadcast"):
                 if name in changed:
                     raise ValueError(
-                        f"Parameter {name} must be {neutral[name]} with resubmission, "
+                        f"Parameter {name} must be {NEUTRAL[name]} with resubmission, "
                         f"not {given[name]}"
                     )
         if "broadcast" in changed and given["radix"] & given["radix"] - 1:

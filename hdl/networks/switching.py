@@ -5,7 +5,7 @@ from typing import Literal
 
 from ..checks import check_integer, check_limit
 
-__all__ = ["POLICIES", "QUEUES", "REFILLS", "SWITCHES", "Switching", "parse_lengths"]
+__all__ = ["NEUTRAL", "POLICIES", "QUEUES", "REFILLS", "SWITCHES", "Switching", "parse_lengths"]
 
 POLICIES = ("hold", "drop", "modified-hold")
 """What becomes of a packet or request that is blocked (Siegel et al., IV-A)."""
@@ -16,6 +16,20 @@ REFILLS = ("auto", "yes", "no")
 
 QUEUES = ("input", "crosspoint")
 """Where a cut-through switch has its queues."""
+
+
+NEUTRAL: dict[str, int | str] = {
+    "length": 1,
+    "policy": "hold",
+    "hold_limit": 16,
+    "dilation": 1,
+    "replication": 1,
+    "resubmit": 0,
+    "broadcast": 0,
+    "refill": "auto",
+    "queues": "input",
+}
+"""Values that make a plain network: packets of one flit, which are never dropped."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +46,7 @@ class Switching:
     policies : tuple[str, ...]
         Those it can have; the first is its own.
     options : frozenset[str]
-        Of the parameters `dilation`, `replication`, `resubmit`, `broadcast`, `refill`, `queues`
-        and `extra_stage`, those that it takes.
+        Of the parameters `OPTIONS`, those that it takes.
     resubmit : int
         Its own value of the parameter, for the policies that drop.
     """
@@ -45,6 +58,9 @@ class Switching:
     options: frozenset[str] = field(default_factory=frozenset)
     resubmit: int = 0
 
+
+OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues")
+"""Parameters that not all kinds of switch have."""
 
 _QUEUED = frozenset({"replication", "broadcast", "refill", "extra_stage"})
 

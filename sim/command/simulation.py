@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.networks.switching import NEUTRAL
 from ...hdl.output_file import check_output
 from ..plot import PICTURES
 from ..result import Latency, Result
@@ -34,7 +35,9 @@ def _latency_row(latency: Latency) -> list[str]:
 
 
 def _print_result(result: Result) -> None:
-    words = " ".join(f"{name}={value}" for name, value in result.parameters.items())
+    words = " ".join(
+        f"{name}={value}" for name, value in result.parameters.items() if value != NEUTRAL.get(name)
+    )
     click.echo(f"{result.network} {words}")
     click.echo(
         f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
@@ -47,10 +50,12 @@ def _print_result(result: Result) -> None:
         table.add_row("predicted", _number(result.predicted["latency_mean"]))
     Console().print(table)
     spread = "" if result.throughput_ci99 is None else f" ± {result.throughput_ci99:.4f}"
+    predicted = result.predicted["throughput"]
+    theory = "" if predicted is None else f", predicted {predicted:.4f}"
     busiest = max(result.links, key=result.links.__getitem__)
     click.echo(
         f"throughput {result.throughput:.4f}{spread} packets a terminal and cycle "
-        f"(offered {result.offered_load:.4f});\n"
+        f"(offered {result.offered_load:.4f}{theory});\n"
         f"least served: terminal {result.least_served['terminal']} with "
         f"{result.least_served['throughput']:.4f}; "
         f"busiest link: {busiest} with {result.links[busiest]:.4f}"
@@ -63,7 +68,9 @@ def _print_result(result: Result) -> None:
     )
     if result.dropped:
         attempts = _number(result.attempts)
-        click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet")
+        predicted = result.predicted["attempts"]
+        theory = "" if predicted is None else f", predicted {_number(predicted)}"
+        click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet{theory}")
     if result.damaged:
         click.echo(f"{result.damaged} damaged flits")
     click.echo(result.verdict)

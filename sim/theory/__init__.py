@@ -1,5 +1,5 @@
 """Theory: what the papers' formulas predict."""
 
-from .prediction import predicted_latency
+from .prediction import Prediction, predict
 
-__all__ = ["predicted_latency"]
+__all__ = ["Prediction", "predict"]
