@@ -23,6 +23,8 @@ _SEEDS = 4
 """Runs side by side, whose means are taken together."""
 _SLOTS = 1_500_000
 """Terminals times cycles of each run."""
+_WARMUP = 1000
+"""Cycles; at the highest load a queue forgets in some hundred."""
 
 
 def _waiting(
@@ -32,20 +34,21 @@ def _waiting(
     network = MultistageNetwork(ports, radix=radix, switch="output-queued", depth=_DEPTH)
     cycles = options.cycles or (_SLOTS // 50 if options.quick else _SLOTS) // ports
     uniform = pattern("uniform", ports)
+    seeds = 2 if options.quick else _SEEDS
     runs = [
-        Run(uniform, load, cycles, seed=options.seed + 1000 * i, source_depth=512)
+        Run(uniform, load, cycles, _WARMUP, options.seed + 1000 * i)
         for load in loads
-        for i in range(_SEEDS)
+        for i in range(seeds)
     ]
     results = simulate_runs(
-        network, runs, engine=options.engine, bins=512, progress=options.progress
+        network, runs, engine=options.engine, bins=64, progress=options.progress
     )
     found = []
-    for first in range(0, len(results), _SEEDS):
-        latencies = [result.latency for result in results[first : first + _SEEDS]]
-        mean = sum(latency.mean for latency in latencies) / _SEEDS
+    for first in range(0, len(results), seeds):
+        latencies = [result.latency for result in results[first : first + seeds]]
+        mean = sum(latency.mean for latency in latencies) / seeds
         widths = [latency.ci99 for latency in latencies]
-        width = None if None in widths else math.hypot(*widths) / _SEEDS
+        width = None if None in widths else math.hypot(*widths) / seeds
         found.append((mean - network.stages, width))
     return found
 
