@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 from collections import Counter
 
 import pytest
@@ -17,10 +16,14 @@ from multicube.hdl.topology.permutations import (
     delta_shift,
     lambda_map,
     perfect_shuffle,
+    segment_bit_reversal,
+    segment_shuffle,
 )
 from multicube.sim import simulate
 
 POWERS = (2, 4, 8, 16, 64)
+SEGMENTED = {"delta": 0, "segment-shuffle": 1, "segment-bit-reversal": 1}
+"""The permutations inside segments of 2^J terminals, and the least J."""
 
 
 def digits(x: int, n: int) -> str:
@@ -90,6 +93,17 @@ def test_delta_shifts_inside_segments() -> None:
             assert digits(y, 4) == high + (digits((low + k) % 2**j, j) if j else "")
 
 
+def test_segments_are_permuted_on_their_own() -> None:
+    assert segment_shuffle(8, 2) == [0, 2, 1, 3, 4, 6, 5, 7]
+    for ports in POWERS[1:]:
+        n = width(ports)
+        for j in range(1, n + 1):
+            for x in range(ports):
+                high, low = digits(x, n)[: n - j], digits(x, n)[n - j :]
+                assert digits(segment_shuffle(ports, j)[x], n) == high + low[1:] + low[0]
+                assert digits(segment_bit_reversal(ports, j)[x], n) == high + low[::-1]
+
+
 def test_figure_6() -> None:
     # The paper's example: input j to output j - 1 modulo N.
     assert cyclic_shift(8, -1) == [7, 0, 1, 2, 3, 4, 5, 6]
@@ -101,12 +115,12 @@ def test_figure_6() -> None:
 def test_all_are_bijections(name: str, ports: int) -> None:
     function, words = PERMUTATIONS[name]
     for numbers in itertools.product((1, 3), repeat=len(words)):
-        if name == "delta" and numbers[0] > width(ports):
+        if name in SEGMENTED and numbers[0] > width(ports):
             continue
         assert sorted(function(ports, *numbers)) == list(range(ports))
 
 
-@pytest.mark.parametrize("name", ["perfect-shuffle", "bit-reversal", "delta"])
+@pytest.mark.parametrize("name", ["perfect-shuffle", "bit-reversal", *SEGMENTED])
 @pytest.mark.parametrize("ports", [0, 1, 3, 27, -8])
 def test_bit_permutations_reject_ports(name: str, ports: int) -> None:
     function, words = PERMUTATIONS[name]
@@ -122,11 +136,14 @@ def test_lambda_rejects_factor(ports: int, j: int) -> None:
         lambda_map(ports, j, 1)
 
 
-@pytest.mark.parametrize("j", [-1, 4])
-def test_delta_rejects_exponent(j: int) -> None:
-    message = re.escape(f"Exponent j of delta must be from 0 to 3, not {j}")
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        delta_shift(8, j, 1)
+@pytest.mark.parametrize("name", SEGMENTED)
+def test_segments_reject_exponent(name: str) -> None:
+    function, words = PERMUTATIONS[name]
+    least = SEGMENTED[name]
+    for j in (-1, least - 1, 4):
+        message = f"Exponent j of {name} must be from {least} to 3, not {j}"
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            function(8, j, *(1 for _ in words[1:]))
 
 
 @pytest.mark.parametrize("ports", POWERS)

@@ -5,18 +5,20 @@ passes and every permutation in at most three. Here are ways to find these passe
 """
 
 import functools
+import random
 from collections.abc import Hashable, Iterable, Sequence
 
 from .multistage import Digits, MultistagePlan
-from .passes import Permutation, check_permutation, passable
+from .passes import Permutation, check_permutation, links, passable
 
 __all__ = ["decompose", "direct_passes"]
 
-SEARCHED = 16
+SEARCHED = 32
 """Most terminals for which two passes are searched for."""
 
-TRIALS = 1_000_000
-"""Steps after which a search is given up: some seconds."""
+ATTEMPTS = 100
+TRIALS = 20_000
+"""How often a search is begun, and its steps each time: about a second in all."""
 
 
 def direct_passes(plan: MultistagePlan, destinations: Permutation) -> list[list[int | None]]:
@@ -32,16 +34,17 @@ def direct_passes(plan: MultistagePlan, destinations: Permutation) -> list[list[
         If it is no permutation of the plan's terminals.
     """
     check_permutation(destinations, plan.ports)
-    passes: list[tuple[set[tuple[int, ...]], list[int | None]]] = []
+    # Of each pass, the links that it uses and what it sends.
+    passes: list[tuple[set[int], list[int | None]]] = []
     for source, destination in enumerate(destinations):
         if destination is None:
             continue
-        links = {(hop.stage, hop.box, hop.output) for hop in plan.path(source, destination)}
-        fitting = (own for own in passes if own[0].isdisjoint(links))
+        path = _path(plan, source, destination)
+        fitting = (own for own in passes if own[0].isdisjoint(path))
         used, sent = next(fitting, (set(), [None] * plan.ports))
         if not used:
             passes.append((used, sent))
-        used |= links
+        used.update(path)
         sent[source] = destination
     return [sent for _, sent in passes]
 
@@ -56,8 +59,8 @@ def decompose(plan: MultistagePlan, destinations: Permutation) -> list[list[int 
       or the complement of one (bit reversal, shuffles, also inside segments);
     - two in the baseline network, whose second pass is the mirror image of its first: together
       they are a Benes network;
-    - two for up to 16 terminals if a search finds them, as it does for all 40,320 permutations of
-      eight terminals in every wiring;
+    - two for up to 32 terminals if a search finds them, as it does for all 40,320 permutations of
+      eight terminals in every wiring, and for most of 32 in the Generalized Cube;
     - three otherwise, the second being the same for all permutations. Whether two are always
       enough is an open problem (section V).
 
@@ -79,11 +82,19 @@ def decompose(plan: MultistagePlan, destinations: Permutation) -> list[list[int 
     unused = iter(sorted(set(range(plan.ports)).difference(destinations)))
     full = [next(unused) if to is None else to for to in destinations]
     through = _linear(plan, full)
+    if through is None and plan.ports <= SEARCHED and not _mirrored(*_orders(plan)):
+        through = _searched(plan, full)
     if through is None:
         through = _looped(plan, full)
-        if len(through) > 1 and plan.ports <= SEARCHED:
-            through = _searched(plan, full) or through
     return _passes(destinations, [*through, full])
+
+
+def _path(plan: MultistagePlan, source: int, destination: int) -> list[int]:
+    """The links of a path, as numbers that differ in all stages."""
+    return [
+        stage * plan.ports + before[source] + after[destination]
+        for stage, (before, after) in enumerate(links(plan))
+    ]
 
 
 def _passes(destinations: Permutation, through: list[list[int]]) -> list[list[int | None]]:
@@ -101,42 +112,44 @@ def _passes(destinations: Permutation, through: list[list[int]]) -> list[list[in
 
 
 def _searched(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]] | None:
-    """The intermediate terminals of two passes, by trying; None if none are found."""
-    links = _links(plan)
-    second = len(plan.stages) * plan.ports
-    trials = TRIALS
-    via: list[int] = []
+    """The intermediate terminals of two passes, by trying; None if none are found.
 
-    def extend(used: int) -> bool:
+    A search that takes long has begun badly: it begins anew with the packets in another order.
+    """
+    paths = _paths(plan)
+    second = len(plan.stages) * plan.ports
+    order = list(range(plan.ports))
+    via = [0] * plan.ports
+    trials = 0
+
+    def extend(placed: int, used: int) -> bool:
         nonlocal trials
-        source = len(via)
-        if source == plan.ports:
+        if placed == plan.ports:
             return True
+        source = order[placed]
         for middle in range(plan.ports):
-            needed = links[source][middle] | links[middle][destinations[source]] << second
+            needed = paths[source][middle] | paths[middle][destinations[source]] << second
             trials -= 1
             if not used & needed and trials > 0:
-                via.append(middle)
-                if extend(used | needed):
+                via[source] = middle
+                if extend(placed + 1, used | needed):
                     return True
-                via.pop()
         return False
 
-    return [via] if extend(0) else None
+    for attempt in range(ATTEMPTS):
+        trials = TRIALS
+        if extend(0, 0):
+            return [via]
+        random.Random(attempt).shuffle(order)
+    return None
 
 
 @functools.lru_cache(maxsize=8)
-def _links(plan: MultistagePlan) -> list[list[int]]:
-    """The links between each input and each output, as bits of one number."""
+def _paths(plan: MultistagePlan) -> list[list[int]]:
+    """The links of each path, by source and destination, as bits of one number."""
     return [
-        [
-            sum(
-                1 << hop.stage * plan.ports + hop.box * plan.radix + hop.output
-                for hop in plan.path(source, destination)
-            )
-            for destination in range(plan.ports)
-        ]
-        for source in range(plan.ports)
+        [sum(1 << link for link in _path(plan, x, y)) for y in range(plan.ports)]
+        for x in range(plan.ports)
     ]
 
 
@@ -194,10 +207,22 @@ def _bits(digit: int, plan: MultistagePlan) -> range:
     return range(digit * width + width - 1, digit * width - 1, -1)
 
 
-def _orders(plan: MultistagePlan) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The source digits that the stages replace, and the destination digits that they choose."""
+def _orders(plan: MultistagePlan) -> tuple[Digits, Digits]:
+    """The source digits that the stages replace, and the destination digits that they choose.
+
+    The order of the two is the same in the Generalized Cube, opposite in the baseline network, and
+    in the butterfly the digit that is chosen last is replaced first.
+    """
     scheme = plan.tags()
-    return scheme.source_digits, scheme.destination_digits
+    replaced, chosen = scheme.source_digits, scheme.destination_digits
+    if replaced not in (chosen, chosen[::-1], chosen[-1:] + chosen[:-1]):
+        raise ValueError(f"No general way of passing a permutation is known for {plan.name}")
+    return replaced, chosen
+
+
+def _mirrored(replaced: Digits, chosen: Digits) -> bool:
+    """Whether a second pass is the mirror image of the first."""
+    return replaced == chosen[::-1]
 
 
 def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]]:
@@ -213,17 +238,14 @@ def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
     """
     replaced, chosen = _orders(plan)
     n = len(chosen)
-    mirrored = replaced == chosen[::-1]
-    # As in the butterfly: the digit chosen last is the first to be replaced.
-    rotated = replaced == chosen[-1:] + chosen[:-1]
-    if not (mirrored or rotated or replaced == chosen):
-        raise ValueError(f"No general way of passing a permutation is known for {plan.name}")
+    mirrored = _mirrored(replaced, chosen)
+    rotated = replaced != chosen and not mirrored
     inputs = [plan.code.split(x) for x in range(plan.ports)]
     outputs = [plan.code.split(to) for to in destinations]
     digits: list[Digits] = [()] * plan.ports
     for k in range(n):
         entering = [(c, *(x[j] for j in replaced[k + 1 :])) for c, x in zip(digits, inputs)]
-        if rotated and not mirrored and k == n - 1:
+        if rotated and k == n - 1:
             # A pass between begins and ends with this digit: it depends on the last pass, too.
             leaving = [(c[:-1], y[chosen[0]]) for c, y in zip(digits, outputs)]
         else:

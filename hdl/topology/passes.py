@@ -5,6 +5,7 @@ A permutation is a list: element X is the output that input X sends to, or None 
 those that the routing tags make, so tags and settings lead to the same connections.
 """
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -19,6 +20,7 @@ __all__ = [
     "conflicts",
     "connections",
     "count_passable",
+    "links",
     "passable",
     "settings",
     "state_name",
@@ -96,13 +98,38 @@ def passable(plan: MultistagePlan, destinations: Permutation) -> bool:
     ValueError
         If it is no permutation of the plan's terminals.
     """
-    links: set[tuple[int, int, int]] = set()
-    for _, hop in _hops(plan, destinations):
-        link = (hop.stage, hop.box, hop.output)
-        if link in links:
-            return False
-        links.add(link)
-    return True
+    check_permutation(destinations, plan.ports)
+    pairs = [(x, to) for x, to in enumerate(destinations) if to is not None]
+    return all(
+        len({before[x] + after[to] for x, to in pairs}) == len(pairs)
+        for before, after in links(plan)
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def links(plan: MultistagePlan) -> list[tuple[list[int], list[int]]]:
+    """The links of all paths, as numbers `box * radix + output` in each stage.
+
+    Returns
+    -------
+    list of tuple
+        Of each stage, a number for each source and one for each destination; their sum is the link.
+        For a link's label has some digits of the source and some of the destination.
+    """
+
+    def numbers(source: int, destination: int) -> list[int]:
+        return [hop.box * plan.radix + hop.output for hop in plan.path(source, destination)]
+
+    first = numbers(0, 0)
+    by_source = [numbers(source, 0) for source in range(plan.ports)]
+    by_destination = [
+        [number - least for number, least in zip(numbers(0, destination), first)]
+        for destination in range(plan.ports)
+    ]
+    return [
+        ([row[s] for row in by_source], [row[s] for row in by_destination])
+        for s in range(len(plan.stages))
+    ]
 
 
 def settings(plan: MultistagePlan, destinations: Permutation) -> Settings:

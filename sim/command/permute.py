@@ -95,7 +95,9 @@ def _destinations(text: str, ports: int) -> list[int | None]:
         ) from None
 
 
-def _pass(network: MultistageNetwork, destinations: Permutation, set_: bool = True) -> dict:
+def _pass(
+    network: MultistageNetwork, destinations: Permutation, set_: bool = True
+) -> dict[str, Any]:
     """A pass as plain lists: the destination and the tag of each source, and the boxes if set."""
     return {
         "destinations": list(destinations),
