@@ -34,11 +34,14 @@ _WAIVE = """\
 /* verilator lint_off DECLFILENAME */
 // Inside a switch a bit of a sum or of a concatenation may be of no use.
 /* verilator lint_off UNUSED */"""
-_WAIVE_INSIDE_ENDS = "/* verilator lint_on UNUSED */"
+_WAIVE_UNUSED_ENDS = "/* verilator lint_on UNUSED */"
 _WAIVE_OPEN = """\
 // Outputs of cells that nothing reads are left open.
 /* verilator lint_off PINCONNECTEMPTY */"""
 _WAIVE_OPEN_ENDS = "/* verilator lint_on PINCONNECTEMPTY */"
+_WAIVE_CLOCK = """\
+// Nothing here has a clock; the ports are those of every network.
+/* verilator lint_off UNUSED */"""
 _WAIVE_ENDS = "/* verilator lint_on DECLFILENAME */"
 
 
@@ -236,7 +239,9 @@ def verilog_text(fabric: Fabric, name: str = "network", *, title: str = "") -> s
     heading = "\n".join(_heading(name, fabric, title))
     top = "\n".join(_top(name, fabric, modules))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
-    parts = [heading, _WAIVE, *modules.texts, _WAIVE_INSIDE_ENDS, *structure, _WAIVE_ENDS]
+    if ".clk(" not in top:
+        structure = [_WAIVE_CLOCK, *structure, _WAIVE_UNUSED_ENDS]
+    parts = [heading, _WAIVE, *modules.texts, _WAIVE_UNUSED_ENDS, *structure, _WAIVE_ENDS]
     return "\n\n".join(parts) + "\n"
 
 

@@ -164,10 +164,12 @@ def _saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None
 
 
 def _simulate(
-    kind: type[Network], parameters: dict, runs: list[Run], options: dict
+    kind: type[Network], parameters: dict, family: str, runs: list[Run], options: dict
 ) -> list[Result]:
     """One worker's share; the network is built in the worker, as a component can't be sent."""
-    return simulate_runs(kind(**parameters), runs, **options)
+    network = kind(**parameters)
+    network.family = family
+    return simulate_runs(network, runs, **options)
 
 
 def sweep(
@@ -233,7 +235,9 @@ def sweep(
             bar.total = (bar.total or 0) + len(runs)
             results = []
             for done in joblib.Parallel(n_jobs=workers, return_as="generator")(
-                joblib.delayed(_simulate)(type(network), network.parameters, job, options)
+                joblib.delayed(_simulate)(
+                    type(network), network.parameters, network.family, job, options
+                )
                 for job in jobs
             ):
                 results += done

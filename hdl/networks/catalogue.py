@@ -1,13 +1,15 @@
 """The networks that the library can build, by name, and their parameters."""
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..topology import multistage
 from ..topology.tags import ROUTINGS
 from .multistage import MultistageNetwork
 from .network import Network
+from .presets import PRESETS, Preset
+from .stage_sequenced import StageSequencedNetwork
 from .switching import POLICIES, QUEUES, REFILLS, SWITCHES
 
 __all__ = ["FAMILIES", "Family", "Parameter", "build", "find"]
@@ -77,6 +79,8 @@ class Family:
     parameters : tuple[Parameter, ...]
         The arguments that are left to choose.
     aliases : tuple[str, ...]
+    preset : Preset or None
+        The machine whose network this is.
     """
 
     name: str
@@ -85,6 +89,7 @@ class Family:
     fixed: dict[str, Any]
     parameters: tuple[Parameter, ...]
     aliases: tuple[str, ...] = ()
+    preset: Preset | None = None
 
 
 _MULTISTAGE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
@@ -122,10 +127,34 @@ def _multistage(name: str, description: str) -> Family:
     )
 
 
-FAMILIES: dict[str, Family] = {
+def _of_preset(name: str, preset: Preset) -> Family:
+    base = _NETWORKS[preset.family]
+    parameters = tuple(
+        replace(parameter, default=preset.defaults.get(parameter.name, parameter.default))
+        for parameter in base.parameters
+    )
+    return Family(name, preset.description, base.component, base.fixed, parameters, preset=preset)
+
+
+_NETWORKS: dict[str, Family] = {
     name: _multistage(name, description) for name, (_, description) in multistage.PLANS.items()
 }
-"""All families by name."""
+_NETWORKS["stage-sequenced"] = Family(
+    "stage-sequenced",
+    "one control a stage; a sequencer sets one permutation after the other",
+    StageSequencedNetwork,
+    {},
+    (
+        Parameter("ports", 32, "terminals, a power of two", (), True),
+        Parameter("wiring", "flip", "wiring plan", tuple(multistage.PLANS)),
+        Parameter("payload", 16, "width of the payload in bits", (), True),
+    ),
+)
+
+FAMILIES: dict[str, Family] = _NETWORKS | {
+    name: _of_preset(name, preset) for name, preset in PRESETS.items()
+}
+"""All families by name, the presets last."""
 
 
 def find(name: str) -> Family:
@@ -152,10 +181,12 @@ def build(name: str, **parameters: str | int) -> Network:
     """
     family = find(name)
     known = {parameter.name: parameter for parameter in family.parameters}
-    values = {}
+    values = {parameter.name: parameter.default for parameter in family.parameters}
     for word, value in parameters.items():
         if word not in known:
             allowed = ", ".join(known)
             raise ValueError(f"Parameter of {family.name} must be one of {allowed}, not {word!r}")
         values[word] = known[word].parse(value) if isinstance(value, str) else value
-    return family.component(**family.fixed, **values)
+    network = family.component(**family.fixed, **values)
+    network.family = family.name
+    return network

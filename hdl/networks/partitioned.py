@@ -24,6 +24,7 @@ class PartitionedNetwork(FabricComponent):
     ----------
     network : Network
         Any whose tags can be partitioned: cube, omega, indirect cube or flip of any switches.
+        Behind an extra stage no packet leaves its subnetwork either, but links may be shared.
 
     Attributes
     ----------

@@ -208,7 +208,7 @@ class StageSequencedNetwork(Network):
         If a parameter is not as above.
     """
 
-    family = "aspro"
+    family = "stage-sequenced"
     ordered = True
     stages = 2
 

@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ...hdl.networks import FAMILIES
+from ...hdl.networks.catalogue import Parameter
+from ...hdl.networks.switching import OPTIONS, SWITCHES
 from ...hdl.verilog import write_verilog
 from ..engines.selection import ENGINES
 from ..traffic import TRAFFIC
@@ -23,6 +25,7 @@ def list_(as_json: bool) -> None:
         {
             "name": family.name,
             "aliases": list(family.aliases),
+            "preset": family.preset is not None,
             "description": family.description,
             "parameters": [
                 {
@@ -40,19 +43,37 @@ def list_(as_json: bool) -> None:
         click.echo(json.dumps({"networks": networks, "traffic": TRAFFIC, "engines": ENGINES}))
         return
     console = Console()
-    table = Table("network", "aliases", "description")
-    for network in networks:
-        table.add_row(network["name"], ", ".join(network["aliases"]), network["description"])
-    console.print(table)
+    for preset in (False, True):
+        heading = "preset" if preset else "network"
+        table = Table(heading, "settings" if preset else "aliases", "description")
+        for family in FAMILIES.values():
+            if (family.preset is not None) == preset:
+                settings = {"": family.preset.family, **family.preset.defaults} if preset else {}
+                words = " ".join(f"{k}={v}" if k else str(v) for k, v in settings.items())
+                table.add_row(family.name, words or ", ".join(family.aliases), family.description)
+        console.print(table)
     table = Table("parameter", "default", "values", "meaning")
-    for parameter in dict.fromkeys(
-        word for family in FAMILIES.values() for word in family.parameters
-    ):
+    for parameter in _parameters():
         row = (parameter.name, str(parameter.default), parameter.values, parameter.description)
         table.add_row(*row)
     console.print(table)
+    table = Table("switch", "policies", "parameters", "meaning")
+    for name, kind in SWITCHES.items():
+        options = ", ".join(word for word in OPTIONS if word in kind.options)
+        length = "length, " if kind.flits else ""
+        table.add_row(name, ", ".join(kind.policies), length + options, kind.description)
+    console.print(table)
     click.echo(f"traffic: {', '.join(TRAFFIC)}")
     click.echo(f"engines: {', '.join(ENGINES)}")
+
+
+def _parameters() -> list[Parameter]:
+    """Those of all networks that are no presets, the same name once."""
+    parameters: dict[str, Parameter] = {}
+    for family in FAMILIES.values():
+        for parameter in family.parameters:
+            parameters.setdefault(parameter.name, parameter)
+    return list(parameters.values())
 
 
 @click.command()

@@ -8,6 +8,8 @@ from ..engines.compiled.errors import EngineError
 from ..result import SimulationError
 from .bench import bench
 from .hardware import export, list_
+from .paper import paper
+from .permute import permute
 from .simulation import sim, sweep
 
 __all__ = ["main"]
@@ -19,7 +21,7 @@ def multicube() -> None:
     """Interconnection networks of parallel computers as real hardware."""
 
 
-for command in (list_, sim, sweep, export, bench):
+for command in (list_, sim, sweep, permute, paper, export, bench):
     multicube.add_command(command)
 
 

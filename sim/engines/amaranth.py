@@ -57,7 +57,7 @@ class AmaranthEngine:
             self._simulator.advance()
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
-        self._context.set(getattr(self._top, port), value)
+        self._context.set(Value.cast(getattr(self._top, port)), value)
 
     def get(self, pin: Pin, run: int = 0) -> int:
         cell = self._top if pin.cell is None else self._top.instances[pin.cell]

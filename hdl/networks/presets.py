@@ -1,0 +1,121 @@
+"""Machines of the case studies (Siegel et al., section VII) as presets of the networks here."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["PRESETS", "Figure", "Preset"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An effective bandwidth of one path that the paper gives, for packets of a size.
+
+    Attributes
+    ----------
+    data_bits : int
+        Data in a packet.
+    megabits : float
+        Mbit/s.
+    """
+
+    data_bits: int
+    megabits: float
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A machine's network.
+
+    Attributes
+    ----------
+    description : str
+    family : str
+        The network that it is a kind of.
+    defaults : dict[str, Any]
+        Its values of that network's parameters.
+    cycle_ns : float or None
+        The printed cycle time of a box, in nanoseconds.
+    path_bits : int
+        The printed width of a path for data.
+    overhead : int or None
+        Flits of a packet that carry no data, as follows from the printed bandwidths.
+    bandwidths : tuple[Figure, ...]
+        The printed effective bandwidths, for 128 processors.
+    source : str
+        Section of the paper.
+    """
+
+    description: str
+    family: str
+    defaults: dict[str, Any]
+    cycle_ns: float | None
+    path_bits: int
+    overhead: int | None = None
+    bandwidths: tuple[Figure, ...] = field(default_factory=tuple)
+    source: str = ""
+
+
+PRESETS: dict[str, Preset] = {
+    "aspro": Preset(
+        "Goodyear ASPRO: flip network of 32 lines, one control a stage, set by a sequencer",
+        "stage-sequenced",
+        {"ports": 32, "payload": 1},
+        cycle_ns=None,
+        path_bits=1,
+        source="VII-A",
+    ),
+    # The boxes hold two words at each input and two at each output; a queue of four is both.
+    "cedar": Preset(
+        "Cedar: 8 x 8 boxes, packets of one to three 64-bit words, forward network",
+        "omega",
+        {
+            "ports": 64,
+            "radix": 8,
+            "switch": "wormhole",
+            "depth": 4,
+            "payload": 64,
+            "length": "1:3",
+        },
+        cycle_ns=85,
+        path_bits=64,
+        source="VII-B",
+    ),
+    # Packets of 16 to 256 data bits; 5.3 and 24.4 Mbit/s at 8 MHz are 24 and 84 cycles a packet,
+    # that is 20 flits of 4 bits besides the data both times.
+    "gp1000": Preset(
+        "BBN GP1000: 4 x 4 boxes, 4-bit paths, wormhole; blocked packets are rejected and retried",
+        "butterfly",
+        {
+            "ports": 64,
+            "radix": 4,
+            "switch": "wormhole",
+            "policy": "drop",
+            "payload": 4,
+            "length": "24:84",
+        },
+        cycle_ns=125,
+        path_bits=4,
+        overhead=20,
+        bandwidths=(Figure(16, 5.3), Figure(256, 24.4)),
+        source="VII-C",
+    ),
+    # 32 to 128 data bits; 86.9 and 187.1 Mbit/s at 38 MHz are 14 and 26 cycles a packet.
+    "tc2000": Preset(
+        "BBN TC2000: as the GP1000, with 8 x 8 boxes and 8-bit paths",
+        "butterfly",
+        {
+            "ports": 64,
+            "radix": 8,
+            "switch": "wormhole",
+            "policy": "drop",
+            "payload": 8,
+            "length": "14:26",
+        },
+        cycle_ns=1000 / 38,
+        path_bits=8,
+        overhead=10,
+        bandwidths=(Figure(32, 86.9), Figure(128, 187.1)),
+        source="VII-C",
+    ),
+}
+"""All presets by name. What the paper does not give has the network's own default."""
