@@ -3,11 +3,15 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from multicube.hdl.switches.random_bits import LAGS, RandomBits, scattered_seed
+from multicube.hdl.switches.random_bits import LAGS, RandomBits, RandomOrder, scattered_seed
+from scipy import stats
+
+UNLIKELY = 1e-4
 
 
 def values(simulate: Callable[..., None], width: int, seed: int, cycles: int) -> list[int]:
@@ -133,3 +137,45 @@ def test_scattered_seeds_differ_in_half_their_bits() -> None:
 def test_random_bits_rejects_width(width: int, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         RandomBits(width)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
+def test_random_order_is_uniform(simulate: Callable[..., None], count: int) -> None:
+    order = RandomOrder(count)
+    seen: Counter[tuple[int, ...]] = Counter()
+    steps: Counter[tuple[bool, bool]] = Counter()
+
+    async def testbench(ctx: Any) -> None:
+        ctx.set(order.seed, scattered_seed(count))
+        before = None
+        for cycle in range(3000):
+            rows = [ctx.get(row) for row in order.before]
+            for i, j in itertools.combinations(range(count), 2):
+                assert (rows[i] >> j & 1) != (rows[j] >> i & 1)
+            ranks = tuple(count - 1 - row.bit_count() for row in rows)
+            assert sorted(ranks) == list(range(count))
+            if cycle > 20:
+                seen[ranks] += 1
+                first = ranks[0] < ranks[1]
+                if before is not None:
+                    steps[before, first] += 1
+                before = first
+            await ctx.tick()
+
+    simulate(order, testbench)
+    if count <= 5:
+        orders = [seen[ranks] for ranks in itertools.permutations(range(count))]
+        # The orders of successive cycles are not quite independent, so take every fourth.
+        assert stats.chisquare([number / 4 for number in orders]).pvalue > UNLIKELY
+    for item in range(count):
+        ranks = Counter(dict.fromkeys(range(count), 0))
+        for order_, times in seen.items():
+            ranks[order_[item]] += times
+        assert stats.chisquare(list(ranks.values())).pvalue > UNLIKELY
+    assert stats.chisquare(list(steps.values())).pvalue > UNLIKELY
+
+
+@pytest.mark.parametrize("count", [0, 65])
+def test_random_order_rejects_count(count: int) -> None:
+    with pytest.raises(ValueError, match=rf"^Count must be from 1 to 64, not {count}$"):
+        RandomOrder(count)

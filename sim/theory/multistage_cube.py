@@ -5,13 +5,22 @@ probability. p is the load in packets a terminal and cycle, k the radix of the s
 c the length of a packet in cycles. Waiting times and delays are in cycles.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+
+from ...hdl.checks import check_integer
 
 __all__ = [
+    "attempts",
+    "attempts_by_recurrence",
     "buffered_delay",
     "crossbar_throughput",
+    "dilated_throughput",
     "first_stage_waiting",
     "later_stage_waiting",
+    "replicated_throughput",
+    "returned_rate",
+    "survival",
     "unbuffered_bandwidth_limit",
     "unbuffered_stages",
     "unbuffered_throughput",
@@ -102,3 +111,149 @@ def unbuffered_bandwidth_limit(k: int, stages: int) -> float:
 def crossbar_throughput(p: float, ports: int) -> float:
     """Throughput of an N x N crossbar: recurrence (1) with one stage of radix N."""
     return unbuffered_throughput(p, ports, 1)
+
+
+def _at_most(distribution: Sequence[float], limit: int) -> list[float]:
+    """The distribution of a number of packets of which no more than `limit` go on."""
+    return [*distribution[:limit], sum(distribution[limit:])]
+
+
+def _sum_of(distribution: Sequence[float], count: int) -> list[float]:
+    """The distribution of the sum of `count` independent numbers."""
+    total = [1.0]
+    for _ in range(count):
+        longer = [0.0] * (len(total) + len(distribution) - 1)
+        for a, chance in enumerate(total):
+            for b, likely in enumerate(distribution):
+                longer[a + b] += chance * likely
+        total = longer
+    return total
+
+
+def _thinned(distribution: Sequence[float], k: int) -> list[float]:
+    """The distribution of how many of a number of packets choose one of k outputs."""
+    return [
+        sum(
+            chance
+            * math.comb(number, chosen)
+            * (1 / k) ** chosen
+            * (1 - 1 / k) ** (number - chosen)
+            for number, chance in enumerate(distribution)
+            if number >= chosen
+        )
+        for chosen in range(len(distribution))
+    ]
+
+
+def dilated_throughput(
+    p: float, k: int, stages: int, dilation: int, *, terminal_links: int = 1
+) -> float:
+    """Throughput of an unbuffered network with `dilation` links in the place of each (VI-A).
+
+    The recurrence that the paper only mentions (Kruskal and Snir 1983): the number of packets in a
+    bundle after a stage is the sum of those that come for it in k independent bundles, each packet
+    going to each of the k outputs with probability 1/k, but at most `dilation`. It begins with one
+    link an input, which holds a packet with probability p. The terminal hangs on `terminal_links`
+    links of the last stage: 1, which is what the hardware here has, or up to `dilation` if it can
+    take several packets a cycle. Exact for random winners. With dilation 1 it is recurrence (1).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If p is not from 0 to 1, or `terminal_links` not from 1 to `dilation`, or a number too
+        small.
+    """
+    _check_load(p, 0)
+    check_integer("Radix", k, 2)
+    check_integer("Stages", stages, 1)
+    check_integer("Dilation", dilation, 1)
+    check_integer("Links of a terminal", terminal_links, 1, dilation)
+    bundle = [1 - p, p]
+    for left in reversed(range(stages)):
+        arrivals = _sum_of(_thinned(bundle, k), k)
+        bundle = _at_most(arrivals, dilation if left else terminal_links)
+    return sum(number * chance for number, chance in enumerate(bundle))
+
+
+def replicated_throughput(p: float, k: int, stages: int, copies: int) -> float:
+    """Throughput of a replicated unbuffered network (VI-A): 1 - (1 - p_n(p / d))^d for d copies.
+
+    Each packet takes a copy at random, and a terminal takes one packet a cycle. The copies are held
+    to be independent, which is not quite so: their loads exclude each other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If p is not from 0 to 1, or `copies` is not at least 1.
+    """
+    _check_load(p, 0)
+    check_integer("Copies", copies, 1)
+    return 1 - (1 - unbuffered_throughput(p / copies, k, stages)) ** copies
+
+
+def _check_stable(p: float, k: int, stages: int) -> None:
+    _check_load(p, 0)
+    limit = unbuffered_bandwidth_limit(k, stages)
+    if p >= limit:
+        raise ValueError(
+            f"Load p must be below 2 k / (k - 1) stages, here {limit:.4g}, not {p}: "
+            "beyond it the network is unstable"
+        )
+
+
+def returned_rate(p: float, k: int, stages: int) -> float:
+    """Rate q at which dropped packets come back to a source that sends them again (VI-B).
+
+    q = n p^2 / (2 k / (k - 1) - n p) for n stages: with it the approximation (2) of the throughput
+    at the load p + q is p. It takes no notice that a source sends at most one packet a cycle;
+    `attempts_by_recurrence` does. Where p + q is above 1 (from 1 / (1 + n (k - 1) / 2 k) on) the
+    formula describes no network.
+
+    Raises
+    ------
+    ValueError
+        If p is not from 0 to below 2 k / (k - 1) n, where the network becomes unstable.
+    """
+    _check_stable(p, k, stages)
+    return stages * p * p / (2 * k / (k - 1) - stages * p)
+
+
+def survival(p: float, k: int, stages: int) -> float:
+    """Probability s that an attempt succeeds if dropped packets are sent again (VI-B).
+
+    s = 1 - (k - 1) p n / 2 k for n stages; errors and limits are those of `returned_rate`.
+    """
+    _check_stable(p, k, stages)
+    return 1 - (k - 1) * p * stages / (2 * k)
+
+
+def attempts(p: float, k: int, stages: int) -> float:
+    """Mean number tau of attempts for each packet if dropped packets are sent again (VI-B).
+
+    tau = 1 / s; errors and limits are those of `returned_rate`.
+    """
+    return 1 / survival(p, k, stages)
+
+
+def attempts_by_recurrence(p: float, k: int, stages: int) -> float:
+    """As `attempts`, by recurrence (1) in the place of its approximation (2).
+
+    It is the load at which the throughput is p, divided by p.
+
+    Raises
+    ------
+    ValueError
+        If p is not from 0 to what the network carries if every source sends in every cycle.
+    """
+    _check_load(p, 0)
+    limit = unbuffered_throughput(1, k, stages)
+    if p > limit:
+        raise ValueError(f"Load p must be at most {limit:.4g}, which the network carries, not {p}")
+    low, high = p, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if unbuffered_throughput(middle, k, stages) < p:
+            low = middle
+        else:
+            high = middle
+    return high / p if p else 1.0
