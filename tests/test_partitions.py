@@ -448,6 +448,50 @@ def test_partitioned_network(
             assert senders == set(partition.of(terminal).members)
 
 
+@every_routing
+@pytest.mark.parametrize("switch", ["wormhole", "cut-through"])
+def test_packets_of_flits_in_a_partition(switch: str, routing: str) -> None:
+    """Their headers are held inside; what follows arrives as it was sent."""
+    network = MultistageNetwork(8, switch=switch, routing=routing, length=3)
+    partition = Partition.of_members(8, [[0, 2], [1, 3], [4, 5, 6, 7]])
+    layout, packets = network.packet, 40
+    generator = random.Random(8)
+    print("seed 8")
+    scripts = []
+    expected: list[Counter[tuple[int, ...]]] = [Counter() for _ in range(8)]
+    for source in range(8):
+        script = []
+        for number in range(packets):
+            tags = [generator.randrange(8) for _ in range(3)]
+            mask = partition.mask(source)
+            header = effective_tag(network.tags, mask, source, tags[0])
+            flits, received = (
+                [
+                    layout.const({"tag": tag, "payload": number * 8 + source, "last": flit == 2})
+                    .as_value()
+                    .value
+                    for flit, tag in enumerate([first, *tags[1:]])
+                ]
+                for first in (tags[0], header)
+            )
+            script += flits
+            expected[network.tags.destination(header, source)][tuple(received)] += 1
+        scripts.append(script)
+    fabric = broadcast.scripted(PartitionedNetwork(network), scripts, 2000, waits=True)
+    engine = CompiledEngine(fabric)
+    for part in partition.subnetworks:
+        engine.set("mask", part.mask)
+        engine.set("mask_member", part.value)
+        engine.set("mask_write", 1)
+        engine.step(1)
+    engine.set("mask_write", 0)
+    engine.set("limit", 3 * packets)
+    engine.step(3000)
+    for words, wanted in zip(broadcast.records_of(engine, 8), expected):
+        arrived = [tuple(words[at : at + 3]) for at in range(0, len(words), 3)]
+        assert Counter(arrived) == wanted
+
+
 def test_engines_agree_on_a_partitioned_network() -> None:
     machine = Machine({"ports": 8}, 3, 8, 1, waits=True)
     records = [
