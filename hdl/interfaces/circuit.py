@@ -18,9 +18,9 @@ class CircuitInitiator(wiring.Component):
     """Sets up a circuit for each packet, sends the packet through it, and releases it.
 
     The header (the first word) stands on the link while the path is being set up, and is then sent
-    like all other words, one a cycle. Through n boxes a packet of c words that meets no conflict
-    takes n + c + 1 cycles from the first in which it is offered to the one in which its last word
-    crosses; the request is down in the next cycle.
+    like all other words, one a cycle. Through n boxes, and if it meets no conflict, the last of a
+    packet's c words crosses n + c cycles after the packet was first offered. The request is down in
+    the next cycle, and up again in the one after it if there is another packet.
 
     When the request is rejected, it stays down for 1 to `delay` cycles, all equally likely, and
     then the same packet tries again; with a `delay` of 0 the packet is thrown away.
