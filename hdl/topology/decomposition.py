@@ -40,10 +40,11 @@ def direct_passes(plan: MultistagePlan, destinations: Permutation) -> list[list[
         if destination is None:
             continue
         path = _path(plan, source, destination)
-        fitting = (own for own in passes if own[0].isdisjoint(path))
-        used, sent = next(fitting, (set(), [None] * plan.ports))
-        if not used:
-            passes.append((used, sent))
+        fitting = next((own for own in passes if own[0].isdisjoint(path)), None)
+        if fitting is None:
+            fitting = set(), [None] * plan.ports
+            passes.append(fitting)
+        used, sent = fitting
         used.update(path)
         sent[source] = destination
     return [sent for _, sent in passes]
@@ -243,6 +244,7 @@ def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
     inputs = [plan.code.split(x) for x in range(plan.ports)]
     outputs = [plan.code.split(to) for to in destinations]
     digits: list[Digits] = [()] * plan.ports
+    leaving: list[Hashable]
     for k in range(n):
         entering = [(c, *(x[j] for j in replaced[k + 1 :])) for c, x in zip(digits, inputs)]
         if rotated and k == n - 1:
