@@ -1,40 +1,26 @@
 """The Extra Stage Cube: a cube network that works on with any one box or link broken."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import In, Out
 
-from ..checks import check_integer
 from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from ..interfaces.extra_stage import AvoidedLines, Bypass, PathEnd, PathSelector, widened
-from ..interfaces.parity import PARITIES, place_parity, protected
+from ..interfaces.extra_stage import AvoidedLines, Bypass, PathEnd, PathSelector
 from ..packet import Packet
-from ..switches import InputQueuedSwitch, OutputQueuedSwitch
-from ..topology.extra_stage import (
-    Configuration,
-    ExtraStagePlan,
-    extra_stage_plan,
-    parse_faults,
-)
+from ..topology.extra_stage import Configuration, ExtraStagePlan
 from ..topology.tags import Routing
-from .network import Network, Terminals
+from .network import Network
 
 __all__ = [
     "Controls",
-    "ExtraStageCube",
     "Kind",
     "ReconfigurableExtraStageCube",
     "controls",
     "place_choice",
     "place_stages",
 ]
-
-SWITCHES: dict[str, type[Component]] = {
-    "input-queued": InputQueuedSwitch,
-    "output-queued": OutputQueuedSwitch,
-}
 
 
 class Kind(NamedTuple):
@@ -80,7 +66,6 @@ def place_stages(
     fabric: Fabric,
     plan: ExtraStagePlan,
     box: CellType,
-    packet: Packet,
     controls: Controls,
     kind: Kind = STREAM,
 ) -> tuple[list[Pin], list[Pin]]:
@@ -94,8 +79,7 @@ def place_stages(
     plan : ExtraStagePlan
     box : CellType
         With arrays `i` and `o` of two links.
-    packet : Packet
-        That of the boxes: `widened`.
+        Its packets are `widened`.
     controls : Controls
     kind : Kind
         That of the boxes' links.
@@ -105,7 +89,7 @@ def place_stages(
     inputs, outputs : list[Pin]
         Links by terminal.
     """
-    bypass = CellType(Bypass, packet=packet, **kind._asdict())
+    bypass = CellType(Bypass, packet=box.parameters["packet"], **kind._asdict())
     inputs: list[Pin] = []
     outputs: list[Pin] = []
     for s in range(len(plan.stages)):
@@ -176,124 +160,13 @@ def place_choice(
     )
 
 
-class ExtraStageCube(Network):
-    """A Generalized Cube with an extra stage, n + 1 stages of 2 x 2 packet switches.
-
-    It is set for the faults it is told of: see `topology.extra_stage`. An unhindered packet takes
-    n cycles while a stage is bypassed, and n + 1 while all are in use. The packets between two
-    terminals all take one path, and keep their order.
-
-    Parameters
-    ----------
-    ports : int
-        Terminals, a power of two.
-    switch : "input-queued" or "output-queued"
-    depth : int
-        Packets that fit into each queue, at least 1.
-    payload : ShapeLike
-        Shape of the payload, or its width in bits.
-    routing : "destination" or "xor"
-        What the terminals' tags hold: those of the Generalized Cube, of n digits.
-    broadcast : int
-        1 to give every packet a broadcast mask beside its tag.
-    parity : "none", "packet" or "byte"
-        Whether packets carry parity inside the network; damaged ones are then discarded, and
-        counted, instead of delivered.
-    faults : str
-        What to avoid, as `topology.extra_stage.parse_faults` reads it: `box:1:3`.
-
-    Members
-    -------
-    i : In(stream.Signature(packet)).array(ports)
-    o : Out(stream.Signature(packet)).array(ports)
-
-    Attributes
-    ----------
-    plan : ExtraStagePlan
-    configuration : Configuration
-    box : CellType
-        Of all boxes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as above, or the faults are more than the network tolerates.
-    """
-
-    def __init__(
-        self,
-        ports: int = 8,
-        *,
-        switch: str = "output-queued",
-        depth: int = 4,
-        payload: ShapeLike = 16,
-        routing: Routing = "destination",
-        broadcast: int = 0,
-        parity: str = "none",
-        faults: str = "",
-    ) -> None:
-        self.plan = extra_stage_plan(ports)
-        self.tags = self.plan.tags(routing)
-        if switch not in SWITCHES:
-            raise ValueError(f"Switch must be one of {', '.join(SWITCHES)}, not {switch!r}")
-        check_integer("Depth", depth, 1)
-        if isinstance(payload, int):
-            check_integer("Payload", payload, 1)
-        check_integer("Broadcast", broadcast, 0, 1)
-        if parity not in ("none", *PARITIES):
-            raise ValueError(f"Parity must be one of none, {', '.join(PARITIES)}, not {parity!r}")
-        self.configuration = self.plan.configure(parse_faults(faults))
-        self.parameters: dict[str, Any] = {
-            "ports": ports,
-            "switch": switch,
-            "depth": depth,
-            "payload": payload,
-            "routing": routing,
-            "broadcast": broadcast,
-            "parity": parity,
-            "faults": faults,
-        }
-        self.family = "extra-stage-cube"
-        self.ports = ports
-        self.radix = 2
-        self.packet = Packet(self.plan.last, payload, broadcast=bool(broadcast))
-        self.stages = len(self.plan.path(0, 0, self.configuration))
-        self.ordered = True
-        self.drops = parity != "none"
-        inner = widened(self.packet)
-        self._boxes_packet = inner if parity == "none" else protected(inner, parity)
-        self.box = CellType(
-            SWITCHES[switch], packet=self._boxes_packet, radix=2, depth=depth, routing=routing
-        )
-        super().__init__()
-
-    def place(self, fabric: Fabric) -> Terminals:
-        return self.place_controlled(fabric, controls(self.plan, self.configuration))
-
-    def place_controlled(self, fabric: Fabric, controls: Controls) -> Terminals:
-        """Add this network to a fabric as `place` does, but set in another way."""
-        ends = place_stages(fabric, self.plan, self.box, self._boxes_packet, controls)
-        corrupted: list[Pin] = []
-        if self.parameters["parity"] != "none":
-            parity = self.parameters["parity"]
-            *ends, corrupted = place_parity(fabric, widened(self.packet), parity, *ends)
-        ends = place_choice(fabric, self.packet, self.tags.routing, controls, *ends)
-        return Terminals(*ends, corrupted)
-
-    def path(self, source: int, destination: int) -> list[Pin]:
-        return [
-            Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output))
-            for hop in self.plan.path(source, destination, self.configuration)
-        ]
-
-
 class ReconfigurableExtraStageCube(FabricComponent):
     """An Extra Stage Cube that is told at run time what to avoid, by ports common to all of it.
 
     Parameters
     ----------
-    network : ExtraStageCube
-        Its `faults` don't matter.
+    network : Network
+        A `MultistageNetwork` with an extra stage; its `faults` don't matter.
 
     Members
     -------
@@ -308,7 +181,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
         Only if the network has parity: a damaged packet for this terminal is discarded.
     """
 
-    def __init__(self, network: ExtraStageCube) -> None:
+    def __init__(self, network: Network) -> None:
         self.network = network
         link = stream.Signature(network.packet)
         members = {
@@ -326,6 +199,6 @@ class ReconfigurableExtraStageCube(FabricComponent):
         for index, (entry, exit_) in enumerate(zip(terminals.inputs, terminals.outputs)):
             fabric.link(Pin(None, ("i", index)), entry)
             fabric.link(exit_, Pin(None, ("o", index)))
-        for index, pin in enumerate(terminals.drops):
+        for index, pin in enumerate(terminals.corrupted):
             fabric.link(pin, Pin(None, ("corrupted", index)))
         super().__init__(fabric)
