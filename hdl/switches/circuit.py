@@ -211,7 +211,8 @@ class CircuitBox(wiring.Component):
         layout |= {"reply_ready": 1} if two_way else {}
         box = InterchangeBox(self.radix, data.StructLayout(layout))
         m.submodules.forward = box
-        box.set(m, owners, self.held)
+        # What an output that nobody owns shows of the payload is of no interest: it costs less so.
+        box.set(m, owners, ~0)
         for j, (source, output) in enumerate(zip(self.i, self.o)):
             entry, exit_, held = box.i[j], box.o[j], self.held[j]
             m.d.comb += [
@@ -242,7 +243,7 @@ class CircuitBox(wiring.Component):
                 with m.If(bits[j]):
                     m.d.comb += number.eq(j)
             select.append(number)
-        box.set(m, select, Cat(bits.any() for bits in owns))
+        box.set(m, select, ~0)
         for i, (source, output) in enumerate(zip(self.i, self.o)):
             entry, exit_, owner = box.i[i], box.o[i], owns[i].any()
             m.d.comb += [
