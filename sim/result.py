@@ -120,6 +120,8 @@ class Result:
         Packets that the network took, and gave back (each copy of a broadcast counts).
     dropped : int
         Packets, or attempts to send them, that a network dropped which does so by definition.
+    corrupted : int
+        Packets that were found damaged by their parity, and discarded.
     attempts : float or None
         Attempts a delivered packet, 1 if nothing is dropped; in the window. None if nothing was
         delivered.
@@ -163,6 +165,7 @@ class Result:
     injected: int
     delivered: int
     dropped: int
+    corrupted: int
     attempts: float | None
     lost: int | None
     misrouted: int

@@ -11,9 +11,10 @@ from tqdm import tqdm
 from ..hdl.bench import Bench, SourcePlan
 from ..hdl.bench.instruments import COUNT_BITS
 from ..hdl.checks import check_integer
-from ..hdl.networks import Network
+from ..hdl.networks import MultistageNetwork, Network
 from .engines import Engine
 from .engines.selection import open_engines
+from .faults import inject, parse_fault
 from .result import Latency, Result, SimulationError, ratio_interval
 from .theory import predict
 from .traffic import TRACE_START, Pattern, Trace, check_load, pattern
@@ -105,7 +106,12 @@ class _Probe:
     def in_flight(self) -> int:
         """Packets (of a broadcast: copies) that the network has taken and still holds."""
         dropped = 0 if self.bench.network.resubmits else self.drops("total")
-        return self.copies - dropped - sum(self.sinks("delivered"))
+        return self.copies - dropped - self.corrupted - sum(self.sinks("delivered"))
+
+    @property
+    def corrupted(self) -> int:
+        """Packets that were found damaged and discarded."""
+        return sum(self.engine.read(self.bench.damage_meters, "total", self.run))
 
     @property
     def unfinished(self) -> int:
@@ -346,6 +352,7 @@ def _result(
         injected=injected,
         delivered=delivered,
         dropped=dropped,
+        corrupted=probe.corrupted,
         attempts=1 + probe.drops("measured") / sum(measured) if any(measured) else None,
         lost=None if partial else probe.in_flight + duplicated,
         damaged=sum(probe.sinks("damaged")) if network.packet.flits else 0,
@@ -365,6 +372,7 @@ def simulate_runs(
     *,
     engine: str = "auto",
     bins: int = 2048,
+    faults: Sequence[str] = (),
     vcd: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: bool = False,
@@ -380,6 +388,8 @@ def simulate_runs(
         One of `engines.selection.ENGINES`.
     bins : int
         Histograms hold latencies below this exactly.
+    faults : Sequence[str]
+        What is broken in a multistage network, as `faults.parse_fault` reads it.
     vcd : path-like, optional
         Where to write the waves of a single run (engine `amaranth`).
     threads : int, optional
@@ -400,7 +410,7 @@ def simulate_runs(
     TypeError, ValueError
         If an argument is not as above.
     """
-    benches = _benches(network, runs, bins)
+    benches = _broken(_benches(network, runs, bins), faults)
     results: list[Result] = []
     for stepper in open_engines(engine, benches, vcd=vcd, threads=threads):
         with stepper:
@@ -430,6 +440,16 @@ def _benches(network: Network, runs: Sequence[Run], bins: int) -> list[Bench]:
         if run.source_depth != first.source_depth:
             raise ValueError("Runs side by side must have the same source depth")
     return [bench, *(bench.with_sources(run.sources(network)) for run in others)]
+
+
+def _broken(benches: list[Bench], faults: Sequence[str]) -> list[Bench]:
+    injections = [parse_fault(fault) for fault in faults]
+    if not injections:
+        return benches
+    network = benches[0].network
+    if not isinstance(network, MultistageNetwork) or network.parameters["replication"] > 1:
+        raise ValueError("Faults can be injected into a single multistage network only")
+    return [inject(bench, network.plan, injections) for bench in benches]
 
 
 def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result]:

@@ -12,25 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, Module, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from multicube.hdl.bench import Bench
-from multicube.hdl.fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from multicube.hdl.interfaces.circuit import CircuitInitiator, CircuitResponder
-from multicube.hdl.interfaces.extra_stage import PathSelector, widened
+from multicube.hdl.fabric import FabricComponent
+from multicube.hdl.interfaces.extra_stage import PathSelector
+from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.extra_stage import (
-    ExtraStageCube,
-    Kind,
     ReconfigurableExtraStageCube,
     controls,
-    place_choice,
-    place_stages,
 )
-from multicube.hdl.networks.network import Network, Terminals
+from multicube.hdl.networks.network import Network
 from multicube.hdl.packet import Packet
-from multicube.hdl.switches.circuit import CircuitBox, CircuitLink
 from multicube.hdl.topology.extra_stage import (
     Configuration,
-    ExtraStagePlan,
     Fault,
     extra_stage_plan,
     parse_faults,
@@ -293,7 +287,7 @@ def deliveries(
 )
 def test_hardware_tolerates_every_single_fault(switch: str, depth: int, routing: str) -> None:
     """8 terminals: each box and each link is dead in turn; all pairs get through."""
-    network = ExtraStageCube(8, switch=switch, depth=depth, routing=routing)
+    network = MultistageNetwork(8, switch=switch, depth=depth, routing=routing, extra_stage=1)
     faults = list(network.plan.faults())
     results = deliveries(network, [(str(fault), [fault]) for fault in faults], 150)
     assert results == [(64, 64)] * 80
@@ -301,7 +295,7 @@ def test_hardware_tolerates_every_single_fault(switch: str, depth: int, routing:
 
 @pytest.mark.parametrize(("ports", "count", "cycles"), [(16, 16, 250), (64, 3, 800)])
 def test_larger_hardware_tolerates_single_faults(ports: int, count: int, cycles: int) -> None:
-    network = ExtraStageCube(ports, depth=2)
+    network = MultistageNetwork(ports, depth=2, extra_stage=1)
     print(f"seed {ports}")
     faults = random.Random(ports).sample(list(network.plan.faults()), count)
     results = deliveries(network, [(str(fault), [fault]) for fault in faults], cycles)
@@ -310,7 +304,7 @@ def test_larger_hardware_tolerates_single_faults(ports: int, count: int, cycles:
 
 def test_hardware_that_is_not_told_loses_packets() -> None:
     """Those whose path is cut, at least (behind them others wait); with what it avoids, none."""
-    network = ExtraStageCube(8, depth=2)
+    network = MultistageNetwork(8, depth=2, extra_stage=1)
     faults = list(network.plan.faults())[::3]
     results = deliveries(network, [("", [fault]) for fault in faults], 150)
     for fault, (_, delivered) in zip(faults, results):
@@ -321,7 +315,7 @@ def test_hardware_that_is_not_told_loses_packets() -> None:
 
 def test_hardware_that_is_told_wrong_loses_packets() -> None:
     """The label matters: set for one line, the network does not avoid another."""
-    network = ExtraStageCube(8, depth=2)
+    network = MultistageNetwork(8, depth=2, extra_stage=1)
     cases = [(f"link:1:{told}", [Fault("link", 1, dead)]) for told in (2, 3) for dead in (2, 3)]
     results = deliveries(network, cases, 150)
     assert [delivered == 64 for _, delivered in results] == [True, False, False, True]
@@ -330,7 +324,7 @@ def test_hardware_that_is_told_wrong_loses_packets() -> None:
 @pytest.mark.parametrize(("faults", "cycles"), [("", 3), ("box:3:0", 3), ("box:1:0", 4)])
 @pytest.mark.parametrize("parity", ["none", "packet"])
 def test_latency_is_the_number_of_stages_in_use(faults: str, cycles: int, parity: str) -> None:
-    network = ExtraStageCube(8, faults=faults, parity=parity)
+    network = MultistageNetwork(8, faults=faults, parity=parity, extra_stage=1)
     packets = tuple(
         TracePacket(6 * number, *pair)
         for number, pair in enumerate(itertools.product(range(8), repeat=2))
@@ -345,7 +339,9 @@ def test_latency_is_the_number_of_stages_in_use(faults: str, cycles: int, parity
 
 
 def test_engines_agree() -> None:
-    network = ExtraStageCube(4, routing="xor", depth=1, faults="link:1:2", parity="byte")
+    network = MultistageNetwork(
+        4, routing="xor", depth=1, faults="link:1:2", parity="byte", extra_stage=1
+    )
     records = []
     for engine in ("amaranth", "compiled"):
         record = simulate(network, load=0.7, cycles=60, warmup=10, engine=engine, bins=32).to_json()
@@ -359,13 +355,15 @@ def test_engines_agree() -> None:
 @pytest.mark.parametrize("routing", ["destination", "xor"])
 def test_network_has_no_combinational_cycle(switch: str, routing: str) -> None:
     """The converter would find one; depth 1 has the longest paths."""
-    network = ExtraStageCube(4, switch=switch, depth=1, routing=routing, parity="packet")
+    network = MultistageNetwork(
+        4, switch=switch, depth=1, routing=routing, parity="packet", extra_stage=1
+    )
     assert "bypass" in rtlil.convert(network)
 
 
 def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
     """The same network, never reset, is set for one fault after another."""
-    network = ExtraStageCube(8, payload=6)
+    network = MultistageNetwork(8, payload=6, extra_stage=1)
     dut = ReconfigurableExtraStageCube(network)
     plan = network.plan
     settings = ["", "box:3:2", "link:2:5", "link:0:0"]
@@ -411,7 +409,9 @@ def test_broadcasts_avoid_the_fault(
 ) -> None:
     """One broadcast at a time, with a random mask; the fault is dead."""
     plan = extra_stage_plan(8)
-    network = ExtraStageCube(8, payload=7, routing=routing, broadcast=1, faults=fault)
+    network = MultistageNetwork(
+        8, payload=7, routing=routing, broadcast=1, faults=fault, extra_stage=1
+    )
     dut = FabricComponent(inject(network.fabric, plan, [Injection(Fault.parse(fault))]))
     generator = random.Random(fault)
     print(f"seed {fault}")
@@ -439,63 +439,17 @@ def test_broadcasts_avoid_the_fault(
     }
 
 
-class CircuitExtraStageCube(Network):
-    """A circuit-switched one, as that of PASM, put together from the same parts."""
-
-    def __init__(
-        self, ports: int, *, payload: ShapeLike = 16, routing: str = "destination", faults: str = ""
-    ) -> None:
-        self.plan: ExtraStagePlan = extra_stage_plan(ports)
-        self.tags = self.plan.tags(routing)
-        self.parameters = {
-            "ports": ports,
-            "payload": payload,
-            "routing": routing,
-            "faults": faults,
-        }
-        self.family = "circuit"
-        self.ports = ports
-        self.packet = Packet(self.plan.last, payload)
-        self.ordered = True
-        self.stages = self.plan.last
-        self.configuration = self.plan.configure(parse_faults(faults))
-        super().__init__()
-
-    def place(self, fabric: Fabric) -> Terminals:
-        inner, kind = widened(self.packet), Kind(CircuitLink)
-        box = CellType(CircuitBox, packet=inner, radix=2, routing=self.tags.routing)
-        settings = controls(self.plan, self.configuration)
-        ends = place_stages(fabric, self.plan, box, inner, settings, kind)
-        ends = place_choice(fabric, self.packet, self.tags.routing, settings, *ends, kind)
-        initiator = CellType(CircuitInitiator, packet=self.packet, delay=0)
-        responder = CellType(CircuitResponder, packet=self.packet, tags=self.tags)
-        for terminal, (entry, exit_) in enumerate(zip(*ends)):
-            first = fabric.place(Cell(f"initiator_{terminal}", initiator, {"seed": 1})).name
-            last = fabric.place(
-                Cell(f"responder_{terminal}", responder, {"address": terminal})
-            ).name
-            fabric.link(Pin(first, ("o",)), entry)
-            fabric.link(exit_, Pin(last, ("i",)))
-        return Terminals(
-            [Pin(f"initiator_{terminal}", ("i",)) for terminal in range(self.ports)],
-            [Pin(f"responder_{terminal}", ("o",)) for terminal in range(self.ports)],
-        )
-
-    def path(self, source: int, destination: int) -> list[Pin]:
-        return []
-
-
 @pytest.mark.parametrize("routing", ["destination", "xor"])
 def test_circuits_tolerate_single_faults(routing: str) -> None:
     """8 terminals, the same stages and bypasses with circuit boxes and links."""
-    network = CircuitExtraStageCube(8, routing=routing)
+    network = MultistageNetwork(8, routing=routing, switch="circuit", extra_stage=1)
     faults = list(network.plan.faults())[:: 5 if routing == "destination" else 7]
     results = deliveries(network, [(str(fault), [fault]) for fault in faults], 600)
     assert results == [(64, 64)] * len(faults)
 
 
 def test_circuits_that_are_not_told_wait_for_ever() -> None:
-    network = CircuitExtraStageCube(8)
+    network = MultistageNetwork(8, switch="circuit", extra_stage=1)
     faults = [fault for fault in network.plan.faults() if fault.stage][::13]
     results = deliveries(network, [("", [fault]) for fault in faults], 600)
     assert all(0 < delivered < 64 for _, delivered in results)
@@ -505,7 +459,10 @@ def test_circuits_that_are_not_told_wait_for_ever() -> None:
     ("parameters", "message"),
     [
         ({"ports": 12}, "Ports must be a power of the radix 2, not 12"),
-        ({"switch": "none"}, "Switch must be one of input-queued, output-queued, not 'none'"),
+        (
+            {"switch": "wormhole"},
+            "Parameter extra_stage must be 0 with switch=wormhole, not 1",
+        ),
         ({"depth": 0}, "Depth must be at least 1, not 0"),
         ({"payload": 0}, "Payload must be at least 1, not 0"),
         ({"routing": "random"}, "Routing must be destination or xor, not 'random'"),
@@ -517,4 +474,4 @@ def test_circuits_that_are_not_told_wait_for_ever() -> None:
 )
 def test_extra_stage_cube_rejects(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        ExtraStageCube(**{"ports": 8, **parameters})
+        MultistageNetwork(**{"ports": 8, "extra_stage": 1, **parameters})

@@ -63,6 +63,8 @@ class Bench(Fabric):
         Names of the cells, by terminal.
     drop_meters : list[str]
         Names of the meters that count what the network drops.
+    damage_meters : list[str]
+        Names of those that count what it finds damaged.
     meters : list[tuple[str, list[Pin]]]
         Name of each meter, and the outputs whose links it counts.
     """
@@ -98,6 +100,7 @@ class Bench(Fabric):
         ]
         self._meter(internal + deliveries)
         self.drop_meters = [self._meter_drops(pin, number=False) for pin in terminals.drops]
+        self.damage_meters = [self._meter_drops(pin, number=False) for pin in terminals.corrupted]
         self.drop_meters += [self._meter_drops(pin, number=True) for pin in terminals.losses]
 
     def with_sources(self, sources: SourcePlan) -> "Bench":

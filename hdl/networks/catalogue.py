@@ -4,6 +4,7 @@ import inspect
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..interfaces.parity import PARITIES
 from ..topology import multistage
 from ..topology.tags import ROUTINGS
 from .multistage import MultistageNetwork
@@ -25,7 +26,7 @@ class Parameter:
     default : Any
     description : str
     choices : tuple[str, ...]
-        Allowed words.
+        Allowed words; one in capitals stands for words of a form that the network checks itself.
     number : bool
         Whether an integer is allowed too.
     """
@@ -51,18 +52,18 @@ class Parameter:
         """
         if text in self.choices:
             return text
-        if not self.number:
-            allowed = ", ".join(self.choices)
-            raise ValueError(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
-        try:
-            return int(text)
-        except ValueError:
-            if "LOW:HIGH" in self.choices and ":" in text:
-                return text
+        if self.number:
+            try:
+                return int(text)
+            except ValueError:
+                pass
+        if any(choice.isupper() for choice in self.choices):
+            return text
+        if self.number:
             other = "".join(f" or {choice}" for choice in self.choices)
-            raise ValueError(
-                f"Parameter {self.name} must be an integer{other}, not {text!r}"
-            ) from None
+            raise ValueError(f"Parameter {self.name} must be an integer{other}, not {text!r}")
+        allowed = ", ".join(self.choices)
+        raise ValueError(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,9 @@ _MULTISTAGE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "resubmit": ("longest delay until a dropped packet is sent again; 0: never", True, ("auto",)),
     "broadcast": ("1: packets carry a broadcast mask", True, ()),
     "refill": ("a slot freed in a cycle can be filled in it", False, REFILLS),
+    "extra_stage": ("1: an Extra Stage Cube", True, ()),
+    "parity": ("parity inside the network", False, ("none", *PARITIES)),
+    "faults": ("what an Extra Stage Cube avoids: box:1:3, link:2:5", False, ("FAULTS",)),
     "queues": ("where a cut-through switch has its queues", False, QUEUES),
 }
 """Of each parameter: its meaning, whether it can be an integer, and the words that it can be."""

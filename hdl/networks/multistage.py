@@ -1,26 +1,23 @@
 """The multistage cube network and its topological equals, run in any of the ways of `SWITCHES`."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 from amaranth.hdl import ShapeLike
 
 from ..checks import check_integer, check_limit
-from ..fabric import Cell, CellType, Fabric, Pin
-from ..interfaces.circuit import CircuitInitiator, CircuitResponder
-from ..interfaces.replication import Distributor, Merger
-from ..interfaces.resubmission import Acceptor, Resubmitter
-from ..interfaces.retry import RetryInterface, RetryReceiver
+from ..fabric import Fabric, Pin
+from ..interfaces.extra_stage import widened
+from ..interfaces.parity import PARITIES, place_parity, protected
 from ..packet import Packet
-from ..switches import InputQueuedSwitch, OutputQueuedSwitch
-from ..switches.circuit import CircuitBox
+from ..switches.circuit import CircuitLink
 from ..switches.random_bits import scattered_seed
-from ..switches.rejecting_wormhole import RejectingWormholeSwitch
-from ..switches.unbuffered import UnbufferedSwitch, later_bits, verdict_delay
-from ..switches.wormhole import CutThroughSwitch, WormholeSwitch
+from ..switches.unbuffered import later_bits, verdict_delay
+from ..topology.extra_stage import extra_stage_plan, parse_faults
 from ..topology.multistage import multistage_plan
 from ..topology.tags import Routing
+from .boxes import box_types, end_types
 from .columns import place_columns
+from .extra_stage import Controls, Kind, controls, place_choice, place_stages
 from .network import Network, Terminals
 from .switching import (
     NEUTRAL,
@@ -32,6 +29,7 @@ from .switching import (
     parse_lengths,
     resolve_depth,
 )
+from .terminals import chosen_straps, place_copies, place_ends
 
 __all__ = ["MultistageNetwork"]
 
@@ -84,6 +82,22 @@ class MultistageNetwork(Network):
         Whether a slot freed in a cycle can be filled in it; "auto" is yes at depth 1 only.
     queues : "input" or "crosspoint"
         Cut-through: whether a box has a queue for each input, or for each pair of input and output.
+    extra_stage : int
+        1 for an Extra Stage Cube (`topology.extra_stage`): n + 1 stages, of which one is bypassed
+        unless there are faults to avoid. Wiring cube, radix 2.
+    parity : "none", "packet" or "byte"
+        Whether packets carry parity inside the network; damaged ones are then discarded, and
+        counted, instead of delivered. Packets of one flit.
+    faults : str
+        With an extra stage: what to avoid, as `topology.extra_stage.parse_faults` reads it.
+
+    Attributes
+    ----------
+    plan : MultistagePlan
+    configuration : Configuration or None
+        How an extra stage is set.
+    boxes : list[CellType]
+        Of each stage.
 
     Members
     -------
@@ -115,8 +129,18 @@ class MultistageNetwork(Network):
         broadcast: int = 0,
         refill: str = "auto",
         queues: str = "input",
+        extra_stage: int = 0,
+        parity: str = "none",
+        faults: str = "",
     ) -> None:
-        self.plan = multistage_plan(wiring, ports, radix)
+        check_integer("Extra stage", extra_stage, 0, 1)
+        if extra_stage and (wiring, radix) != ("cube", 2):
+            raise ValueError(
+                f"An extra stage needs wiring=cube and radix=2, not {wiring} and {radix}"
+            )
+        self.plan = (
+            extra_stage_plan(ports) if extra_stage else multistage_plan(wiring, ports, radix)
+        )
         self.tags = self.plan.tags(routing)
         if switch not in SWITCHES:
             raise ValueError(f"Switch must be one of {', '.join(SWITCHES)}, not {switch!r}")
@@ -143,6 +167,7 @@ class MultistageNetwork(Network):
         check_integer("Replication", replication, 1, LIMITS["replication"])
         check_integer("Resubmit", resubmit, 0, 2**16)
         check_integer("Broadcast", broadcast, 0, 1)
+        _check_choice("Parity", parity, ("none", *PARITIES))
         check_limit("Ports", ports, LIMITS["ports"])
         check_limit("Radix", radix, LIMITS["radix"])
         self.parameters = {
@@ -162,18 +187,29 @@ class MultistageNetwork(Network):
             "broadcast": broadcast,
             "refill": refill,
             "queues": queues,
+            "extra_stage": extra_stage,
+            "parity": parity,
+            "faults": faults,
         }
         self._check_combination()
         self.family = wiring
         self.ports = ports
         self.radix = radix
         self.packet = Packet(
-            self.tags.code.width, payload, broadcast=bool(broadcast), flits=kind.flits
+            self.tags.code.width,
+            payload,
+            broadcast=bool(broadcast),
+            flits=kind.flits and (switch != "circuit" or self.lengths != (1, 1)),
         )
+        self.configuration = self.plan.configure(parse_faults(faults)) if extra_stage else None
         self.stages = len(self.plan.stages)
-        self.drops = policy != "hold"
+        if extra_stage:
+            self.stages = len(self.plan.path(0, 0, self.configuration))
+        self.drops = policy != "hold" or parity != "none"
         self.resubmits = resubmit > 0
-        self.boxes = self._boxes()
+        self.boxes = box_types(
+            self.parameters, self._boxes_packet(), len(self.plan.stages), self.lengths[1]
+        )
         self.ordered = replication == 1 and not (switch == "unbuffered" and self.resubmits)
         super().__init__()
 
@@ -201,73 +237,81 @@ class MultistageNetwork(Network):
                         f"Parameter {name} must be {NEUTRAL[name]} with resubmission, "
                         f"not {given[name]}"
                     )
+        if given["faults"] and not given["extra_stage"]:
+            raise ValueError(
+                f"Faults can be avoided with extra_stage=1 only, not {given['faults']}"
+            )
+        if given["extra_stage"] and given["replication"] > 1:
+            raise ValueError(
+                f"Replication must be 1 with extra_stage=1, not {given['replication']}"
+            )
+        if given["parity"] != "none" and (
+            given["switch"] in ("wormhole", "cut-through") or self.lengths != (1, 1)
+        ):
+            raise ValueError(f"Parity needs packets of one flit, not parity={given['parity']}")
         if "broadcast" in changed and given["radix"] & given["radix"] - 1:
             raise ValueError(
                 f"Broadcast masks need a radix that is a power of two, not {given['radix']}"
             )
 
-    def _boxes(self) -> list[CellType]:
-        """Of each stage."""
-        given = self.parameters
-        if given["switch"] != "unbuffered":
-            return [self._box()] * self.stages
-        inside = given["dilation"]
-        return [
-            CellType(
-                UnbufferedSwitch,
-                packet=self.packet,
-                radix=self.radix,
-                routing=given["routing"],
-                dilation_in=1 if stage == 0 else inside,
-                dilation_out=1 if stage == self.stages - 1 else inside,
-                reject=self.stages if given["resubmit"] else 0,
-            )
-            for stage in range(self.stages)
-        ]
-
-    def _box(self) -> CellType:
-        given = self.parameters
-        common = {"packet": self.packet, "radix": self.radix, "routing": given["routing"]}
-        queue = {
-            "depth": given["depth"],
-            "refill": {"auto": None, "yes": True, "no": False}[given["refill"]],
-        }
-        match given["switch"], given["policy"]:
-            case "circuit", policy:
-                limit = given["hold_limit"] if policy == "modified-hold" else 1
-                return CellType(CircuitBox, policy=policy, hold_limit=limit, **common)
-            case "wormhole", "drop":
-                return CellType(RejectingWormholeSwitch, **common)
-            case "wormhole", _:
-                return CellType(WormholeSwitch, **common, **queue)
-            case "cut-through", _:
-                size = {"depth": given["depth"], "length": self.lengths[1]}
-                return CellType(CutThroughSwitch, queues=given["queues"], **common, **size)
-            case "output-queued", _:
-                return CellType(OutputQueuedSwitch, **common, **queue)
-            case _:
-                return CellType(InputQueuedSwitch, **common, **queue)
+    def _boxes_packet(self) -> Packet:
+        """The packet inside the network, where it may have one more digit and parity."""
+        given, packet = self.parameters, self.packet
+        if given["parity"] != "none" and given["switch"] == "circuit":
+            packet = protected(packet, given["parity"])
+        if given["extra_stage"]:
+            packet = widened(packet)
+        if given["parity"] != "none" and given["switch"] != "circuit":
+            packet = protected(packet, given["parity"])
+        return packet
 
     def place(self, fabric: Fabric) -> Terminals:
-        number = self.parameters["replication"]
-        if number == 1:
-            return self._place_copy(fabric, "box", 0)
-        copies = [self._place_copy(fabric, f"box_{copy}", copy) for copy in range(number)]
-        return self._join(fabric, copies)
+        if self.configuration is None:
+            return self._place(fabric, None)
+        return self._place(fabric, controls(self.plan, self.configuration))
+
+    def place_controlled(self, fabric: Fabric, controls: Controls) -> Terminals:
+        """As `place`, for a network with an extra stage that is told by pins what to avoid."""
+        return self._place(fabric, controls)
+
+    def _place(self, fabric: Fabric, controls: Controls | None) -> Terminals:
+        given = self.parameters
+        packet = (
+            self.packet if given["parity"] == "none" else protected(self.packet, given["parity"])
+        )
+        if controls is not None:
+            terminals = self._place_extra_stage(fabric, controls)
+        elif given["replication"] == 1:
+            terminals = self._place_copy(fabric, "box", 0)
+        else:
+            copies = range(given["replication"])
+            placed = [self._place_copy(fabric, f"box_{copy}", copy) for copy in copies]
+            terminals = place_copies(fabric, packet, placed, drops=given["policy"] != "hold")
+        ends = end_types(given, packet, self.tags, self.stages, self.lengths[1])
+        if ends is not None:
+            links = terminals.inputs, terminals.outputs
+            inputs, outputs = place_ends(fabric, self.tags.code, *links, ends)
+            terminals = terminals._replace(inputs=inputs, outputs=outputs)
+        if given["parity"] == "none" or terminals.corrupted:
+            return terminals
+        links = terminals.inputs, terminals.outputs
+        inputs, outputs, corrupted = place_parity(fabric, self.packet, given["parity"], *links)
+        return terminals._replace(inputs=inputs, outputs=outputs, corrupted=corrupted)
 
     def _place_copy(self, fabric: Fabric, name: str, copy: int) -> Terminals:
-        """Place the boxes, and what belongs between them and the terminals."""
+        """Place and link the boxes."""
 
         def straps(stage: int, box: int) -> dict[str, int]:
+            code = self.tags.code
             values = {
                 "seed": scattered_seed(copy, stage, box),
                 "delay": verdict_delay(self.stages, stage),
-                "later": later_bits(self.tags.code.width, self.tags.code.digit_bits, stage),
+                "later": later_bits(code.width, code.digit_bits, stage),
             }
-            return _straps(self.boxes[stage], values)
+            return chosen_straps(self.boxes[stage], values)
 
         begin = len(fabric.cells)
-        inputs, outputs = place_columns(
+        columns = place_columns(
             fabric,
             self.plan,
             self.boxes,
@@ -275,99 +319,47 @@ class MultistageNetwork(Network):
             dilation=self.parameters["dilation"],
             straps=straps,
         )
-        boxes = list(fabric.cells)[begin:]
-        ends = self._ends()
-        if ends is not None:
-            inputs, outputs = self._place_ends(fabric, inputs, outputs, *ends)
-        if not self.drops:
-            return Terminals(inputs, outputs)
+        return Terminals(*columns, **self._drop_pins(list(fabric.cells)[begin:]))
+
+    def _drop_pins(self, boxes: list[str]) -> dict[str, list[Pin]]:
+        if self.parameters["policy"] == "hold":
+            return {}
         if self.packet.broadcast:
-            return Terminals(inputs, outputs, losses=[Pin(box, ("lost",)) for box in boxes])
-        return Terminals(inputs, outputs, drops=[Pin(box, ("dropped",)) for box in boxes])
+            return {"losses": [Pin(box, ("lost",)) for box in boxes]}
+        return {"drops": [Pin(box, ("dropped",)) for box in boxes]}
 
-    def _ends(self) -> tuple[tuple[str, CellType], tuple[str, CellType]] | None:
-        """Name and type of the network interfaces in front of the columns and behind them."""
-        packet, resubmit = self.packet, self.parameters["resubmit"]
-        match self.parameters["switch"], self.parameters["policy"]:
-            case "circuit", _:
-                return (
-                    ("initiator", CellType(CircuitInitiator, packet=packet, delay=resubmit)),
-                    ("responder", CellType(CircuitResponder, packet=packet, tags=self.tags)),
-                )
-            case "wormhole", "drop":
-                retry = {"length_max": self.lengths[1], "delay": resubmit, "stages": self.stages}
-                return (
-                    ("retry", CellType(RetryInterface, packet=packet, **retry)),
-                    ("receiver", CellType(RetryReceiver, packet=packet)),
-                )
-            case "unbuffered", _ if resubmit:
-                retry = {"stages": self.stages, "delay": resubmit}
-                return (
-                    ("resubmitter", CellType(Resubmitter, packet=packet, **retry)),
-                    ("acceptor", CellType(Acceptor, packet=packet)),
-                )
-            case _:
-                return None
+    def _place_extra_stage(self, fabric: Fabric, controls: Controls) -> Terminals:
+        """Place the boxes of an Extra Stage Cube, and what chooses the paths.
 
-    def _place_ends(
-        self,
-        fabric: Fabric,
-        entries: list[Pin],
-        exits: list[Pin],
-        *ends: tuple[str, CellType],
-    ) -> tuple[list[Pin], list[Pin]]:
-        inputs, outputs = [], []
-        for terminal, (entry, exit_) in enumerate(zip(entries, exits)):
-            values = {
-                "seed": scattered_seed(terminal),
-                "address": self.tags.code.encode(terminal),
-            }
-            first, last = (
-                fabric.place(Cell(f"{name}_{terminal}", type_, _straps(type_, values))).name
-                for name, type_ in ends
-            )
-            fabric.link(Pin(first, ("o",)), entry)
-            fabric.link(exit_, Pin(last, ("i",)))
-            inputs.append(Pin(first, ("i",)))
-            outputs.append(Pin(last, ("o",)))
-        return inputs, outputs
-
-    def _join(self, fabric: Fabric, copies: list[Terminals]) -> Terminals:
-        """Lead each terminal to all copies, by a random choice, and back."""
-        kind = {"packet": self.packet, "copies": len(copies)}
-        distributor = CellType(Distributor, **kind)
-        merger = CellType(Merger, policy="drop" if self.drops else "fair", **kind)
-        inputs, outputs = [], []
-        for terminal in range(self.ports):
-            ends = []
-            for name, type_ in (("distributor", distributor), ("merger", merger)):
-                straps = _straps(type_, {"seed": scattered_seed(terminal, len(ends))})
-                ends.append(fabric.place(Cell(f"{name}_{terminal}", type_, straps)).name)
-            first, last = ends
-            for number, copy in enumerate(copies):
-                fabric.link(Pin(first, ("o", number)), copy.inputs[terminal])
-                fabric.link(copy.outputs[terminal], Pin(last, ("i", number)))
-            inputs.append(Pin(first, ("i",)))
-            outputs.append(Pin(last, ("o",)))
-        drops = [pin for copy in copies for pin in copy.drops]
-        if self.drops:
-            drops += [Pin(pin.cell, ("dropped",)) for pin in outputs]
-        losses = [pin for copy in copies for pin in copy.losses]
-        return Terminals(inputs, outputs, drops, losses)
+        The parity of packet streams is made over the tag that the boxes see. Circuits have it
+        outside, in the words that pass them; there the responder checks the destination.
+        """
+        parity = self.parameters["parity"]
+        circuits = self.parameters["switch"] == "circuit"
+        packet = self.packet if parity == "none" or not circuits else protected(self.packet, parity)
+        kind = Kind(CircuitLink) if circuits else Kind()
+        begin = len(fabric.cells)
+        links = place_stages(fabric, self.plan, self.boxes[0], controls, kind)
+        drops = self._drop_pins(
+            [name for name in list(fabric.cells)[begin:] if name.startswith("box_")]
+        )
+        corrupted: list[Pin] = []
+        if parity != "none" and not circuits:
+            *links, corrupted = place_parity(fabric, widened(packet), parity, *links)
+        links = place_choice(fabric, packet, self.tags.routing, controls, *links, kind)
+        return Terminals(*links, corrupted=corrupted, **drops)
 
     def path(self, source: int, destination: int) -> list[Pin]:
         """As in `Network`; of several copies, or links in a bundle, always the first."""
+        if self.configuration is not None:
+            hops = self.plan.path(source, destination, self.configuration)
+            return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
         name = "box" if self.parameters["replication"] == 1 else "box_0"
         links = [self.parameters["dilation"]] * (self.stages - 1) + [1]
         return [
             Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage]))
             for hop in self.plan.path(source, destination)
         ]
-
-
-def _straps(type_: CellType, values: Mapping[str, int]) -> dict[str, int]:
-    """Those of the values for which the type has an input."""
-    return {name: value for name, value in values.items() if (name,) in type_.leaves}
 
 
 def _check_choice(what: str, value: object, choices: tuple[str, ...]) -> None:

@@ -18,13 +18,14 @@ class Terminals(NamedTuple):
     """Where a network's terminals attach: a stream to send into and one to receive from each.
 
     `drops` are the outputs that tell of dropped packets, one pulse a packet, and `losses` those
-    that tell their number.
+    that tell their number. `corrupted` tell of packets that were found damaged and discarded.
     """
 
     inputs: list[Pin]
     outputs: list[Pin]
     drops: Sequence[Pin] = ()
     losses: Sequence[Pin] = ()
+    corrupted: Sequence[Pin] = ()
 
 
 class Network(FabricComponent, ABC):
@@ -51,7 +52,7 @@ class Network(FabricComponent, ABC):
     lengths : tuple[int, int]
         Fewest and most flits of a packet.
     drops : bool
-        Whether it drops packets by definition.
+        Whether some packets may not arrive, by definition: it drops them, or finds them damaged.
     resubmits : bool
         Whether it sends dropped packets again, so that none is lost.
 

@@ -80,6 +80,14 @@ PRESETS: dict[str, Preset] = {
         path_bits=64,
         source="VII-B",
     ),
+    "pasm": Preset(
+        "PASM: circuit-switched Extra Stage Cube, parity on 16-bit paths, destinations checked",
+        "cube",
+        {"ports": 16, "switch": "circuit", "extra_stage": 1, "payload": 16, "parity": "byte"},
+        cycle_ns=None,
+        path_bits=16,
+        source="VII-D",
+    ),
     # Packets of 16 to 256 data bits; 5.3 and 24.4 Mbit/s at 8 MHz are 24 and 84 cycles a packet,
     # that is 20 flits of 4 bits besides the data both times.
     "gp1000": Preset(

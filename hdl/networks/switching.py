@@ -28,6 +28,9 @@ NEUTRAL: dict[str, int | str] = {
     "broadcast": 0,
     "refill": "auto",
     "queues": "input",
+    "extra_stage": 0,
+    "parity": "none",
+    "faults": "",
 }
 """Values that make a plain network: packets of one flit, which are never dropped."""
 
@@ -59,7 +62,7 @@ class Switching:
     resubmit: int = 0
 
 
-OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues")
+OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues", "extra_stage")
 """Parameters that not all kinds of switch have."""
 
 _QUEUED = frozenset({"replication", "broadcast", "refill", "extra_stage"})

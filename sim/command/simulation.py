@@ -71,6 +71,8 @@ def _print_result(result: Result) -> None:
         predicted = result.predicted["attempts"]
         theory = "" if predicted is None else f", predicted {_number(predicted)}"
         click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet{theory}")
+    if result.corrupted:
+        click.echo(f"{result.corrupted} found corrupted and discarded")
     if result.damaged:
         click.echo(f"{result.damaged} damaged flits")
     click.echo(result.verdict)
@@ -82,6 +84,13 @@ def _print_result(result: Result) -> None:
 @network_arguments
 @click.option("--load", default=0.5, show_default=True, help="Packets a terminal and cycle.")
 @click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
+@click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="PLACE[:EFFECT]",
+    help="Break something: link:1:3, box:1:2:lossy, link:0:5:flip=7; may be given several times.",
+)
 @click.option("--vcd", metavar="FILE", help="Write all waves (engine amaranth).")
 @run_options
 def sim(
@@ -90,6 +99,7 @@ def sim(
     load: float,
     trace: str | None,
     vcd: str | None,
+    faults: tuple[str, ...],
     traffic: str,
     as_json: bool,
     **options: Any,
@@ -108,6 +118,7 @@ def sim(
         traffic=traffic if trace is None else read_trace(trace, built.ports),
         load=load,
         vcd=vcd,
+        faults=faults,
         progress=True,
         **options,
     )
