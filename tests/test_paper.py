@@ -84,6 +84,12 @@ def test_item_prints_a_table_and_writes_its_files(name: str, call: Call, tmp_pat
     assert ElementTree.parse(tmp_path / "x.svg").getroot().tag.endswith("svg")
 
 
+def test_document_shows_what_is_printed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    document = (Path(__file__).parent.parent / "docs" / "paper-siegel.md").read_text()
+    assert f"```\n{call('siegel-fig2').out}```\n" in document
+
+
 def test_picture_without_output(call: Call, tmp_path: Path) -> None:
     status, out, _ = call("siegel-fig1")
     assert status == 0
