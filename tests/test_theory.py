@@ -2,16 +2,24 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from multicube.hdl.networks import build
-from multicube.sim.theory import predicted_latency
+from multicube.sim.theory import predict
 from multicube.sim.theory.multistage_cube import (
+    attempts,
+    attempts_by_recurrence,
     buffered_delay,
     crossbar_throughput,
+    dilated_throughput,
     first_stage_waiting,
     later_stage_waiting,
+    replicated_throughput,
+    returned_rate,
+    survival,
     unbuffered_bandwidth_limit,
     unbuffered_stages,
     unbuffered_throughput,
@@ -135,7 +143,151 @@ def test_formulas_reject_load(p: float) -> None:
 
 def test_prediction_applies_where_the_formula_does() -> None:
     queued = build("cube", ports=16, radix=4)
-    assert predicted_latency(queued, 0.5, uniform=True) == buffered_delay(0.5, 4, 2)
-    assert predicted_latency(queued, 0.5, uniform=False) is None
-    assert predicted_latency(queued, 1, uniform=True) is None
-    assert predicted_latency(build("cube", switch="input-queued"), 0.5, uniform=True) is None
+    assert predict(queued, 0.5, uniform=True)["latency_mean"] == buffered_delay(0.5, 4, 2)
+    assert predict(queued, 0.5, uniform=False)["latency_mean"] is None
+    assert predict(queued, 1, uniform=True)["latency_mean"] is None
+    assert predict(build("cube", switch="input-queued"), 0.5, uniform=True)["latency_mean"] is None
+
+
+def test_dilation_by_hand() -> None:
+    # k = 2, two stages, d = 2, p = 1. A bundle of the first stage holds 0, 1, 2 packets in 1/4,
+    # 1/2, 1/4 of all cycles; of two, 0, 1, 2 want an output in 1/4, 1/2, 1/4; of one, in 1/2.
+    one = [Fraction(1, 4) + Fraction(1, 2) / 2 + Fraction(1, 4) / 4]
+    one += [Fraction(1, 2) / 2 + Fraction(1, 4) / 2, Fraction(1, 4) / 4]
+    assert sum(one) == 1
+    none, single = one[0] ** 2, 2 * one[0] * one[1]
+    assert dilated_throughput(1, 2, 2, 2) == pytest.approx(float(1 - none))
+    both = float(single + 2 * (1 - none - single))
+    assert dilated_throughput(1, 2, 2, 2, terminal_links=2) == pytest.approx(both)
+
+
+@pytest.mark.parametrize("k", RADICES)
+@pytest.mark.parametrize("p", [0, 0.3, 1])
+def test_dilation_lies_between_the_network_and_the_crossbar(p: float, k: int) -> None:
+    for stages in (1, 2, 3):
+        single = unbuffered_throughput(p, k, stages)
+        assert dilated_throughput(p, k, stages, 1) == pytest.approx(single)
+        rates = [dilated_throughput(p, k, stages, d) for d in (1, 2, 3, 4)]
+        assert rates == sorted(rates)
+    # With as many links as packets can ever meet, only the terminals drop packets.
+    wide = dilated_throughput(p, k, 2, k)
+    assert wide == pytest.approx(crossbar_throughput(p, k**2))
+    assert dilated_throughput(p, k, 2, k * k, terminal_links=k * k) == pytest.approx(p)
+
+
+def sampled_dilation(p: float, k: int, stages: int, d: int, links: int, trials: int) -> np.ndarray:
+    """Packets delivered a terminal in so many cycles of a network, followed one by one.
+
+    After stage s a packet from `source` to `target` is on the line whose label has the first s
+    digits of the target and the others of the source.
+    """
+    generator = np.random.default_rng(5)
+    ports = k**stages
+    source = np.tile(np.arange(ports), trials)
+    trial = np.repeat(np.arange(trials), ports)
+    there = generator.random(source.size) < p
+    source, trial = source[there], trial[there]
+    target = generator.integers(ports, size=source.size)
+    for stage in range(1, stages + 1):
+        rest = k ** (stages - stage)
+        line = trial * ports + target // rest * rest + source % rest
+        order = np.lexsort((generator.random(line.size), line))
+        line, source, trial, target = (a[order] for a in (line, source, trial, target))
+        place = np.arange(line.size) - np.searchsorted(line, line)
+        kept = place < (d if stage < stages else links)
+        source, trial, target = source[kept], trial[kept], target[kept]
+    return np.bincount(trial, minlength=trials) / ports
+
+
+@pytest.mark.parametrize("p", [0.5, 1])
+@pytest.mark.parametrize(("k", "stages", "d"), [(2, 6, 2), (2, 6, 4), (4, 3, 2), (3, 4, 3)])
+def test_dilation_against_networks_of_python(p: float, k: int, stages: int, d: int) -> None:
+    trials = 1500
+    print("seed 5")
+    for links in (1, d):
+        sample = sampled_dilation(p, k, stages, d, links, trials)
+        error = sample.std() / math.sqrt(trials)
+        predicted = dilated_throughput(p, k, stages, d, terminal_links=links)
+        assert abs(sample.mean() - predicted) < 4 * error
+    # The same network without dilation is far off.
+    assert abs(sample.mean() - unbuffered_throughput(p, k, stages)) > 10 * error
+
+
+def test_replication_by_hand() -> None:
+    # Two copies of one 2 x 2 box at p = 1: each carries 1 - (1 - 1/4)^2 = 7/16.
+    assert replicated_throughput(1, 2, 1, 2) == pytest.approx(1 - (9 / 16) ** 2)
+    for p in LOADS:
+        assert replicated_throughput(p, 4, 3, 1) == pytest.approx(unbuffered_throughput(p, 4, 3))
+        rates = [replicated_throughput(p, 4, 3, copies) for copies in (1, 2, 4, 8)]
+        assert rates == sorted(rates)
+        # Many copies leave the terminals only, each reached by a Poisson number of packets.
+        assert replicated_throughput(p, 4, 3, 10**6) == pytest.approx(1 - math.exp(-p), rel=1e-5)
+
+
+def test_resubmission_by_hand() -> None:
+    # k = 2, four stages: the limit is 4 / 4 = 1. At p = 1/2: q = 4/4 / (4 - 2) = 1/2, s = 1/2.
+    assert returned_rate(0.5, 2, 4) == pytest.approx(0.5)
+    assert survival(0.5, 2, 4) == pytest.approx(0.5)
+    assert attempts(0.5, 2, 4) == pytest.approx(2)
+    assert (returned_rate(0, 2, 4), survival(0, 2, 4), attempts(0, 2, 4)) == (0, 1, 1)
+
+
+@pytest.mark.parametrize("k", RADICES)
+@pytest.mark.parametrize("stages", [1, 3, 10])
+def test_resubmission_is_in_equilibrium(k: int, stages: int) -> None:
+    """What goes in comes out, by (2) for the paper's formulas and by (1) for the exact one."""
+    for part in (0.1, 0.5, 0.9, 1):
+        p = part * unbuffered_throughput_approximation(1, k, stages)
+        offered = p + returned_rate(p, k, stages)
+        assert unbuffered_throughput_approximation(min(offered, 1), k, stages) == pytest.approx(p)
+        assert attempts(p, k, stages) == pytest.approx(offered / p)
+        assert survival(p, k, stages) == pytest.approx(p / offered)
+
+        p = part * unbuffered_throughput(1, k, stages)
+        exact = attempts_by_recurrence(p, k, stages)
+        assert unbuffered_throughput(min(exact * p, 1), k, stages) == pytest.approx(p)
+        assert exact > attempts(p, k, stages)
+    assert attempts_by_recurrence(0, k, stages) == 1
+
+
+@pytest.mark.parametrize("function", [returned_rate, survival, attempts])
+@pytest.mark.parametrize("p", [0.5, 0.75])
+def test_resubmission_rejects_an_unstable_load(function: Callable, p: float) -> None:
+    message = rf"^Load p must be below 2 k / \(k - 1\) stages, here 0\.5, not {p}: "
+    with pytest.raises(ValueError, match=message):
+        function(p, 2, 8)
+
+
+def test_attempts_by_recurrence_rejects_what_the_network_cannot_carry() -> None:
+    message = r"^Load p must be at most 0\.75, which the network carries, not 0\.8$"
+    with pytest.raises(ValueError, match=message):
+        attempts_by_recurrence(0.8, 2, 1)
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.5, math.nan])
+def test_formulas_of_enhanced_networks_reject_load(p: float) -> None:
+    for call in (
+        lambda: dilated_throughput(p, 2, 3, 2),
+        lambda: replicated_throughput(p, 2, 3, 2),
+        lambda: returned_rate(p, 2, 3),
+        lambda: attempts_by_recurrence(p, 2, 3),
+    ):
+        with pytest.raises(ValueError, match=rf"^Load p must be from 0 to 1, not {p}$"):
+            call()
+
+
+def test_formulas_of_enhanced_networks_reject_sizes() -> None:
+    for call, message in (
+        (lambda: dilated_throughput(1, 1, 3, 2), "Radix must be at least 2, not 1"),
+        (lambda: dilated_throughput(1, 2, 0, 2), "Stages must be at least 1, not 0"),
+        (lambda: dilated_throughput(1, 2, 3, 0), "Dilation must be at least 1, not 0"),
+        (
+            lambda: dilated_throughput(1, 2, 3, 2, terminal_links=3),
+            "Links of a terminal must be from 1 to 2, not 3",
+        ),
+        (lambda: unbuffered_bandwidth_limit(1, 3), "Radix must be at least 2, not 1"),
+        (lambda: attempts(0.1, 2, 0), "Stages must be at least 1, not 0"),
+        (lambda: replicated_throughput(1, 2, 3, 0), "Copies must be at least 1, not 0"),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            call()

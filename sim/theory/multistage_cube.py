@@ -104,7 +104,15 @@ def unbuffered_throughput_approximation(p: float, k: int, stages: int) -> float:
 
 
 def unbuffered_bandwidth_limit(k: int, stages: int) -> float:
-    """Bandwidth a terminal as the network grows, whatever the load: 2 k / (k - 1) log_k N."""
+    """Bandwidth a terminal as the network grows, whatever the load: 2 k / (k - 1) log_k N.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If k is not at least 2, or `stages` not at least 1.
+    """
+    check_integer("Radix", k, 2)
+    check_integer("Stages", stages, 1)
     return 2 * k / ((k - 1) * stages)
 
 
