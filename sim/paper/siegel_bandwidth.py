@@ -115,7 +115,7 @@ def figure_9(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw_bandwidth(rows),
         notes=(
-            "Packets a processor and cycle at p = 1. The paper prints no numbers with this figure; "
+            "Packets a processor and cycle at p = 1. The paper prints no numbers with this figure;",
             "its limit for the crossbar is 1 - 1/e = 0.6321.",
         ),
     )
@@ -188,8 +188,8 @@ def equation_1(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw_recurrence(rows),
         notes=(
-            "Packets delivered a terminal and cycle, uniform traffic. (1) is exact under its "
-            "assumptions, (2) an upper bound of it.",
+            "Packets delivered a terminal and cycle, uniform traffic.",
+            "(1) is exact under its assumptions, (2) an upper bound of it.",
         ),
     )
 
