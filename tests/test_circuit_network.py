@@ -337,10 +337,9 @@ def test_circuit_takes_a_cycle_a_box_and_a_cycle_a_word(
     """Offered in cycle 5, the words cross in the cycles after the path is set up; the source asks
     for the next path two cycles after the last word."""
     network = MultistageNetwork(8, switch="circuit", payload=4, length=length)
-    tag = network.tags.tag(1, 6)
-    words = [tag, *range(1, length)] * 2
-    words[length - 1] |= 1 << 7
-    words[-1] |= 1 << 7
+    words = [network.tags.tag(1, 6), *range(1, length)]
+    words[-1] |= network.packet.flits << 7
+    words *= 2
     left = words.copy()
     trace = transport(
         network,
