@@ -183,7 +183,7 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
     """A run with random traffic: warm-up, window, drain."""
     batch = max(25, 4 * network.stages)
     settled = partial = False
-    drain = 0
+    drain = begin = end = 0
     samples: list[tuple[int, ...]] = []
 
     def sample() -> None:
@@ -196,13 +196,22 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
     try:
         settled = yield from _warm_up(probe, run, batch)
         probe.set("measure", 1)
-        sample()
         begin = probe.engine.cycle
-        for edge in np.linspace(0, run.cycles, min(BATCHES, run.cycles) + 1)[1:]:
-            yield begin + int(edge) - probe.engine.cycle
+        end = begin + run.cycles
+        # Deliveries show late in the counters, so these are read late.
+        for edge in np.linspace(0, run.cycles, min(BATCHES, run.cycles) + 1):
+            when = begin + int(edge) + _SINK_DELAY
+            if probe.engine.cycle < end <= when:
+                yield end - probe.engine.cycle
+                probe.set("measure", 0)
+            if when > probe.engine.cycle:
+                yield when - probe.engine.cycle
             sample()
     except KeyboardInterrupt:
         partial = True
+        if not samples:
+            begin = end = probe.engine.cycle
+        end = min(end, probe.engine.cycle)
         sample()
     probe.set("measure", 0)
     probe.set("send", 0)
@@ -212,8 +221,8 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
         except KeyboardInterrupt:
             partial = True
 
-    begin = samples[0][0]
-    cycles, generated, growth, *_ = (end - start for start, end in zip(samples[0], samples[-1]))
+    cycles = end - begin
+    _, generated, growth, *_ = (new - old for old, new in zip(samples[0], samples[-1]))
     spans, _, _, packets, totals, networks = np.diff(np.array(samples, float), axis=0).T
     half_width = ratio_interval(packets, spans)
     throughput_ci99 = None if half_width is None else half_width / network.ports
@@ -257,10 +266,13 @@ def _trace_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps
     probe.set("send", 1)
     probe.set("measure", 1)
     try:
-        sent = 0
-        while sent < packets and probe.engine.cycle < TRACE_START + trace.cycles + packets:
+        yield TRACE_START + trace.cycles
+        sent, moved = sum(probe.sources("injected")), probe.engine.cycle
+        while sent < packets and probe.engine.cycle - moved < _patience(network):
             yield batch
-            sent = sum(probe.sources("injected"))
+            before, sent = sent, sum(probe.sources("injected"))
+            if sent != before:
+                moved = probe.engine.cycle
         yield from _drain(probe, batch, _patience(network))
     except KeyboardInterrupt:
         partial = True

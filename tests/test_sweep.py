@@ -126,7 +126,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> Callable[[float], li
     def at(limit: float) -> list[float]:
         asked: list[float] = []
 
-        def simulate_share(_: Any, __: Any, runs: list, ___: Any) -> list[Result]:
+        def simulate_share(_: Any, __: Any, ___: Any, runs: list, ____: Any) -> list[Result]:
             asked.extend(run.load for run in runs)
             return [
                 replace(

@@ -75,7 +75,7 @@ class MultistageNetwork(Network):
         Copies of the network, of which each packet takes one at random.
     resubmit : int or "auto"
         If not 0, a dropped packet is sent again by its source after a random delay of 1 up to so
-        many cycles, a power of two. "auto" is 16 for wormhole and circuit, 0 for unbuffered.
+        many cycles, a power of two. "auto" is 16 for wormhole, 8 for circuit, 0 for unbuffered.
     broadcast : int
         1 to give every packet a broadcast mask beside its tag.
     refill : "auto", "yes" or "no"

@@ -97,7 +97,7 @@ SWITCHES: dict[str, Switching] = {
         depth=0,
         policies=POLICIES,
         options=frozenset({"resubmit", "extra_stage"}),
-        resubmit=16,
+        resubmit=8,
     ),
 }
 """The kinds of switch that a multistage network can be made of, by name."""

@@ -8,7 +8,9 @@ import re
 
 from . import (
     siegel_bandwidth,
+    siegel_depth,
     siegel_enhanced,
+    siegel_machines,
     siegel_partitions,
     siegel_structure,
     siegel_waiting,
@@ -23,6 +25,8 @@ _MODULES = (
     siegel_enhanced,
     siegel_bandwidth,
     siegel_waiting,
+    siegel_depth,
+    siegel_machines,
 )
 
 

@@ -1,0 +1,172 @@
+"""The machines of section VII of Siegel et al.: what the paper says of them beside their presets.
+
+The RTL is measured in cycles, with one terminal sending to another that nobody disturbs; the
+printed cycle time makes bandwidths and times of them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ...hdl.networks import Network, build
+from ...hdl.networks.presets import PRESETS
+from ..simulate import Run, simulate_runs
+from ..traffic import Trace, TracePacket
+from .item import Column, Item, Options, PaperResult, deviation
+from .siegel_structure import SOURCE
+
+__all__ = ["ITEMS"]
+
+_PACKETS = 33
+
+
+def _latency(network: Network, packets: int, length: int, options: Options) -> int:
+    """Cycles until the last of so many packets, all offered at once, has arrived.
+
+    From terminal 1 to itself: straight through all stages.
+    """
+    trace = Trace("machine", tuple(TracePacket(0, 1, 1, length) for _ in range(packets)))
+    result = simulate_runs(network, [Run(trace)], engine=options.engine, bins=64)[0]
+    assert result.latency.max is not None
+    return result.latency.max
+
+
+def _period(network: Network, length: int, options: Options) -> float:
+    """Cycles between the ends of two packets that follow each other."""
+    once = _latency(network, 1, length, options)
+    return (_latency(network, _PACKETS, length, options) - once) / (_PACKETS - 1)
+
+
+def _bandwidths(name: str, options: Options) -> list[dict[str, Any]]:
+    """Effective bandwidth of a path for each printed packet, and the most that it can be."""
+    preset = PRESETS[name]
+    assert preset.cycle_ns is not None
+    assert preset.overhead is not None
+    rows = []
+    for figure in preset.bandwidths:
+        length = preset.overhead + figure.data_bits // preset.path_bits
+        cycles = _period(build(name, length=length), length, options)
+        rows.append(
+            {
+                "figure": f"bandwidth, {figure.data_bits} data bits a packet",
+                "unit": "Mbit/s",
+                "published": figure.megabits,
+                "cycles": cycles,
+                "measured": figure.data_bits / (cycles * preset.cycle_ns) * 1000,
+            }
+        )
+    longest = 256
+    flits = _period(build(name, length=longest), longest, options) / longest
+    rows.append(
+        {
+            "figure": "bandwidth, nothing but data",
+            "unit": "Mbit/s",
+            "published": {"gp1000": 32, "tc2000": 304}[name],
+            "cycles": flits,
+            "measured": preset.path_bits / (flits * preset.cycle_ns) * 1000,
+        }
+    )
+    return rows
+
+
+def _cedar(options: Options) -> list[dict[str, Any]]:
+    network = build("cedar", length=1)
+    cycles = _latency(network, 1, 1, options)
+    return [
+        {
+            "figure": "a word through two boxes",
+            "unit": "ns",
+            "published": 170,
+            "cycles": cycles,
+            "measured": cycles * PRESETS["cedar"].cycle_ns,
+        }
+    ]
+
+
+def _without_clock(options: Options) -> list[dict[str, Any]]:
+    """Of these the paper gives no cycle time of a box: only cycles can be told."""
+    pasm, aspro = build("pasm"), build("aspro")
+    return [
+        {
+            "machine": "pasm",
+            "figure": "set-up of a path, and one word",
+            "unit": "cycles",
+            "cycles": _latency(pasm, 1, 1, options),
+        },
+        {
+            "machine": "pasm",
+            "figure": "a circuit for every word",
+            "unit": "cycles",
+            "cycles": _period(pasm, 1, options),
+        },
+        {
+            "machine": "aspro",
+            "figure": "a packet to the same terminal",
+            "unit": "cycles",
+            "cycles": _period(aspro, 1, options),
+        },
+    ]
+
+
+def machines(options: Options) -> PaperResult:
+    """The presets' figures, printed and measured."""
+    rows = []
+    for name in ("gp1000", "tc2000"):
+        rows += [{"machine": name, **row} for row in _bandwidths(name, options)]
+    rows += [{"machine": "cedar", **row} for row in _cedar(options)]
+    rows += _without_clock(options)
+    for row in rows:
+        preset = PRESETS[row["machine"]]
+        row |= {"cycle_ns": preset.cycle_ns, "path_bits": preset.path_bits}
+        row["deviation"] = deviation(row.get("measured"), row.get("published"))
+    return PaperResult(
+        columns=(
+            Column("machine"),
+            Column("cycle_ns", "cycle, ns", ".4g"),
+            Column("path_bits", "bits"),
+            Column("figure"),
+            Column("cycles", "RTL, cycles", ".4g"),
+            Column("measured", "RTL", ".1f"),
+            Column("published", "paper", ".4g"),
+            Column("unit"),
+            Column("deviation", "differs", "+.1%"),
+        ),
+        rows=rows,
+        draw=lambda: _draw(rows),
+        notes=(
+            "Packets of the GP1000 and TC2000 have 20 and 10 flits besides their data (routing, "
+            "control, checksum): the paper does not print these numbers, but both bandwidths of "
+            "each machine give the same. They are for 128 processors; the presets have 64.",
+            "The paper gives no cycle time of PASM's and ASPRO's boxes. PASM sets up a path in "
+            "about 2 microseconds and then carries 24 Mbit/s; a read through ASPRO's flip network "
+            "takes 600 ns (one cycle in `multicube.hdl.memory`).",
+        ),
+    )
+
+
+def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
+    shown = [row for row in rows if row["unit"] == "Mbit/s"]
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    places = range(len(shown))
+    for shift, key, label in ((-0.2, "published", "paper"), (0.2, "measured", "RTL")):
+        bars = axes.barh(
+            [place + shift for place in places], [row[key] for row in shown], 0.38, label=label
+        )
+        axes.bar_label(bars, fmt="%.1f", padding=3, fontsize="small")
+    axes.set_yticks(list(places), [f"{row['machine']}: {row['figure']}" for row in shown])
+    axes.invert_yaxis()
+    axes.set(xscale="log", xlabel="Mbit/s, at the printed cycle time", xlim=(3, 800))
+    axes.legend()
+    return figure
+
+
+ITEMS = (
+    Item(
+        "siegel-machines",
+        "GP1000, TC2000, Cedar, PASM, ASPRO: the paper's figures beside the presets",
+        f"{SOURCE}, VII",
+        machines,
+    ),
+)
