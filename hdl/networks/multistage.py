@@ -168,6 +168,8 @@ class MultistageNetwork(Network):
         check_integer("Resubmit", resubmit, 0, 2**16)
         check_integer("Broadcast", broadcast, 0, 1)
         _check_choice("Parity", parity, ("none", *PARITIES))
+        if not isinstance(faults, str):
+            raise TypeError(f"Faults must be text, not {faults!r}")
         check_limit("Ports", ports, LIMITS["ports"])
         check_limit("Radix", radix, LIMITS["radix"])
         self.parameters = {
@@ -211,6 +213,9 @@ class MultistageNetwork(Network):
             self.parameters, self._boxes_packet(), len(self.plan.stages), self.lengths[1]
         )
         self.ordered = replication == 1 and not (switch == "unbuffered" and self.resubmits)
+        if self.configuration is not None and broadcast:
+            # A broadcast may take another of two paths than the packets for one of its outputs.
+            self.ordered = self.configuration.bypass_extra or self.configuration.bypass_last
         super().__init__()
 
     def _check_combination(self) -> None:
@@ -237,6 +242,11 @@ class MultistageNetwork(Network):
                         f"Parameter {name} must be {NEUTRAL[name]} with resubmission, "
                         f"not {given[name]}"
                     )
+        if "replication" in changed and given["policy"] == "drop" and switch != "unbuffered":
+            raise ValueError(
+                f"Parameter replication must be 1 with switch={switch} and policy=drop, "
+                f"not {given['replication']}"
+            )
         if given["faults"] and not given["extra_stage"]:
             raise ValueError(
                 f"Faults can be avoided with extra_stage=1 only, not {given['faults']}"
