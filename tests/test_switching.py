@@ -1,0 +1,378 @@
+"""Parameters of multistage networks: what goes with what, what "auto" means, what is refused."""
+
+import inspect
+import json
+import re
+from typing import Any
+
+import pytest
+from multicube.hdl.networks import FAMILIES, MultistageNetwork, build
+from multicube.hdl.networks.switching import SWITCHES, parse_lengths, resolve_depth
+from multicube.sim.command import main
+
+SWITCH_NAMES = [
+    "unbuffered",
+    "single-buffered",
+    "input-queued",
+    "output-queued",
+    "wormhole",
+    "cut-through",
+    "circuit",
+]
+QUEUED = {"single-buffered", "input-queued", "output-queued"}
+
+# A value of a parameter that is not everybody's own, and the switches that take it. The text is
+# what the others say.
+OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
+    ({"length": 3}, {"wormhole", "cut-through", "circuit"}, "Length must be 1 with {0}, not 3"),
+    (
+        {"length": "1:4"},
+        {"wormhole", "cut-through", "circuit"},
+        "Length must be 1 with {0}, not 1:4",
+    ),
+    ({"policy": "hold"}, {*QUEUED, "wormhole", "cut-through", "circuit"}, "{1}, not hold"),
+    ({"policy": "drop"}, {"unbuffered", "wormhole", "circuit"}, "{1}, not drop"),
+    ({"policy": "modified-hold"}, {"circuit"}, "{1}, not modified-hold"),
+    ({"dilation": 2}, {"unbuffered"}, "Parameter dilation must be 1 with {0}, not 2"),
+    (
+        {"replication": 3},
+        {"unbuffered", *QUEUED, "wormhole", "cut-through"},
+        "Parameter replication must be 1 with {0}, not 3",
+    ),
+    (
+        {"resubmit": 4, "policy": "drop"},
+        {"unbuffered", "wormhole", "circuit"},
+        "{1}, not drop",
+    ),
+    ({"broadcast": 1}, {"unbuffered", *QUEUED}, "Parameter broadcast must be 0 with {0}, not 1"),
+    ({"refill": "no"}, {*QUEUED, "wormhole"}, "Parameter refill must be auto with {0}, not no"),
+    ({"refill": "yes"}, {*QUEUED, "wormhole"}, "Parameter refill must be auto with {0}, not yes"),
+    (
+        {"queues": "crosspoint"},
+        {"cut-through"},
+        "Parameter queues must be input with {0}, not crosspoint",
+    ),
+    ({"extra_stage": 1}, {*QUEUED, "circuit"}, "Parameter extra_stage must be 0 with {0}, not 1"),
+    (
+        {"extra_stage": 1, "faults": "box:1:2"},
+        {*QUEUED, "circuit"},
+        "Parameter extra_stage must be 0 with {0}, not 1",
+    ),
+    (
+        {"parity": "byte"},
+        {"unbuffered", *QUEUED, "circuit"},
+        "Parity needs packets of one flit, not parity=byte",
+    ),
+    ({"depth": 3}, {"input-queued", "output-queued", "wormhole", "cut-through"}, "{2}, not 3"),
+    ({"routing": "xor"}, set(SWITCH_NAMES), ""),
+    ({"hold_limit": 3}, set(SWITCH_NAMES), ""),
+]
+ONLY_DEPTH = {"unbuffered": 1, "single-buffered": 1, "circuit": 0}
+POLICIES = {"unbuffered": "drop", "wormhole": "hold or drop"}
+
+
+@pytest.mark.parametrize("switch", SWITCH_NAMES)
+@pytest.mark.parametrize(
+    ("offer", "takers", "text"),
+    OFFERS,
+    ids=[" ".join(f"{k}={v}" for k, v in row[0].items()) for row in OFFERS],
+)
+def test_switch_takes_or_refuses(
+    switch: str, offer: dict[str, Any], takers: set[str], text: str
+) -> None:
+    if switch in takers:
+        network = MultistageNetwork(8, switch=switch, **offer)
+        assert network.parameters.items() >= offer.items()
+        return
+    text = text.format(
+        f"switch={switch}",
+        f"Policy must be {POLICIES.get(switch, 'hold')} with switch={switch}",
+        f"Depth of switch {switch} must be {ONLY_DEPTH.get(switch)}",
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        MultistageNetwork(8, switch=switch, **offer)
+
+
+def test_every_parameter_is_offered() -> None:
+    """But those that all networks have."""
+    common = {"ports", "radix", "wiring", "switch", "payload"}
+    offered = {name for offer, _, _ in OFFERS for name in offer}
+    assert offered == set(inspect.signature(MultistageNetwork).parameters) - common
+
+
+# Switch, and parameters given; depth, policy and resubmit that follow.
+OWN_VALUES = [
+    ("unbuffered", {}, (1, "drop", 0)),
+    ("single-buffered", {}, (1, "hold", 0)),
+    ("input-queued", {}, (4, "hold", 0)),
+    ("output-queued", {}, (4, "hold", 0)),
+    ("wormhole", {}, (4, "hold", 0)),
+    ("wormhole", {"length": 9}, (4, "hold", 0)),
+    ("wormhole", {"policy": "drop"}, (4, "drop", 16)),
+    ("wormhole", {"policy": "drop", "resubmit": 0}, (4, "drop", 0)),
+    ("cut-through", {}, (4, "hold", 0)),
+    ("cut-through", {"length": 2}, (4, "hold", 0)),
+    ("cut-through", {"length": "1:7"}, (14, "hold", 0)),
+    ("circuit", {}, (0, "hold", 0)),
+    ("circuit", {"policy": "drop"}, (0, "drop", 8)),
+    ("circuit", {"policy": "modified-hold"}, (0, "modified-hold", 8)),
+    ("circuit", {"policy": "modified-hold", "resubmit": 2}, (0, "modified-hold", 2)),
+]
+
+
+@pytest.mark.parametrize(("switch", "given", "values"), OWN_VALUES)
+def test_auto_stands_for_a_switchs_own_value(
+    switch: str, given: dict[str, Any], values: tuple[int, str, int]
+) -> None:
+    auto = {"depth": "auto", "policy": "auto", "resubmit": "auto", **given}
+    network = MultistageNetwork(8, switch=switch, **auto)
+    names = ("depth", "policy", "resubmit")
+    assert tuple(network.parameters[name] for name in names) == values
+    # Said or found: it is the same network.
+    said = MultistageNetwork(8, switch=switch, **given | dict(zip(names, values)))
+    assert said.parameters == network.parameters
+    assert said.fabric.cells == network.fabric.cells
+    assert (network.drops, network.resubmits) == (values[1] != "hold", values[2] > 0)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"switch": "optical"}, f"Switch must be one of {', '.join(SWITCH_NAMES)}, not 'optical'"),
+    ({"wiring": "mesh"}, "Wiring must be one of cube, omega, "),
+    ({"ports": 12}, "Ports must be a power of the radix 2, not 12"),
+    ({"ports": 2**17}, "Ports must be at most 65536, not 131072"),
+    ({"ports": 128, "radix": 128}, "Radix must be at most 64, not 128"),
+    ({"payload": 4097}, "Payload must be at most 4096, not 4097"),
+    ({"payload": 0}, "Payload must be at least 1, not 0"),
+    ({"policy": "keep"}, "Policy must be one of hold, drop, modified-hold, not 'keep'"),
+    ({"refill": "maybe"}, "Refill must be one of auto, yes, no, not 'maybe'"),
+    ({"refill": True}, "Refill must be one of auto, yes, no, not True"),
+    ({"queues": "output"}, "Queues must be one of input, crosspoint, not 'output'"),
+    ({"parity": "odd"}, "Parity must be one of none, packet, byte, not 'odd'"),
+    ({"hold_limit": 0}, "Hold limit must be from 1 to 65536, not 0"),
+    ({"dilation": 65}, "Dilation must be from 1 to 64, not 65"),
+    ({"replication": 0}, "Replication must be from 1 to 64, not 0"),
+    ({"resubmit": -1}, "Resubmit must be from 0 to 65536, not -1"),
+    ({"resubmit": 2**17}, "Resubmit must be from 0 to 65536, not 131072"),
+    ({"broadcast": 2}, "Broadcast must be from 0 to 1, not 2"),
+    ({"extra_stage": 2}, "Extra stage must be from 0 to 1, not 2"),
+    ({"depth": 0}, "Depth must be at least 1, not 0"),
+    ({"depth": 2**16 + 1}, "Depth must be at most 65536, not 65537"),
+    ({"switch": "wormhole", "length": 0}, "Length must be at least 1, not 0"),
+    ({"switch": "wormhole", "length": 1025}, "Length must be at most 1024, not 1025"),
+    ({"switch": "cut-through", "length": "2:5", "depth": 4}, "Depth must be at least the length "),
+    (
+        {"switch": "unbuffered", "ports": 64, "radix": 8, "dilation": 9},
+        "Input links of an unbuffered switch must be from 2 to 64, not 72",
+    ),
+    ({"switch": "unbuffered", "resubmit": 3}, "Resubmit must be a power of two, not 3"),
+    (
+        {"switch": "circuit", "resubmit": 2},
+        "Parameter resubmit must be 0 with policy=hold, not 2",
+    ),
+    *(
+        (
+            {"switch": "unbuffered", "resubmit": 4, name: value},
+            f"Parameter {name} must be {neutral} with resubmission, not {value}",
+        )
+        for name, value, neutral in (("dilation", 2, 1), ("replication", 2, 1), ("broadcast", 1, 0))
+    ),
+    *(
+        (
+            {"switch": "wormhole", "policy": "drop", "replication": 2, "resubmit": resubmit},
+            f"Parameter replication must be 1 with {what}, not 2",
+        )
+        for resubmit, what in ((0, "switch=wormhole and policy=drop"), (4, "resubmission"))
+    ),
+    (
+        {"switch": "circuit", "length": 2, "parity": "packet"},
+        "Parity needs packets of one flit, not parity=packet",
+    ),
+    (
+        {"ports": 9, "radix": 3, "broadcast": 1},
+        "Broadcast masks need a radix that is a power of two, not 3",
+    ),
+    (
+        {"ports": 9, "radix": 3, "routing": "xor"},
+        "XOR tags need a radix that is a power of two, not 3",
+    ),
+    ({"faults": "box:1:1"}, "Faults can be avoided with extra_stage=1 only, not box:1:1"),
+    ({"extra_stage": 1, "faults": "box:1"}, "Fault must be one of box:STAGE:NUMBER, "),
+    ({"extra_stage": 1, "faults": "box:4:0"}, "Stage of fault box:4:0 must be from 0 to 3"),
+    ({"extra_stage": 1, "faults": "box:1:0,box:2:0"}, "Faults must lie all in the extra stage, "),
+    ({"extra_stage": 1, "replication": 2}, "Replication must be 1 with extra_stage=1, not 2"),
+    (
+        {"extra_stage": 1, "wiring": "omega"},
+        "An extra stage needs wiring=cube and radix=2, not omega and 2",
+    ),
+    (
+        {"extra_stage": 1, "ports": 16, "radix": 4},
+        "An extra stage needs wiring=cube and radix=2, not cube and 4",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), REFUSED, ids=[str(row[0]) for row in REFUSED])
+def test_network_rejects(parameters: dict[str, Any], message: str) -> None:
+    end = "" if message.endswith(" ") else "$"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}{end}"):
+        MultistageNetwork(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("ports", 8.0, "Ports"),
+        ("depth", 2.0, "Depth"),
+        ("length", None, "Length"),
+        ("length", True, "Length"),
+        ("hold_limit", "4", "Hold limit"),
+        ("dilation", 1.0, "Dilation"),
+        ("replication", None, "Replication"),
+        ("resubmit", False, "Resubmit"),
+        ("broadcast", True, "Broadcast"),
+        ("extra_stage", True, "Extra stage"),
+    ],
+)
+def test_network_rejects_what_is_no_integer(name: str, value: object, what: str) -> None:
+    with pytest.raises(TypeError, match=f"^{what} must be an integer, not {value!r}$"):
+        MultistageNetwork(**{name: value})
+
+
+@pytest.mark.parametrize("faults", [None, 3, ("box:1:1",)])
+def test_network_rejects_faults_that_are_no_text(faults: object) -> None:
+    with pytest.raises(TypeError, match=rf"^Faults must be text, not {re.escape(repr(faults))}$"):
+        MultistageNetwork(extra_stage=1, faults=faults)
+
+
+@pytest.mark.parametrize(
+    ("length", "lengths"),
+    [(1, (1, 1)), (7, (7, 7)), ("3", (3, 3)), ("2:2", (2, 2)), ("1:1024", (1, 1024))],
+)
+def test_parse_lengths(length: int | str, lengths: tuple[int, int]) -> None:
+    assert parse_lengths(length) == lengths
+
+
+@pytest.mark.parametrize(
+    ("length", "message"),
+    [
+        ("", "Length must be a number of flits or LOW:HIGH, not ''"),
+        ("a", "Length must be a number of flits or LOW:HIGH, not 'a'"),
+        ("1:2:3", "Length must be a number of flits or LOW:HIGH, not '1:2:3'"),
+        ("1:", "Length must be a number of flits or LOW:HIGH, not '1:'"),
+        ("4:3", "Length must be LOW:HIGH with LOW at most HIGH, not '4:3'"),
+        ("0:3", "Length must be at least 1, not 0"),
+        ("1:1025", "Length must be at most 1024, not 1025"),
+    ],
+)
+def test_parse_lengths_rejects(length: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        parse_lengths(length)
+
+
+@pytest.mark.parametrize("longest", [1, 2, 3, 84])
+def test_own_depth_holds_two_of_the_longest_packets(longest: int) -> None:
+    assert resolve_depth("cut-through", "auto", longest) == max(4, 2 * longest)
+
+
+# One network of each kind, with its own values replaced where it can be.
+NETWORKS: dict[str, dict[str, Any]] = {
+    "unbuffered": {"switch": "unbuffered", "dilation": 2, "broadcast": 1},
+    "resubmission": {"switch": "unbuffered", "resubmit": 8, "routing": "xor"},
+    "single-buffered": {"switch": "single-buffered", "refill": "no", "replication": 2},
+    "input-queued": {"switch": "input-queued", "depth": 3, "broadcast": 1, "payload": 5},
+    "output-queued": {
+        **{"switch": "output-queued", "wiring": "cube", "extra_stage": 1},
+        **{"parity": "byte", "faults": "box:1:2"},
+    },
+    "wormhole": {"switch": "wormhole", "length": "1:4", "refill": "yes", "wiring": "omega"},
+    "rejecting": {"switch": "wormhole", "policy": "drop", "length": "3"},
+    "cut-through": {"switch": "cut-through", "queues": "crosspoint", "length": 5},
+    "circuit": {"switch": "circuit", "policy": "modified-hold", "hold_limit": 3, "radix": 4},
+}
+assert {parameters["switch"] for parameters in NETWORKS.values()} == set(SWITCH_NAMES)
+
+
+@pytest.mark.parametrize("given", NETWORKS.values(), ids=NETWORKS)
+def test_parameters_make_the_same_network_again(given: dict[str, Any]) -> None:
+    """As values, by `altered`, and as words of the command line."""
+    network = MultistageNetwork(16, **given)
+    names = list(inspect.signature(MultistageNetwork).parameters)
+    assert list(network.parameters) == names
+    assert network.parameters.items() >= given.items()
+    words = {k: str(v) for k, v in network.parameters.items() if k != "wiring"}
+    for same in (network.altered(), build(network.parameters["wiring"], **words)):
+        expected = {k: str(v) for k, v in network.parameters.items()}
+        assert {k: str(v) for k, v in same.parameters.items()} == expected
+        assert same.packet == network.packet
+        assert same.fabric.cells == network.fabric.cells
+        assert same.fabric.drivers == network.fabric.drivers
+
+
+@pytest.mark.parametrize("given", NETWORKS.values(), ids=NETWORKS)
+def test_altered_changes_what_it_is_told_to(given: dict[str, Any]) -> None:
+    network = MultistageNetwork(16, **given)
+    other = network.altered(payload=77)
+    assert other.parameters == network.parameters | {"payload": 77}
+    assert other.packet["payload"].width == 77
+    assert network.parameters["payload"] == given.get("payload", 16)
+    assert (other.ordered, other.drops, other.stages) == (
+        network.ordered,
+        network.drops,
+        network.stages,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "ordered"),
+    [
+        ({"switch": "output-queued"}, True),
+        ({"switch": "output-queued", "broadcast": 1}, True),
+        ({"switch": "output-queued", "replication": 2}, False),
+        ({"switch": "unbuffered", "dilation": 2}, True),
+        ({"switch": "unbuffered", "resubmit": 2}, False),
+        ({"switch": "wormhole", "policy": "drop"}, True),
+        ({"switch": "circuit", "policy": "drop"}, True),
+        # Both stages in use: a broadcast may go the other way than the packet before it.
+        ({"extra_stage": 1, "faults": "box:1:0"}, True),
+        ({"extra_stage": 1, "faults": "box:1:0", "broadcast": 1}, False),
+        ({"extra_stage": 1, "faults": "box:0:0", "broadcast": 1}, True),
+        ({"extra_stage": 1, "broadcast": 1}, True),
+    ],
+)
+def test_order_is_promised_where_there_is_one_way(given: dict[str, Any], ordered: bool) -> None:
+    assert MultistageNetwork(8, **given).ordered is ordered
+
+
+def _list(capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    with pytest.raises(SystemExit) as exit_:
+        main(["list", *options])
+    assert exit_.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every network, switch, parameter and word that a parameter can be, not cut anywhere."""
+    arguments = {name: {*()} for name in inspect.signature(MultistageNetwork).parameters}
+    arguments |= {
+        "switch": set(SWITCH_NAMES),
+        "policy": {"auto", "hold", "drop", "modified-hold"},
+        "refill": {"auto", "yes", "no"},
+        "queues": {"input", "crosspoint"},
+        "parity": {"none", "packet", "byte"},
+        "routing": {"destination", "xor"},
+        "depth": {"auto"},
+        "resubmit": {"auto"},
+        "length": {"LOW:HIGH"},
+        "faults": {"FAULTS"},
+    }
+    networks = json.loads(_list(capsys, "--json"))["networks"]
+    (cube,) = [network for network in networks if network["name"] == "cube"]
+    listed = {row["name"]: set(row["choices"]) for row in cube["parameters"]}
+    assert listed | {"wiring": set()} == arguments
+    assert all(row["description"] for row in cube["parameters"])
+    text = _list(capsys)
+    words = set(re.split(r"[^\w:-]+", text))
+    assert words >= set(SWITCH_NAMES) | set(FAMILIES) | set(arguments) | set.union(
+        *arguments.values()
+    )
+    assert set(SWITCHES) == set(SWITCH_NAMES)
