@@ -114,7 +114,10 @@ class Merger(wiring.Component):
         # One bit of `chosen` is set if there is something; it stays while that is not taken.
         chosen = Signal(self.copies)
         offered = Cat(port.valid for port in self.i)
-        m.d.comb += self.o.valid.eq((chosen & offered).any())
+        m.d.comb += [
+            self.o.valid.eq((chosen & offered).any()),
+            self.o.payload.eq(self.i[0].payload),
+        ]
         for copy, port in enumerate(self.i):
             with m.If(chosen[copy]):
                 m.d.comb += [self.o.payload.eq(port.payload), port.ready.eq(self.o.ready)]

@@ -178,38 +178,40 @@ class UnbufferedSwitch(wiring.Component):
                 source.ready.eq(1),
                 wants[i].eq(Mux(source.valid, wanted, 0)),
             ]
-        wins = self._compete(m, wants)
+        chosen = self._compete(m, wants)
+        # A link that holds a packet takes no other.
+        free = [~port.valid | port.ready for port in self.o]
+        wins = [[choice & room for choice, room in zip(row, free)] for row in chosen]
         if self.packet.broadcast:
             self._count_copies(m, wants, wins)
         else:
             sent = Cat(Cat(links).any() for links in wins)
             m.d.comb += self.dropped.eq(Cat(port.valid for port in self.i) & ~sent)
-        self._send(m, wins)
+        self._send(m, chosen, free)
         if self.reject:
             self._return_verdicts(m, wins)
         return m
 
     def _compete(self, m: Module, wants: list[Signal]) -> list[list[Signal]]:
-        """For each input and output link, whether the packet of the input takes it now."""
+        """For each input and output link, whether the link is meant for the input's packet."""
         inputs = range(len(wants))
         m.submodules.order = order = RandomOrder(len(wants))
         m.d.comb += order.seed.eq(self.seed)
-        wins: list[list[Signal]] = [[] for _ in inputs]
+        chosen: list[list[Signal]] = [[] for _ in inputs]
         for output in range(self.radix):
             for i in inputs:
                 ahead = [wants[x][output] & order.before[x][i] for x in inputs if x != i]
                 for link in range(self.dilation_out):
-                    port = self.o[output * self.dilation_out + link]
                     # For one link there is no need to count those ahead.
                     turn = (
                         ~Cat(ahead).any() if self.dilation_out == 1 else sum(ahead, start=0) == link
                     )
-                    win = Signal(name=f"win_{i}_{output}_{link}")
-                    m.d.comb += win.eq(wants[i][output] & turn & (~port.valid | port.ready))
-                    wins[i].append(win)
-        return wins
+                    choice = Signal(name=f"chosen_{i}_{output}_{link}")
+                    m.d.comb += choice.eq(wants[i][output] & turn)
+                    chosen[i].append(choice)
+        return chosen
 
-    def _count_copies(self, m: Module, wants: list[Signal], wins: list[list[Signal]]) -> None:
+    def _count_copies(self, m: Module, wants: list[Signal], wins: list[list[Value]]) -> None:
         lost = 0
         for i, source in enumerate(self.i):
             bundles = [
@@ -221,7 +223,7 @@ class UnbufferedSwitch(wiring.Component):
             lost = lost + (sum(dropped, start=0) << sum(source.payload.mask & self.later, start=0))
         m.d.comb += self.lost.eq(lost)
 
-    def _send(self, m: Module, wins: list[list[Signal]]) -> None:
+    def _send(self, m: Module, chosen: list[list[Signal]], free: list[Value]) -> None:
         """Through interchange boxes, as many as are needed for all links, into the registers."""
         inputs, links = len(self.i), len(self.o)
         for plane, first in enumerate(range(0, links, inputs)):
@@ -230,17 +232,18 @@ class UnbufferedSwitch(wiring.Component):
             for i, source in enumerate(self.i):
                 m.d.comb += box.i[i].eq(forwarded(source.payload, self.digit_bits))
             ports = self.o[first : first + inputs]
-            columns = [[row[first + at] for row in wins] for at in range(len(ports))]
+            columns = [[row[first + at] for row in chosen] for at in range(len(ports))]
+            used = [Cat(column).any() for column in columns]
             select = [_number(column) for column in columns]
-            box.set(m, select + [0] * (inputs - len(ports)), ~0)
+            box.set(m, select + [0] * (inputs - len(ports)), Cat(used))
             for at, port in enumerate(ports):
-                with m.If(~port.valid | port.ready):
+                with m.If(free[first + at]):
                     m.d.sync += [
-                        port.valid.eq(Cat(columns[at]).any()),
+                        port.valid.eq(used[at]),
                         port.payload.eq(box.o[at]),
                     ]
 
-    def _return_verdicts(self, m: Module, wins: list[list[Signal]]) -> None:
+    def _return_verdicts(self, m: Module, wins: list[list[Value]]) -> None:
         row = data.ArrayLayout(
             data.StructLayout({"sent": 1, "link": range(len(self.o))}), len(self.i)
         )
@@ -260,7 +263,7 @@ class UnbufferedSwitch(wiring.Component):
             )
 
 
-def _number(flags: list[Signal]) -> Value:
+def _number(flags: list[Value]) -> Value:
     """The number of the flag that is set; 0 if none is."""
     bits = range((len(flags) - 1).bit_length())
     return Cat(Cat(flag for x, flag in enumerate(flags) if x >> b & 1).any() for b in bits)
