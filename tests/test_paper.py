@@ -50,7 +50,10 @@ def rows(name: str, **options: Any) -> list[dict[str, Any]]:
 
 # --- The command ------------------------------------------------------------------------------
 
-NAMES = [*(f"siegel-fig{number}" for number in range(1, 10)), "siegel-eq1", "siegel-eq3"]
+NAMES = [
+    *(f"siegel-fig{number}" for number in range(1, 10)),
+    *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
+]
 
 
 def test_list(call: Call, tmp_path: Path) -> None:
@@ -319,3 +322,41 @@ def replicated_by_enumeration() -> Fraction:
         elif first[0] == second[0] and first[1] + second[1] == 1:
             none += Fraction(1, 2)
     return 1 - (none / 64) ** 2
+
+
+def test_depth() -> None:
+    """What must be so whatever the numbers: more room and refilling never carry less."""
+    table = rows("siegel-depth", quick=True)
+    found = {(row["switch"], row["depth"], row["refill"]): row for row in table}
+    base = found["unbuffered", 1, None]
+    exact = float(recurrence(Fraction(1), 2, 6))
+    assert base["measured"] == pytest.approx(exact, abs=0.01)
+    for switch in ("input-queued", "output-queued"):
+        for depth in (1, 2):
+            full = found[switch, depth, "yes"], found[switch, depth, "no"]
+            assert full[0]["measured"] > full[1]["measured"] + full[0]["ci99"]
+            assert [row["own"] for row in full] == [depth == 1, depth > 1]
+        # A slot that is empty in every other cycle carries at most half of what one cycle could.
+        assert found[switch, 1, "no"]["measured"] < 0.5
+        assert found[switch, 2, "yes"]["measured"] > found[switch, 1, "yes"]["measured"]
+        assert found[switch, 1, "yes"]["measured"] > base["measured"]
+
+
+def test_machines() -> None:
+    """The paper's own figures, from its clocks and path widths: VII-B, C, D."""
+    table = rows("siegel-machines")
+    shown = {(row["machine"], row["unit"], row["published"]): row for row in table}
+    for machine, bits, clock, sizes in (
+        ("gp1000", 4, 8, {16: 5.3, 256: 24.4}),
+        ("tc2000", 8, 38, {32: 86.9, 128: 187.1}),
+    ):
+        for data, published in sizes.items():
+            row = shown[machine, "Mbit/s", published]
+            assert row["measured"] == pytest.approx(data * clock / row["cycles"])
+            assert row["measured"] == pytest.approx(published, rel=0.01)
+        peak = shown[machine, "Mbit/s", bits * clock]
+        assert (peak["cycles"], peak["measured"]) == (1, pytest.approx(bits * clock))
+    assert shown["cedar", "ns", 170]["cycles"] == 2
+    cycles = [row["cycles"] for row in table if row["unit"] == "cycles"]
+    # PASM of 16 terminals: four boxes are set up, a word crosses; two cycles until another try.
+    assert cycles == [4 + 1, 4 + 1 + 2, 32]
