@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from multicube.hdl.networks import FAMILIES
+from multicube.hdl.networks.catalogue import find
 from multicube.hdl.networks.switching import NEUTRAL
 from multicube.sim import SimulationError
 from multicube.sim.command import main
@@ -82,7 +83,9 @@ def test_sim_json(call: Call) -> None:
 
 @pytest.mark.parametrize("name", [*FAMILIES, "generalized-cube", "fly"])
 def test_sim_knows_all_names(name: str, call: Call) -> None:
-    status, out, _ = call("sim", name, "ports=2", "--cycles", "5", "--warmup", "0", "--json")
+    parameters = {parameter.name: parameter.default for parameter in find(name).parameters}
+    ports = f"ports={parameters.get('radix', 2)}"  # one stage
+    status, out, _ = call("sim", name, ports, "--cycles", "5", "--warmup", "0", "--json")
     assert status == 0
     assert json.loads(out)["network"] in FAMILIES
 
