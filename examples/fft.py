@@ -189,7 +189,7 @@ def write_trace(path: Path, packets: Sequence[TracePacket]) -> None:
     """Write a trace as `multicube sim --trace` reads it."""
     with whole_file(path) as file, open(file, "w", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(TracePacket.__dataclass_fields__)
+        writer.writerow(("cycle", "source", "destination"))
         for packet in sorted(packets, key=lambda packet: (packet.cycle, packet.source)):
             writer.writerow((packet.cycle, packet.source, packet.destination))
 

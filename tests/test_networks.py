@@ -255,6 +255,9 @@ def test_network_keeps_its_parameters() -> None:
         "broadcast": 0,
         "refill": "auto",
         "queues": "input",
+        "extra_stage": 0,
+        "parity": "none",
+        "faults": "",
     }
     assert (network.ports, network.radix, network.stages, network.ordered) == (16, 4, 2, True)
     other = network.altered(depth=5)
@@ -268,7 +271,7 @@ def test_large_network_has_one_type_of_box() -> None:
     assert len(network.fabric.types()) == 1
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", PLANS)
 def test_catalogue_builds_each_family(name: str) -> None:
     network = build(name, ports="16", radix="4", switch="input-queued", depth=2, payload="3")
     assert network.family == name
