@@ -142,6 +142,7 @@ def drive(
             if queue and ctx.get(source.i.ready):
                 queue.pop(0)
             assert ctx.get(source.pending) == waits
+            assert ctx.get(source.injected) == expected["injected"]
             word = ctx.get(response)
             if word & 1:
                 values = form.values(word >> 1)

@@ -150,6 +150,17 @@ def test_sink_follows_packets_through_gaps(simulate: Callable[..., None]) -> Non
     assert counts == {"damaged": 0, **expected}
 
 
+@pytest.mark.parametrize("behind", [9, 10, 16, 17, 100])
+def test_packet_that_is_very_late_counts_as_reordered(
+    simulate: Callable[..., None], behind: int
+) -> None:
+    its = bench("cube", 8, 2, "destination", length=3)
+    numbers = [*range(20), *range(21, 21 + behind), 20]
+    words = [its.word(**its.flits(1, number, 1, 0)[0]) for number in numbers]
+    counts = its.judge(simulate, words)
+    assert (counts["duplicated"], counts["reordered"], counts["damaged"]) == (0, 1, 0)
+
+
 @pytest.mark.parametrize(
     "its",
     [
