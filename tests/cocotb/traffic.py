@@ -1,7 +1,8 @@
 """What cocotb does to an exported 8-port cube of 2 x 2 boxes. Runs inside the simulator.
 
 The environment names the list of ports that was exported beside the Verilog (PORTS), the routing
-(ROUTING) and, for the second test, a recording of Amaranth's simulator (RECORDING).
+(ROUTING), the most flits of a packet (FLITS) and, for the second test, a recording of Amaranth's
+simulator (RECORDING).
 """
 
 import json
@@ -92,6 +93,20 @@ class Network:
         return answer
 
 
+class Packet(NamedTuple):
+    """A packet to be sent. Of several flits the later ones carry their number as their tag."""
+
+    destination: int
+    payload: int
+    length: int
+
+    def flit(self, source: int, index: int) -> dict[str, int]:
+        """The fields of a flit; `last` only where a network has it."""
+        tag = index or tag_of(source, self.destination)
+        last = {"last": index == self.length - 1} if os.environ["FLITS"] != "1" else {}
+        return {"tag": tag, "payload": self.payload, **last}
+
+
 def tag_of(source: int, destination: int) -> int:
     """The textbook's tag of a Generalized Cube."""
     return source ^ destination if os.environ["ROUTING"] == "xor" else destination
@@ -104,19 +119,26 @@ async def every_packet_arrives(dut: Any) -> None:
     network = Network(dut)
     await network.start()
     width = network.fields["i__0__payload"]["payload"]["width"]
+    flits = int(os.environ["FLITS"])
     waiting = [
-        deque((rng.randrange(PORTS), rng.getrandbits(width)) for _ in range(PACKETS))
+        deque(
+            Packet(rng.randrange(PORTS), rng.getrandbits(width), rng.randint(1, flits))
+            for _ in range(PACKETS // flits)
+        )
         for _ in range(PORTS)
     ]
     # One terminal is everyone's favourite for a while, so that queues fill and block.
     for queue in waiting:
-        for index in range(PACKETS // 2, PACKETS // 2 + 30):
-            queue[index] = (5, queue[index][1])
-    under_way: dict[tuple[int, int], deque[int]] = defaultdict(deque)
+        for index in range(len(queue) // 2, len(queue) // 2 + 30):
+            queue[index] = queue[index]._replace(destination=5)
+    sent = [0] * PORTS  # flits of the first packet that waits
+    under_way: dict[tuple[int, int], deque[Packet]] = defaultdict(deque)
+    arriving: list[list[dict[str, int]]] = [[] for _ in range(PORTS)]
     offered: list[int | None] = [None] * PORTS
     before: list[int | None] = [None] * PORTS
     pace = [1.0] * PORTS
     patience = [1.0] * PORTS
+    expected = PORTS * (PACKETS // flits)
     arrived = 0
     for cycle in range(LONGEST):
         if cycle % 60 == 0:
@@ -124,9 +146,7 @@ async def every_packet_arrives(dut: Any) -> None:
             patience = [rng.choice([0.0, 0.2, 0.7, 1.0]) for _ in range(PORTS)]
         for i, queue in enumerate(waiting):
             if offered[i] is None and queue and rng.random() < pace[i]:
-                destination, payload = queue[0]
-                tag = tag_of(i, destination)
-                offered[i] = network.pack(f"i__{i}__payload", tag=tag, payload=payload)
+                offered[i] = network.pack(f"i__{i}__payload", **queue[0].flit(i, sent[i]))
         ready = [rng.random() < odds for odds in patience]
         answer = await network.cycle(offered, ready, idle=rng.getrandbits(width))
         # Arrivals first: nothing may leave in the cycle in which it enters.
@@ -134,19 +154,26 @@ async def every_packet_arrives(dut: Any) -> None:
             assert before[o] in (None, packet), f"output {o} let go of a packet, cycle {cycle}"
             before[o] = None if ready[o] else packet
             if packet is not None and ready[o]:
-                fields = network.unpack(f"o__{o}__payload", packet)
-                _deliver(o, fields, under_way)
-                arrived += 1
+                arriving[o].append(network.unpack(f"o__{o}__payload", packet))
+                if arriving[o][-1].get("last", 1):
+                    _deliver(o, arriving[o], under_way)
+                    arriving[o] = []
+                    arrived += 1
         for i, taken in enumerate(answer.ready):
             if taken and offered[i] is not None:
-                destination, payload = waiting[i].popleft()
-                under_way[i, destination].append(payload)
+                packet = waiting[i][0]
+                if sent[i] == 0:
+                    under_way[i, packet.destination].append(packet)
+                sent[i] += 1
+                if sent[i] == packet.length:
+                    waiting[i].popleft()
+                    sent[i] = 0
                 offered[i] = None
-        if arrived == PORTS * PACKETS:
+        if arrived == expected:
             break
     lost = {flow: len(queue) for flow, queue in under_way.items() if queue}
     assert not lost, f"packets lost, by source and destination: {lost}"
-    assert arrived == PORTS * PACKETS, f"only {arrived} packets in {LONGEST} cycles"
+    assert arrived == expected, f"only {arrived} packets in {LONGEST} cycles"
     for _ in range(50):
         answer = await network.cycle([None] * PORTS, [True] * PORTS)
         assert answer.shown == [None] * PORTS, "packets come out that never went in"
@@ -154,20 +181,21 @@ async def every_packet_arrives(dut: Any) -> None:
 
 
 def _deliver(
-    output: int, fields: dict[str, int], under_way: dict[tuple[int, int], deque[int]]
+    output: int, flits: list[dict[str, int]], under_way: dict[tuple[int, int], deque[Packet]]
 ) -> None:
-    """Strike an arrival off the books; it must be the oldest of one flow to this output."""
+    """Strike an arrival off the books; it must be the oldest of one flow to this output, whole."""
+    tag = flits[0]["tag"]
     if os.environ["ROUTING"] == "xor":
-        sources = [fields["tag"] ^ output]  # the tag says where the packet comes from
+        sources = [tag ^ output]  # the tag says where the packet comes from
     else:
-        assert fields["tag"] == output, f"packet for {fields['tag']} arrived at {output}"
+        assert tag == output, f"packet for {tag} arrived at {output}"
         sources = list(range(PORTS))
     for source in sources:
         flow = under_way[source, output]
-        if flow and flow[0] == fields["payload"]:
+        if flow and flits == [flow[0].flit(source, index) for index in range(flow[0].length)]:
             flow.popleft()
             return
-    raise AssertionError(f"output {output} shows {fields}, which is not due from {sources}")
+    raise AssertionError(f"output {output} shows {flits}, which is not due from {sources}")
 
 
 @cocotb.test()
