@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..hdl.output_file import whole_file
+from .drawing import save_figure
 from .theory import predict
 
 if TYPE_CHECKING:
@@ -94,8 +93,7 @@ def draw_sweeps(
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
     figure.suptitle(title or f"{sweeps[0].traffic} traffic (hollow: saturated)", fontsize="medium")
-    with whole_file(path) as file, matplotlib.rc_context({"svg.hashsalt": "multicube"}):
-        figure.savefig(file, dpi=130, metadata={"Date": None} if file.suffix == ".svg" else None)
+    save_figure(figure, path)
 
 
 def _dots(axes: object, points: Sequence, values: Sequence[float], colour: str) -> None:
@@ -106,5 +104,6 @@ def _dots(axes: object, points: Sequence, values: Sequence[float], colour: str) 
 
 def _label(sweep: "Sweep") -> str:
     words = sweep.zero_load.parameters
-    shown = " ".join(f"{name}={words[name]}" for name in ("ports", "radix", "switch", "depth"))
+    names = ("ports", "radix", "switch", "depth")
+    shown = " ".join(f"{name}={words[name]}" for name in names if name in words)
     return f"{sweep.zero_load.network} {shown}"

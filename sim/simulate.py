@@ -354,7 +354,11 @@ def _result(
     window = max(cycles, 1)
     return Result(
         network=network.family,
-        parameters={name: value for name, value in network.parameters.items() if name != "wiring"},
+        parameters={
+            name: value
+            for name, value in network.parameters.items()
+            if (name, value) != ("wiring", network.family)
+        },
         cycles=cycles,
         partial=partial,
         throughput=sum(measured) / (network.ports * window),

@@ -189,6 +189,22 @@ def test_list(call: Call) -> None:
         assert word in out
 
 
+def test_export_with_partitions(call: Call, tmp_path: Path) -> None:
+    """The privileged port is in the Verilog; a wiring that can't be divided is refused."""
+    file = tmp_path / "parts.v"
+    status, _, err = call("export", "cube", "ports=4", "--partitions", "-o", str(file))
+    assert (status, err) == (0, "")
+    ports = json.loads((tmp_path / "parts.v.json").read_text())["ports"]
+    widths = {port["name"]: port["width"] for port in ports}
+    assert [widths[name] for name in ("mask", "mask_member", "mask_write")] == [2, 2, 1]
+    assert "partition_interface partition_3 (" in file.read_text()
+    other = tmp_path / "other.v"
+    status, _, err = call("export", "baseline", "ports=4", "--partitions", "-o", str(other))
+    assert status == 2
+    assert err.startswith("multicube: Partitions need a wiring ")
+    assert not other.exists()
+
+
 def test_export(call: Call, tmp_path: Path) -> None:
     status, out, _ = call("export", "cube", "ports=4", "-o", "net.v", "--top", "cube4")
     assert status == 0

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..interfaces.parity import PARITIES
+from ..switches.circuit import POLICIES
 from ..topology import multistage
 from ..topology.tags import ROUTINGS
 from .multistage import MultistageNetwork
 from .network import Network
 from .presets import PRESETS, Preset
 from .stage_sequenced import StageSequencedNetwork
-from .switching import POLICIES, QUEUES, REFILLS, SWITCHES
+from .switching import QUEUES, REFILLS, SWITCHES
 
 __all__ = ["FAMILIES", "Family", "Parameter", "build", "find"]
 

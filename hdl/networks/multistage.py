@@ -9,7 +9,7 @@ from ..fabric import Fabric, Pin
 from ..interfaces.extra_stage import widened
 from ..interfaces.parity import PARITIES, place_parity, protected
 from ..packet import Packet
-from ..switches.circuit import CircuitLink
+from ..switches.circuit import POLICIES, CircuitLink
 from ..switches.random_bits import scattered_seed
 from ..switches.unbuffered import later_bits, verdict_delay
 from ..topology.extra_stage import extra_stage_plan, parse_faults
@@ -22,7 +22,6 @@ from .network import Network, Terminals
 from .switching import (
     NEUTRAL,
     OPTIONS,
-    POLICIES,
     QUEUES,
     REFILLS,
     SWITCHES,

@@ -4,11 +4,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..checks import check_integer, check_limit
+from ..switches.circuit import POLICIES
 
-__all__ = ["NEUTRAL", "POLICIES", "QUEUES", "REFILLS", "SWITCHES", "Switching", "parse_lengths"]
-
-POLICIES = ("hold", "drop", "modified-hold")
-"""What becomes of a packet or request that is blocked (Siegel et al., IV-A)."""
+__all__ = [
+    "NEUTRAL",
+    "OPTIONS",
+    "QUEUES",
+    "REFILLS",
+    "SWITCHES",
+    "Switching",
+    "parse_lengths",
+    "resolve_depth",
+]
 
 REFILLS = ("auto", "yes", "no")
 """Whether a slot of a queue that is freed in a cycle can be filled in the same cycle."""

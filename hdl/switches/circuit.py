@@ -19,7 +19,7 @@ __all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy"]
 
 Policy = Literal["hold", "drop", "modified-hold"]
 POLICIES: tuple[Policy, ...] = ("hold", "drop", "modified-hold")
-"""What becomes of a request that meets a conflict."""
+"""What becomes of a packet or request that is blocked (Siegel et al., IV-A)."""
 
 
 class CircuitLink(wiring.Signature):

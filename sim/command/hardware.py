@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.networks import FAMILIES
+from ...hdl.networks import FAMILIES, PartitionedNetwork
 from ...hdl.networks.catalogue import Parameter
 from ...hdl.networks.switching import OPTIONS, SWITCHES
 from ...hdl.verilog import write_verilog
@@ -63,6 +63,7 @@ def list_(as_json: bool) -> None:
         length = "length, " if kind.flits else ""
         table.add_row(name, ", ".join(kind.policies), length + options, kind.description)
     console.print(table)
+    click.echo("partitions: export --partitions puts masks, set at run time, before every input")
     click.echo(f"traffic: {', '.join(TRAFFIC)}")
     click.echo(f"engines: {', '.join(ENGINES)}")
 
@@ -79,11 +80,23 @@ def _parameters() -> list[Parameter]:
 @click.command()
 @network_arguments
 @click.option("-o", "--output", required=True, metavar="FILE.v", help="Verilog file to write.")
+@click.option(
+    "--partitions", is_flag=True, help="Partition masks at the terminals, set by a privileged port."
+)
 @click.option("--top", default="network", show_default=True, help="Name of the top module.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def export(network: str, parameters: tuple[str, ...], output: str, top: str, as_json: bool) -> None:
+def export(
+    network: str,
+    parameters: tuple[str, ...],
+    output: str,
+    partitions: bool,
+    top: str,
+    as_json: bool,
+) -> None:
     """Write a network as Verilog, and its list of ports as JSON beside it (FILE.v.json)."""
-    summary = write_verilog(network_from(network, parameters).fabric, output, top)
+    built = network_from(network, parameters)
+    fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
+    summary = write_verilog(fabric, output, top)
     if as_json:
         click.echo(json.dumps({"output": output, **summary}))
     else:
