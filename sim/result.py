@@ -190,7 +190,8 @@ class Result:
         wrong = [
             f"{count} {what}"
             for what, count in (
-                ("lost or stuck", self.lost),
+                ("lost or stuck", max(self.lost or 0, 0)),
+                ("more delivered than sent", max(-(self.lost or 0), 0)),
                 ("never taken", 0 if self.partial or self.seed is not None else self.unsent),
                 ("misrouted", self.misrouted),
                 ("duplicated", self.duplicated),
