@@ -163,7 +163,7 @@ def test_json_is_plain(result: Result) -> None:
     [
         ({"lost": 3}, "3 lost or stuck"),
         ({"misrouted": 1, "duplicated": 2}, "1 misrouted, 2 duplicated"),
-        ({"lost": -1}, "-1 lost or stuck"),
+        ({"lost": -1}, "1 more delivered than sent"),
         ({"lost": None, "partial": True}, ""),
         ({"seed": None, "unsent": 4}, "4 never taken"),
         ({"seed": None, "unsent": 4, "partial": True}, ""),

@@ -121,6 +121,7 @@ def test_copies_of_broadcasts_are_all_accounted_for(name: str) -> None:
 MISTAKES = [
     ("unbuffered", "valid"),
     ("unbuffered, resubmitting", "payload"),
+    ("unbuffered, resubmitting", "valid"),
     ("unbuffered, broadcasting", "payload"),
     ("single-buffered", "ready"),
     ("output-queued, extra stage", "payload"),
