@@ -1,6 +1,6 @@
 """Checks that constructors share: one wording for one kind of mistake."""
 
-__all__ = ["check_integer", "check_limit", "check_radix"]
+__all__ = ["check_delay", "check_integer", "check_limit", "check_radix"]
 
 
 def check_integer(what: str, value: object, minimum: int, maximum: int | None = None) -> None:
@@ -21,3 +21,10 @@ def check_limit(what: str, value: int, maximum: int) -> None:
 def check_radix(radix: object) -> None:
     """Check the number of inputs and outputs of a switch."""
     check_integer("Radix", radix, 2)
+
+
+def check_delay(delay: int) -> None:
+    """Check the longest delay of another attempt: a power of two, or 0 for none."""
+    check_integer("Delay", delay, 0)
+    if delay & (delay - 1):
+        raise ValueError(f"Delay must be 0 or a power of two, not {delay}")

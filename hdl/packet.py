@@ -10,6 +10,7 @@ __all__ = [
     "Packet",
     "TagDecoder",
     "TagEncoder",
+    "check_tag",
     "forwarded",
     "output_port",
     "requested_outputs",
@@ -46,6 +47,17 @@ class Packet(data.StructLayout):
                 "payload": payload,
                 **({"last": 1} if flits else {}),
             }
+        )
+
+
+def check_tag(packet: Packet, radix: int) -> None:
+    """Raise ValueError if a packet's tag is narrower than the digit that a box reads."""
+    digit_bits = (radix - 1).bit_length()
+    tag_bits = packet.members["tag"]
+    if tag_bits < digit_bits:
+        raise ValueError(
+            f"Tag of a packet must have at least {digit_bits} bits "
+            f"for a switch of radix {radix}, not {tag_bits}"
         )
 
 

@@ -5,7 +5,7 @@ from amaranth.hdl import Const, Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..checks import check_integer
+from ..checks import check_delay
 from ..packet import Packet, TagDecoder
 from ..switches.circuit import CircuitLink
 from ..switches.random_bits import RandomBits
@@ -55,9 +55,7 @@ class CircuitInitiator(wiring.Component):
     """
 
     def __init__(self, packet: Packet, reply: ShapeLike | None = None, *, delay: int) -> None:
-        check_integer("Delay", delay, 0)
-        if delay & (delay - 1):
-            raise ValueError(f"Delay must be 0 or a power of two, not {delay}")
+        check_delay(delay)
         self.packet = packet
         self.delay = delay
         self.two_way = reply is not None

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..checks import check_integer
+from ..checks import check_delay, check_integer
 from ..packet import Packet
 from ..switches.random_bits import RandomBits
 from ..switches.rejecting_wormhole import RejectingLink
@@ -56,9 +56,7 @@ class RetryInterface(wiring.Component):
 
     def __init__(self, packet: Packet, *, length_max: int, delay: int, stages: int) -> None:
         check_integer("Greatest length", length_max, 1)
-        check_integer("Delay", delay, 0)
-        if delay & (delay - 1):
-            raise ValueError(f"Delay must be 0 or a power of two, not {delay}")
+        check_delay(delay)
         check_integer("Stages", stages, 1)
         if not packet.flits:
             raise ValueError("Packet must be of flits")

@@ -263,31 +263,28 @@ class MultistageNetwork(Network):
                 f"Broadcast masks need a radix that is a power of two, not {given['radix']}"
             )
 
+    def _protected(self, packet: Packet) -> Packet:
+        """The packet with its parity, if there is one."""
+        parity = self.parameters["parity"]
+        return packet if parity == "none" else protected(packet, parity)
+
     def _boxes_packet(self) -> Packet:
         """The packet inside the network, where it may have one more digit and parity."""
-        given, packet = self.parameters, self.packet
-        if given["parity"] != "none" and given["switch"] == "circuit":
-            packet = protected(packet, given["parity"])
-        if given["extra_stage"]:
-            packet = widened(packet)
-        if given["parity"] != "none" and given["switch"] != "circuit":
-            packet = protected(packet, given["parity"])
-        return packet
+        if not self.parameters["extra_stage"]:
+            return self._protected(self.packet)
+        if self.parameters["switch"] == "circuit":
+            return widened(self._protected(self.packet))
+        return self._protected(widened(self.packet))
 
     def place(self, fabric: Fabric) -> Terminals:
         if self.configuration is None:
-            return self._place(fabric, None)
-        return self._place(fabric, controls(self.plan, self.configuration))
+            return self.place_controlled(fabric, None)
+        return self.place_controlled(fabric, controls(self.plan, self.configuration))
 
-    def place_controlled(self, fabric: Fabric, controls: Controls) -> Terminals:
-        """As `place`, for a network with an extra stage that is told by pins what to avoid."""
-        return self._place(fabric, controls)
-
-    def _place(self, fabric: Fabric, controls: Controls | None) -> Terminals:
+    def place_controlled(self, fabric: Fabric, controls: Controls | None) -> Terminals:
+        """As `place`, for a network whose extra stage, if any, is set in this way."""
         given = self.parameters
-        packet = (
-            self.packet if given["parity"] == "none" else protected(self.packet, given["parity"])
-        )
+        packet = self._protected(self.packet)
         if controls is not None:
             terminals = self._place_extra_stage(fabric, controls)
         elif given["replication"] == 1:
@@ -345,7 +342,7 @@ class MultistageNetwork(Network):
         """
         parity = self.parameters["parity"]
         circuits = self.parameters["switch"] == "circuit"
-        packet = self.packet if parity == "none" or not circuits else protected(self.packet, parity)
+        packet = self._protected(self.packet) if circuits else self.packet
         kind = Kind(CircuitLink) if circuits else Kind()
         begin = len(fabric.cells)
         links = place_stages(fabric, self.plan, self.boxes[0], controls, kind)

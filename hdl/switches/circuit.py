@@ -10,7 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
-from ..packet import Packet, forwarded, output_port
+from ..packet import Packet, check_tag, forwarded, output_port
 from ..topology.tags import Routing, check_routing
 from .interchange_box import InterchangeBox
 from .round_robin import RoundRobin
@@ -140,12 +140,7 @@ class CircuitBox(wiring.Component):
         self.routing = routing
         self.policy = policy
         self.hold_limit = hold_limit
-        tag_bits = packet.members["tag"]
-        if tag_bits < self.digit_bits:
-            raise ValueError(
-                f"Tag of a packet must have at least {self.digit_bits} bits "
-                f"for a switch of radix {radix}, not {tag_bits}"
-            )
+        check_tag(packet, radix)
         link = CircuitLink(packet, reply)
         super().__init__(
             {

@@ -11,7 +11,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
-from ..packet import Packet, forwarded, output_port, requested_outputs
+from ..packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..topology.tags import Routing, check_broadcast, check_routing
 from .arrival_queue import ArrivalQueue
 from .broadcast import CopyTracker
@@ -44,12 +44,7 @@ class _PacketSwitch(wiring.Component):
         self.routing = routing
         self.refill = depth == 1 if refill is None else refill
         ports = stream.Signature(packet)
-        tag_bits = packet.members["tag"]
-        if tag_bits < self.digit_bits:
-            raise ValueError(
-                f"Tag of a packet must have at least {self.digit_bits} bits "
-                f"for a switch of radix {radix}, not {tag_bits}"
-            )
+        check_tag(packet, radix)
         super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
 
     @property

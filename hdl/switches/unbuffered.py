@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
-from ..packet import Packet, forwarded, requested_outputs
+from ..packet import Packet, check_tag, forwarded, requested_outputs
 from ..topology.tags import Routing, check_routing
 from .interchange_box import InterchangeBox
 from .random_bits import RandomOrder
@@ -134,12 +134,7 @@ class UnbufferedSwitch(wiring.Component):
         self.dilation_in = dilation_in
         self.dilation_out = dilation_out
         self.reject = reject
-        tag_bits = packet.members["tag"]
-        if tag_bits < self.digit_bits:
-            raise ValueError(
-                f"Tag of a packet must have at least {self.digit_bits} bits "
-                f"for a switch of radix {radix}, not {tag_bits}"
-            )
+        check_tag(packet, radix)
         link = VerdictLink(packet) if reject else stream.Signature(packet)
         inputs, outputs = radix * dilation_in, radix * dilation_out
         super().__init__(

@@ -12,7 +12,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
-from ..packet import Packet, forwarded, output_port
+from ..packet import Packet, check_tag, forwarded, output_port
 from ..topology.tags import Routing, check_routing
 from .arrival_queue import ArrivalQueue
 from .interchange_box import InterchangeBox
@@ -36,14 +36,8 @@ def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
         raise ValueError("Packet must be of flits")
     if packet.broadcast:
         raise ValueError("Packet of several flits must not have a broadcast mask")
-    digit_bits = (radix - 1).bit_length()
-    tag_bits = packet.members["tag"]
-    if tag_bits < digit_bits:
-        raise ValueError(
-            f"Tag of a packet must have at least {digit_bits} bits "
-            f"for a switch of radix {radix}, not {tag_bits}"
-        )
-    return digit_bits
+    check_tag(packet, radix)
+    return (radix - 1).bit_length()
 
 
 def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
