@@ -1,0 +1,88 @@
+"""The link between a processor, the boxes and a memory module: requests one way, replies back."""
+
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..checks import check_integer
+from .operations import OPERATIONS, Operation, check_operations
+
+__all__ = ["MemoryLink"]
+
+
+class MemoryLink(wiring.Signature):
+    """A stream of requests, and one of replies in the other direction.
+
+    The request's tag has one digit a stage, the first stage's on top. Each box reads the top digit,
+    moves the others up, and puts the number of the input by which the request came in the place
+    that has become free, at the bottom. So at the memory the tag is the way back. A reply begins
+    with this tag; each box reads its bottom digit, moves the others down, and puts the number of
+    the port by which the reply came on top. So at the processor the tag is again that of the
+    request.
+
+    Parameters
+    ----------
+    tag : int
+        Width of the tag in bits.
+    identity : int
+        Width of the identity in bits.
+    address : int
+        Width of an address within a memory module in bits.
+    width : int
+        Width of a word in bits.
+    operations : tuple[Operation, ...]
+
+    Attributes
+    ----------
+    request_layout, reply_layout : data.StructLayout
+
+    Members
+    -------
+    request : Out(stream.Signature({tag, identity, address, operation, operand}))
+        A processor must give the requests whose replies it waits for identities that differ.
+    reply : In(stream.Signature({tag, identity, value}))
+        The old value of the word; of an operation that fetches nothing, no value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a width is not an integer of at least 1, or the operations are no tuple of operations.
+    """
+
+    def __init__(
+        self,
+        *,
+        tag: int,
+        identity: int = 1,
+        address: int,
+        width: int,
+        operations: tuple[Operation, ...] = OPERATIONS,
+    ) -> None:
+        check_integer("Tag", tag, 1)
+        check_integer("Identity", identity, 1)
+        check_integer("Address", address, 1)
+        check_integer("Width", width, 1)
+        check_operations(operations)
+        self.tag = tag
+        self.identity = identity
+        self.address = address
+        self.width = width
+        self.operations = operations
+        self.request_layout = data.StructLayout(
+            {
+                "tag": tag,
+                "identity": identity,
+                "address": address,
+                "operation": range(len(operations)),
+                "operand": width,
+            }
+        )
+        self.reply_layout = data.StructLayout({"tag": tag, "identity": identity, "value": width})
+        super().__init__(
+            {
+                "request": Out(stream.Signature(self.request_layout)),
+                "reply": In(stream.Signature(self.reply_layout)),
+            }
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.tag, self.identity, self.address, self.width, self.operations))

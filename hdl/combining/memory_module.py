@@ -1,0 +1,86 @@
+"""A memory module that performs operations, one at a time."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In
+
+from ..checks import check_integer
+from .link import MemoryLink
+from .operations import OperationUnit
+
+__all__ = ["MemoryModule"]
+
+
+class MemoryModule(wiring.Component):
+    """Words of memory that are read and changed in one indivisible step.
+
+    A request is taken in one cycle, and its reply is shown in the next. In the cycle in which that
+    is taken the word gets its new value, which a request taken in the same cycle already sees. So
+    there is one request a cycle while replies are taken. `i.reply` comes from a register and the
+    memory's register; `i.request.ready` depends combinationally on `i.reply.ready`.
+
+    Parameters
+    ----------
+    link : MemoryLink
+    rows : int, optional
+        Number of words, from 1 to what the link can address, which is the default. Other addresses
+        must not be used.
+    words : tuple[int, ...]
+        Initial contents; words that are not given are zero.
+
+    Members
+    -------
+    i : In(link)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `rows` is not as above.
+    """
+
+    def __init__(
+        self, link: MemoryLink, *, rows: int | None = None, words: tuple[int, ...] = ()
+    ) -> None:
+        most = 1 << link.address
+        if rows is None:
+            rows = most
+        check_integer("Rows", rows, 1, most)
+        self.link = link
+        self.rows = rows
+        self._init = words
+        super().__init__({"i": In(link)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        memory = Memory(shape=self.link.width, depth=self.rows, init=self._init)
+        m.submodules.words = self.words = memory
+        write = memory.write_port()
+        read = memory.read_port(transparent_for=[write])
+        m.submodules.unit = unit = OperationUnit(self.link.operations, self.link.width)
+
+        request, reply = self.i.request, self.i.reply
+        pending = Signal()
+        current = Signal(self.link.request_layout)
+        accepted = Signal()
+        m.d.comb += [
+            request.ready.eq(~pending | reply.ready),
+            accepted.eq(request.valid & request.ready),
+            read.en.eq(accepted),
+            read.addr.eq(request.payload.address),
+            reply.valid.eq(pending),
+            reply.payload.tag.eq(current.tag),
+            reply.payload.identity.eq(current.identity),
+            reply.payload.value.eq(read.data),
+            unit.operation.eq(current.operation),
+            unit.x.eq(read.data),
+            unit.operand.eq(current.operand),
+            write.en.eq(pending & reply.ready),
+            write.addr.eq(current.address),
+            write.data.eq(unit.result),
+        ]
+        with m.If(request.ready):
+            m.d.sync += pending.eq(request.valid)
+        with m.If(accepted):
+            m.d.sync += current.eq(request.payload)
+        return m

@@ -1,0 +1,181 @@
+# amaranth: UnusedElaboratable=no
+"""A multistage network of combining boxes between processors and memory modules."""
+
+from typing import Any, Literal, NamedTuple
+
+from amaranth.lib.wiring import In
+
+from ..checks import check_integer, check_limit
+from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..networks.columns import Columns, place_columns
+from ..switches.unbuffered import later_bits
+from ..topology.multistage import multistage_plan
+from .box import CombiningBox
+from .link import MemoryLink
+from .memory_module import MemoryModule
+from .operations import OPERATIONS, Operation, Policy
+
+__all__ = ["CombiningNetwork", "Place"]
+
+
+class Place(NamedTuple):
+    """Where a word of memory is: the tag that leads to its module, and its address in that."""
+
+    tag: int
+    address: int
+
+
+class CombiningNetwork(FabricComponent):
+    """Processors' ports, log N columns of combining boxes, and as many memory modules.
+
+    Requests and replies pass the same boxes, over links of their own. An unhindered request is
+    answered 2 n + 1 cycles after it was taken, n being the number of stages: one a box and
+    direction, and one in the memory.
+
+    Word a is row a // N of memory module a mod N: `locate` gives the tag and the address.
+
+    A processor may have several requests outstanding, if their identities differ. Those for one
+    word are performed in the order in which it sent them, since no request overtakes another for
+    the same word, combined or not; those for different words are not ordered, and replies may come
+    in any order.
+
+    Box x of stage s is the cell `box_{s}_{x}`, memory module d the cell `memory_{d}`.
+
+    Parameters
+    ----------
+    ports : int
+        Processors, and memory modules: a power of the radix, at most 65,536.
+    radix : int
+        Ports of a box, from 2 to 16.
+    wiring : str
+        One of `topology.multistage.PLANS`.
+    depth, wait, policy, merge
+        Of the boxes: see `CombiningBox`.
+    width : int
+        Of a word in bits, from 1 to 64.
+    rows : int
+        Words in each memory module, from 1 to 65,536.
+    identity : int
+        Bits of a request's identity: a processor may have 2^identity requests outstanding.
+    operations : tuple[Operation, ...]
+
+    Attributes
+    ----------
+    parameters : dict[str, Any]
+        All arguments of the constructor, by name.
+    plan : MultistagePlan
+    tags : TagScheme
+    link : MemoryLink
+    box : CellType
+        Of all boxes.
+    stages : int
+
+    Members
+    -------
+    i : In(link).array(ports)
+        Of the processors.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above.
+    """
+
+    def __init__(
+        self,
+        ports: int = 8,
+        *,
+        radix: int = 2,
+        wiring: str = "cube",
+        depth: int = 4,
+        wait: int = 4,
+        policy: str | Policy = "all",
+        merge: Literal["pairwise", "unlimited"] = "pairwise",
+        width: int = 32,
+        rows: int = 16,
+        identity: int = 1,
+        operations: tuple[Operation, ...] = OPERATIONS,
+    ) -> None:
+        self.plan = multistage_plan(wiring, ports, radix)
+        check_limit("Ports", ports, 2**16)
+        check_limit("Radix", radix, 16)
+        check_integer("Width", width, 1, 64)
+        check_integer("Rows", rows, 1, 2**16)
+        check_integer("Identity", identity, 1, 16)
+        self.parameters: dict[str, Any] = {
+            "ports": ports,
+            "radix": radix,
+            "wiring": wiring,
+            "depth": depth,
+            "wait": wait,
+            "policy": policy,
+            "merge": merge,
+            "width": width,
+            "rows": rows,
+            "identity": identity,
+            "operations": operations,
+        }
+        self.ports = ports
+        self.tags = self.plan.tags()
+        self.stages = len(self.plan.stages)
+        self.link = MemoryLink(
+            tag=self.tags.code.width,
+            identity=identity,
+            address=max(1, (rows - 1).bit_length()),
+            width=width,
+            operations=operations,
+        )
+        self.box = CellType(
+            CombiningBox,
+            link=self.link,
+            radix=radix,
+            depth=depth,
+            wait=wait,
+            policy=policy,
+            merge=merge,
+        )
+        fabric = Fabric({"i": In(self.link).array(ports)})
+        for index, pin in enumerate(self.place(fabric)):
+            fabric.link(Pin(None, ("i", index)), pin)
+        super().__init__(fabric)
+
+    def place(self, fabric: Fabric) -> list[Pin]:
+        """Add the boxes and the memory modules to a fabric, and say where the processors attach."""
+        columns = self.place_boxes(fabric)
+        module = CellType(MemoryModule, link=self.link, rows=self.parameters["rows"])
+        for number, pin in enumerate(columns.outputs):
+            cell = fabric.place(Cell(f"memory_{number}", module))
+            fabric.link(pin, Pin(cell.name, ("i",)))
+        return columns.inputs
+
+    def place_boxes(self, fabric: Fabric) -> Columns:
+        """Add the boxes to a fabric, and say where processors and memory modules attach."""
+        code = self.tags.code
+        strapped = ("later",) in self.box.leaves
+
+        def straps(stage: int, box: int) -> dict[str, int]:
+            if not strapped:
+                return {}
+            return {"later": later_bits(code.width, code.digit_bits, stage)}
+
+        return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
+
+    def locate(self, word: int) -> Place:
+        """Where a word is.
+
+        Raises
+        ------
+        ValueError
+            If there is no such word.
+        """
+        check_integer("Word", word, 0, self.ports * self.parameters["rows"] - 1)
+        row, module = divmod(word, self.ports)
+        return Place(self.tags.tag(0, module), row)
+
+    def combined(self) -> list[list[Pin]]:
+        """By stage: the outputs of its boxes that tell how many requests they have combined."""
+        boxes = range(self.plan.boxes)
+        return [
+            [Pin(f"box_{stage}_{box}", ("combined",)) for box in boxes]
+            for stage in range(self.stages)
+        ]

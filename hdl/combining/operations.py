@@ -1,0 +1,398 @@
+# amaranth: UnusedElaboratable=no
+"""What processors can ask of a memory word, and which pairs of requests can become one.
+
+Every operation is a map of the word: with operand e it replaces the value x by `function(x, e)`, in
+one indivisible step, and its reply is the old value x. For all operations here the function is
+*associative*, and that is all that combining needs (C. P. Kruskal, L. Rudolph and M. Snir,
+"Efficient synchronization on multiprocessors with shared memory", ACM TOPLAS 10, 1988). Let a
+request f(e1) meet a later one g(e2) for the same word. One request that does to the word what both
+do, f first, takes their place:
+
+- f twice: f with the operand f(e1, e2), since f(f(x, e1), e2) = f(x, f(e1, e2));
+- a load and g: g with the operand e2; f and a load: f with the operand e1;
+- f and a store: a store of e2, whatever f is; a store and g: a store of g(e1, e2).
+
+If its reply is y, the reply to f(e1) is y, and the reply to g(e2) is f(y, e1). So a box must
+remember f and e1, and nothing else of the operations. The order in which requests met is the serial
+order in which the memory seems to have performed them.
+
+A further operation needs a name and its function:
+
+>>> from multicube.hdl.combining.operations import OPERATIONS, Operation, Rules
+>>> xor = Operation("fetch-and-xor", lambda x, e: x ^ e)
+>>> rules = Rules((*OPERATIONS, xor), "all")
+>>> rules.combined(xor, xor).name
+'fetch-and-xor'
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..checks import check_integer
+
+__all__ = [
+    "LOAD",
+    "OPERATIONS",
+    "POLICIES",
+    "Combiner",
+    "Operation",
+    "OperationUnit",
+    "Policy",
+    "Rules",
+    "find_operation",
+]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation on a word of memory. Words are signed, in two's complement.
+
+    Attributes
+    ----------
+    name : str
+    function : Callable[[int, int], int]
+        The new value, from the old one and the operand; associative. What it returns is reduced to
+        the width of a word.
+    hardware : Callable[[Value, Value], Value], optional
+        The same for signed Amaranth values. By default `function`, which does if it uses only
+        operators that integers and Amaranth values have in common.
+    kind : "update", "load" or "store"
+        Whether the new value depends on both, on the old one only (nothing happens to the word), or
+        on the operand only.
+    fetching : str
+        For an operation whose reply carries no value, such as a store: the name of the operation
+        with the same function whose reply carries one. Empty if its own does.
+    """
+
+    name: str
+    function: Callable[[int, int], int]
+    hardware: Callable[[Value, Value], Value] | None = None
+    kind: Literal["update", "load", "store"] = "update"
+    fetching: str = ""
+
+    @property
+    def replies(self) -> bool:
+        """Whether its reply carries the old value."""
+        return not self.fetching
+
+    def perform(self, value: int, operand: int, width: int) -> int:
+        """The new value of a word; all are integers from 0 to 2^width - 1."""
+        result = self.function(_signed(value, width), _signed(operand, width))
+        return result & ((1 << width) - 1)
+
+    def build(self, value: Value, operand: Value) -> Value:
+        """The new value of a word, in hardware."""
+        build = self.hardware or self.function
+        return build(value.as_signed(), operand.as_signed())
+
+    def __repr__(self) -> str:
+        return f"<Operation {self.name}>"
+
+
+def _signed(value: int, width: int) -> int:
+    return value - (value >> (width - 1) << width)
+
+
+def _second(_: object, operand: object) -> object:
+    return operand
+
+
+LOAD = Operation("load", lambda x, e: x, kind="load")
+
+OPERATIONS: tuple[Operation, ...] = (
+    LOAD,
+    Operation("store", _second, kind="store", fetching="fetch-and-store"),
+    Operation("fetch-and-store", _second, kind="store"),
+    Operation("fetch-and-add", lambda x, e: x + e),
+    Operation("fetch-and-min", min, lambda x, e: Mux(x < e, x, e)),
+    Operation("fetch-and-max", max, lambda x, e: Mux(x < e, e, x)),
+    Operation("fetch-and-or", lambda x, e: x | e),
+    Operation("fetch-and-and", lambda x, e: x & e),
+    Operation("fetch-and-store-if-zero", lambda x, e: x or e, lambda x, e: Mux(x == 0, e, x)),
+    Operation(
+        "fetch-and-store-if-nonnegative",
+        lambda x, e: e if x >= 0 else x,
+        lambda x, e: Mux(x >= 0, e, x),
+    ),
+)
+"""The operations of RP3 and of the Ultracomputer (Siegel et al., VII-E and F)."""
+
+
+def find_operation(name: str, operations: tuple[Operation, ...] = OPERATIONS) -> Operation:
+    """The operation of this name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    for operation in operations:
+        if operation.name == name:
+            return operation
+    names = ", ".join(operation.name for operation in operations)
+    raise ValueError(f"Operation must be one of {names}, not {name!r}")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Which pairs of operations a box combines, of those that can be.
+
+    Attributes
+    ----------
+    name : str
+    allows : Callable[[Operation, Operation], bool]
+    """
+
+    name: str
+    allows: Callable[[Operation, Operation], bool]
+
+    def __repr__(self) -> str:
+        return f"<Policy {self.name}>"
+
+
+def _rp3(first: Operation, second: Operation) -> bool:
+    return first == second or {first.name, second.name} == {"load", "fetch-and-add"}
+
+
+_SIMPLE = {"load", "store", "fetch-and-store", "fetch-and-add"}
+_ULTRACOMPUTER = _SIMPLE | {
+    "fetch-and-or",
+    "fetch-and-and",
+    "fetch-and-store-if-zero",
+    "fetch-and-store-if-nonnegative",
+}
+
+
+def _ultracomputer(first: Operation, second: Operation) -> bool:
+    names = {first.name, second.name}
+    return names <= _SIMPLE or (first == second and names <= _ULTRACOMPUTER)
+
+
+POLICIES: dict[str, Policy] = {
+    policy.name: policy
+    for policy in (
+        Policy("none", lambda first, second: False),
+        Policy("rp3", _rp3),
+        Policy("ultracomputer", _ultracomputer),
+        Policy("all", lambda first, second: True),
+    )
+}
+"""`none`; `rp3`: like operations, and loads with fetch-and-adds (a load is a fetch-and-add of 0);
+`ultracomputer`: like operations of those that this machine combines, and any two of load, store,
+fetch-and-store and fetch-and-add; `all`: every pair that has a rule."""
+
+
+class Rules:
+    """What a box makes of each pair of operations.
+
+    Parameters
+    ----------
+    operations : tuple[Operation, ...]
+        The position of each is its code in requests.
+    policy : str or Policy
+        A name is one of `POLICIES`.
+
+    Attributes
+    ----------
+    operations, policy
+        As given; `policy` is a `Policy`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `operations` is not a tuple of operations with a name each, or there is no such policy.
+    """
+
+    def __init__(
+        self, operations: tuple[Operation, ...] = OPERATIONS, policy: str | Policy = "all"
+    ) -> None:
+        check_operations(operations)
+        if not isinstance(policy, Policy):
+            if policy not in POLICIES:
+                raise ValueError(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+            policy = POLICIES[policy]
+        self.operations = operations
+        self.policy = policy
+
+    def combined(self, first: Operation, second: Operation) -> Operation | None:
+        """The operation that takes the place of two, or None if they can't be combined."""
+        if not self.policy.allows(first, second):
+            return None
+        if first.kind == "load":
+            result = second
+        elif second.kind == "load" or first.function is second.function or first.kind == "store":
+            result = first
+        elif second.kind == "store":
+            result = second
+        else:
+            return None
+        needs_reply = first.replies or (second.replies and first.kind != "store")
+        if needs_reply and not result.replies:
+            fetching = [other for other in self.operations if other.name == result.fetching]
+            result = fetching[0] if fetching else None
+        return result
+
+    def operand(
+        self, first: Operation, first_operand: int, second: Operation, operand: int, width: int
+    ) -> int:
+        """The operand of the combined operation."""
+        if first.kind == "load":
+            return operand
+        return second.perform(first_operand, operand, width)
+
+    def second_reply(self, first: Operation, first_operand: int, reply: int, width: int) -> int:
+        """The reply to the second of two, from the reply to the combined one."""
+        return first.perform(reply, first_operand, width)
+
+    def pairs(self) -> Iterator[tuple[Operation, Operation, Operation]]:
+        """All pairs that combine, and what they become."""
+        for first in self.operations:
+            for second in self.operations:
+                result = self.combined(first, second)
+                if result is not None:
+                    yield first, second, result
+
+    @cached_property
+    def codes(self) -> dict[Operation, int]:
+        """The code of each operation."""
+        return {operation: code for code, operation in enumerate(self.operations)}
+
+
+def check_operations(operations: object) -> None:
+    """Check a choice of operations."""
+    if not isinstance(operations, tuple) or not all(
+        isinstance(operation, Operation) for operation in operations
+    ):
+        raise TypeError(f"Operations must be a tuple of operations, not {operations!r}")
+    names = [operation.name for operation in operations]
+    if not names:
+        raise ValueError("Operations must be at least one, not none")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"Operations must have names of their own, not {name!r} twice")
+
+
+class OperationUnit(wiring.Component):
+    """Performs an operation on a value. Combinational.
+
+    Parameters
+    ----------
+    operations : tuple[Operation, ...]
+    width : int
+        Of a word in bits, at least 1.
+    used : frozenset[Operation], optional
+        Those that can occur; for others the result means nothing. All by default.
+
+    Members
+    -------
+    operation : In(range(len(operations)))
+    x, operand : In(width)
+    result : Out(width)
+    """
+
+    def __init__(
+        self,
+        operations: tuple[Operation, ...],
+        width: int,
+        *,
+        used: frozenset[Operation] | None = None,
+    ) -> None:
+        check_operations(operations)
+        check_integer("Width", width, 1)
+        self.operations = operations
+        self.width = width
+        self.used = frozenset(operations) if used is None else used
+        super().__init__(
+            {
+                "operation": In(range(len(operations))),
+                "x": In(width),
+                "operand": In(width),
+                "result": Out(width),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.result.eq(self.x)
+        groups: dict[Callable, list[int]] = {}
+        for code, operation in enumerate(self.operations):
+            if operation in self.used and operation.kind != "load":
+                groups.setdefault(operation.function, []).append(code)
+        with m.Switch(self.operation):
+            for codes in groups.values():
+                with m.Case(*codes):
+                    operation = self.operations[codes[0]]
+                    m.d.comb += self.result.eq(operation.build(self.x, self.operand))
+        return m
+
+
+class Combiner(wiring.Component):
+    """Makes one request of two. Combinational.
+
+    Parameters
+    ----------
+    rules : Rules
+    width : int
+        Of a word in bits, at least 1.
+
+    Members
+    -------
+    first, second : In(range(len(operations)))
+    first_operand, second_operand : In(width)
+    possible : Out(1)
+    operation : Out(range(len(operations)))
+    operand : Out(width)
+        The combined request, if it is possible.
+    """
+
+    def __init__(self, rules: Rules, width: int) -> None:
+        check_integer("Width", width, 1)
+        self.rules = rules
+        self.width = width
+        code = range(len(rules.operations))
+        super().__init__(
+            {
+                "first": In(code),
+                "second": In(code),
+                "first_operand": In(width),
+                "second_operand": In(width),
+                "possible": Out(1),
+                "operation": Out(code),
+                "operand": Out(width),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        rules, codes = self.rules, self.rules.codes
+        table: dict[Operation, dict[Operation, list[int]]] = {}
+        for first, second, result in rules.pairs():
+            table.setdefault(first, {}).setdefault(result, []).append(codes[second])
+        with m.Switch(self.first):
+            for first, results in table.items():
+                with m.Case(codes[first]), m.Switch(self.second):
+                    for result, seconds in results.items():
+                        with m.Case(*seconds):
+                            m.d.comb += [self.possible.eq(1), self.operation.eq(codes[result])]
+        pairs = list(rules.pairs())
+        m.submodules.unit = unit = OperationUnit(
+            rules.operations,
+            self.width,
+            used=frozenset(second for first, second, _ in pairs if first.kind != "load"),
+        )
+        first_loads = Signal()
+        loads = [codes[first] for first, _, _ in pairs if first.kind == "load"]
+        m.d.comb += [
+            unit.operation.eq(self.second),
+            unit.x.eq(self.first_operand),
+            unit.operand.eq(self.second_operand),
+            first_loads.eq(self.first.matches(*loads) if loads else 0),
+            self.operand.eq(Mux(first_loads, self.second_operand, unit.result)),
+        ]
+        return m
