@@ -2,7 +2,9 @@
 """Boxes and networks that combine, under random traffic: every history must be a serial one."""
 
 import random
+import re
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +20,7 @@ from multicube.hdl.combining import (
     Operation,
     find_operation,
 )
+from multicube.hdl.combining.operations import OperationUnit
 from multicube.hdl.fabric import Fabric, Pin
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
@@ -25,7 +28,6 @@ from multicube.sim.serial_order import Access, serial_order
 
 ADD = find_operation("fetch-and-add")
 XOR = Operation("fetch-and-xor", lambda x, e: x ^ e)
-RMW = tuple(op for op in OPERATIONS if op.replies)
 
 
 @dataclass
@@ -137,7 +139,6 @@ class Result:
     combined: list[int]
     cycles: int
     memory: list[list[int]]
-    served: int = 0
     ports: Ports = field(repr=False, default=None)
 
 
@@ -179,7 +180,7 @@ def drive(network: CombiningNetwork, traffic: Traffic, engine: type = CompiledEn
                         rng.choice(sorted(free)),
                         rng.choice(words),
                         operation,
-                        rng.getrandbits(given["width"]) if rng.random() < 0.8 else 0,
+                        rng.getrandbits(given["width"]) if rng.random() < 0.8 else 1,
                     )
                     left[p] -= 1
             request = offered[p]
@@ -259,7 +260,14 @@ def check(network: CombiningNetwork, result: Result) -> None:
     histories = defaultdict(list)
     for request in result.requests:
         histories[request.word].append(
-            Access(request.processor, request.operation, request.operand, request.reply)
+            Access(
+                request.processor,
+                request.operation,
+                request.operand,
+                request.reply,
+                request.sent,
+                request.answered,
+            )
         )
     for word, history in histories.items():
         row, module = divmod(word, network.ports)
@@ -278,13 +286,151 @@ def small(ports: int, **parameters: Any) -> CombiningNetwork:
     return CombiningNetwork(ports, **{"width": 8, "rows": 2, "identity": 2, **parameters})
 
 
+@pytest.mark.parametrize("pace", [None, 1.0, 0.3])
 @pytest.mark.parametrize("merge", MERGES)
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("radix", [2, 4])
-def test_one_box_is_serial(radix: int, policy: str, merge: str) -> None:
-    network = small(radix, radix=radix, policy=policy, merge=merge)
-    for seed, pace in enumerate((None, 1.0, 0.3)):
-        traffic = Traffic(memory=pace, seed=seed, take=1.0 if seed == 1 else 0.6)
-        result = drive(network, traffic)
+def test_one_box_is_serial(policy: str, merge: str, pace: float | None) -> None:
+    network = small(2, policy=policy, merge=merge)
+    result = drive(network, Traffic(memory=pace, take=1.0 if pace == 1.0 else 0.6))
+    check(network, result)
+    assert (sum(result.combined) > 0) == (policy != "none")
+
+
+@pytest.mark.parametrize("merge", MERGES)
+@pytest.mark.parametrize("policy", ["none", "all"])
+def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
+    network = small(4, radix=4, policy=policy, merge=merge)
+    result = drive(network, Traffic(memory=0.4, take=0.7, requests=100))
+    check(network, result)
+    assert (sum(result.combined) > 0) == (policy != "none")
+
+
+@pytest.mark.parametrize(
+    ("ports", "parameters", "traffic"),
+    [
+        (2, {"depth": 2, "wait": 1}, {"words": 1, "memory": 0.2}),
+        (2, {"depth": 2, "wait": 1, "merge": "unlimited"}, {"words": 1, "memory": 0.2}),
+        (2, {"depth": 8, "wait": 8, "merge": "unlimited", "identity": 4}, {"words": 1}),
+        (2, {"depth": 3, "wait": 3, "identity": 1}, {"words": 4, "load": 0.4}),
+        (4, {"wiring": "omega"}, {"words": 3, "memory": 0.5, "take": 0.5}),
+        (8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
+        (8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
+        (16, {"width": 32, "wait": 2}, {"words": 1, "requests": 30}),
+        (16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
+        (16, {"policy": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
+)
+def test_networks_are_serial(ports: int, parameters: dict, traffic: dict) -> None:
+    network = small(ports, **parameters)
+    result = drive(network, Traffic(**traffic))
+    check(network, result)
+    assert all(count > 0 for count in result.combined)
+
+
+def test_an_unhindered_request_takes_one_cycle_a_box_and_one_in_the_memory() -> None:
+    network = small(8, identity=1)
+    result = drive(network, Traffic(load=0.01, requests=10, words=16))
+    latencies = [request.answered - request.sent for request in result.requests]
+    assert min(latencies) == 2 * 3 + 1
+    assert latencies.count(7) > 0.8 * len(latencies)
+
+
+@pytest.mark.parametrize(("ports", "radix", "merge"), [(2, 2, "pairwise"), (16, 2, "pairwise"), (16, 4, "unlimited")])
+def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
+    ports: int, radix: int, merge: str
+) -> None:
+    """Combining costs no cycle: all meet at once, one request reaches the memory, and each gets an
+    index of its own."""
+    network = small(ports, radix=radix, merge=merge, width=32)
+    result = drive(
+        network, Traffic(words=1, requests=1, operations=(ADD,), stores=0.0)
+    )
+    check(network, result)
+    assert sum(result.combined) == ports - 1
+    stages = network.stages
+    assert {request.answered - request.sent for request in result.requests} == {2 * stages + 1}
+
+
+def test_engines_agree() -> None:
+    network = small(4)
+    traffic = Traffic(take=0.7, requests=25)
+    results = [drive(network, traffic, engine) for engine in (AmaranthEngine, CompiledEngine)]
+    assert results[0].requests == results[1].requests
+    assert results[0].combined == results[1].combined
+    assert results[0].memory == results[1].memory
+    check(network, results[0])
+
+
+def test_an_operation_of_one_s_own() -> None:
+    network = small(4, operations=(*OPERATIONS, XOR), merge="unlimited")
+    result = drive(network, Traffic(operations=(XOR,), words=1))
+    check(network, result)
+    assert sum(result.combined) > 20
+
+
+def test_order_of_one_processor_s_requests_for_a_word() -> None:
+    """With several outstanding. Each adds 1, so later requests of a processor return more."""
+    network = small(4, identity=4, merge="unlimited", width=16)
+    result = drive(network, Traffic(operations=(ADD,), stores=0, words=1, requests=100))
+    check(network, result)
+    store = find_operation("store")
+    assert store not in {request.operation for request in result.requests}
+
+
+def test_the_checks_find_a_box_that_answers_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both processors get the reply to the combined request."""
+    monkeypatch.setattr(
+        "multicube.hdl.combining.box.OperationUnit",
+        lambda operations, width, *, used: OperationUnit(operations, width, used=frozenset()),
+    )
+    network = small(2)
+    result = drive(network, Traffic(operations=(ADD,)), AmaranthEngine)
+    with pytest.raises(AssertionError, match="^word"):
         check(network, result)
-        assert (sum(result.combined) > 0) == (policy != "none")
+
+
+def test_locate() -> None:
+    network = small(8, rows=4)
+    assert network.locate(13) == (network.tags.tag(3, 5), 1)
+    with pytest.raises(ValueError, match=r"^Word must be from 0 to 31, not 32$"):
+        network.locate(32)
+
+
+LINK = MemoryLink(tag=2, address=2, width=8)
+REJECTED = [
+    (lambda: CombiningBox("link"), TypeError, "Link must be a MemoryLink, not 'link'"),
+    (lambda: CombiningBox(LINK, radix=1), ValueError, "Radix must be at least 2, not 1"),
+    (lambda: CombiningBox(LINK, depth=1), ValueError, "Depth must be at least 2, not 1"),
+    (lambda: CombiningBox(LINK, wait=0), ValueError, "Wait must be at least 1, not 0"),
+    (
+        lambda: CombiningBox(LINK, policy="some"),
+        ValueError,
+        "Policy must be one of none, rp3, ultracomputer, all, not 'some'",
+    ),
+    (
+        lambda: CombiningBox(LINK, merge="all"),
+        ValueError,
+        "Merge must be pairwise or unlimited, not 'all'",
+    ),
+    (
+        lambda: CombiningBox(LINK, radix=8),
+        ValueError,
+        "Tag of a link must have at least 3 bits for a box of radix 8, not 2",
+    ),
+    (lambda: CombiningNetwork(8, width=65), ValueError, "Width must be from 1 to 64, not 65"),
+    (lambda: CombiningNetwork(8, rows=0), ValueError, "Rows must be from 1 to 65536, not 0"),
+    (
+        lambda: CombiningNetwork(8, identity=0),
+        ValueError,
+        "Identity must be from 1 to 16, not 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "message"), REJECTED, ids=[message.split()[0] for _, _, message in REJECTED]
+)
+def test_combining_rejects(build: Callable[[], object], error: type, message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        build()
