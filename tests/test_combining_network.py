@@ -315,7 +315,7 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
         (4, {"wiring": "omega"}, {"words": 3, "memory": 0.5, "take": 0.5}),
         (8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
         (8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
-        (16, {"width": 32, "wait": 2}, {"words": 1, "requests": 30}),
+        (16, {"width": 32, "wait": 2, "identity": 1}, {"words": 2, "requests": 20}),
         (16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
         (16, {"policy": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
     ],
@@ -336,16 +336,17 @@ def test_an_unhindered_request_takes_one_cycle_a_box_and_one_in_the_memory() -> 
     assert latencies.count(7) > 0.8 * len(latencies)
 
 
-@pytest.mark.parametrize(("ports", "radix", "merge"), [(2, 2, "pairwise"), (16, 2, "pairwise"), (16, 4, "unlimited")])
+@pytest.mark.parametrize(
+    ("ports", "radix", "merge"),
+    [(2, 2, "pairwise"), (16, 2, "pairwise"), (16, 4, "unlimited")],
+)
 def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
     ports: int, radix: int, merge: str
 ) -> None:
     """Combining costs no cycle: all meet at once, one request reaches the memory, and each gets an
     index of its own."""
     network = small(ports, radix=radix, merge=merge, width=32)
-    result = drive(
-        network, Traffic(words=1, requests=1, operations=(ADD,), stores=0.0)
-    )
+    result = drive(network, Traffic(words=1, requests=1, operations=(ADD,), stores=0.0))
     check(network, result)
     assert sum(result.combined) == ports - 1
     stages = network.stages

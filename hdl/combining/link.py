@@ -84,5 +84,11 @@ class MemoryLink(wiring.Signature):
             }
         )
 
+    def _key(self) -> tuple:
+        return self.tag, self.identity, self.address, self.width, self.operations
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryLink) and self._key() == other._key()
+
     def __hash__(self) -> int:
-        return hash((self.tag, self.identity, self.address, self.width, self.operations))
+        return hash(self._key())

