@@ -143,7 +143,7 @@ def one_reply_each(
 
 @pytest.mark.parametrize(
     ("merge", "wait", "outputs", "steps"),
-    [("pairwise", 1, 1, 12), ("unlimited", 2, 1, 10), ("pairwise", 1, 2, 8)],
+    [("pairwise", 1, 1, 11), ("unlimited", 2, 1, 9), ("pairwise", 1, 2, 8)],
 )
 def test_each_request_gets_one_reply_of_its_own(
     tmp_path: Path, merge: str, wait: int, outputs: int, steps: int
