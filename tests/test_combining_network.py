@@ -387,7 +387,7 @@ def test_the_checks_find_a_box_that_answers_wrongly(monkeypatch: pytest.MonkeyPa
     )
     network = small(2)
     result = drive(network, Traffic(operations=(ADD,)), AmaranthEngine)
-    with pytest.raises(AssertionError, match="^word"):
+    with pytest.raises(AssertionError, match=r"^word"):
         check(network, result)
 
 

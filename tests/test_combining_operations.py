@@ -132,7 +132,9 @@ def test_units_agree_with_python() -> None:
 
 
 def test_rules_reject_operations() -> None:
-    with pytest.raises(TypeError, match=r"^Operations must be a tuple of operations, not \['add'\]$"):
+    with pytest.raises(
+        TypeError, match=r"^Operations must be a tuple of operations, not \['add'\]$"
+    ):
         Rules(["add"])
     with pytest.raises(ValueError, match=r"^Operations must be at least one, not none$"):
         Rules(())

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Each request gets exactly one reply of its own: proofs of small combining boxes.
 
-*Bounded*: for all requests, and all delays at all ends, in so many cycles from reset. The memory
+*Bounded*: for all fetch-and-adds, and all delays at all ends, in so many cycles from reset. Memory
 modules answer each request that reaches them once, in order, with any value.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Module, Mux, Signal
 from amaranth.lib import data
 from multicube.hdl.combining import CombiningBox, MemoryLink, find_operation
 from multicube.hdl.combining import box as box_module
@@ -68,7 +68,8 @@ def one_reply_each(
 
     `drain` is the number of cycles after which a box without new requests, whose ends take and
     give what they can, has nothing left. Requests go to so many `outputs`, all to one word of it;
-    all are fetch-and-adds, whose operands and values don't matter here. With `seen`, instead: two requests never combine.
+    all are fetch-and-adds, whose operands and values don't matter here. With `seen`,
+    instead: two requests never combine.
     """
     operations = tuple(map(find_operation, ("fetch-and-add", "load")))
     link = MemoryLink(tag=1, identity=1, address=1, width=1, operations=operations)
@@ -176,5 +177,3 @@ class Forgetful(WaitBuffer):
 def test_proofs_find_a_lost_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(box_module, "WaitBuffer", Forgetful)
     assert not one_reply_each(tmp_path, steps=10, drain=7, depth=2, wait=1)
-
-

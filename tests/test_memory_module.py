@@ -17,9 +17,7 @@ def pack(layout: Any, **values: int) -> int:
 
 
 def unpack(layout: Any, word: int) -> dict[str, int]:
-    return {
-        name: word >> layout[name].offset & (1 << layout[name].width) - 1 for name, _ in layout
-    }
+    return {name: word >> layout[name].offset & (1 << layout[name].width) - 1 for name, _ in layout}
 
 
 @pytest.mark.parametrize("rows", [1, 3, 4])

@@ -144,5 +144,5 @@ def test_the_order_is_one() -> None:
 def test_gives_up() -> None:
     history = [Access(p, ADD, 1 << p, None) for p in range(6)]
     stores = [Access(p, STORE, p) for p in range(12)]
-    with pytest.raises(Undecided, match="^No serial order found in 100 states$"):
+    with pytest.raises(Undecided, match=r"^No serial order found in 100 states$"):
         serial_order([*history, *stores], width=WIDTH, final=99, limit=100)

@@ -225,8 +225,7 @@ class CombiningQueue(wiring.Component):
             m.d.sync += turn.eq(Mux(turn == self.writers - 1, 0, turn + 1))
         for i in writers:
             before = _count(
-                self.i[x].valid
-                & ((turn <= x) | (turn > i) if x < i else (i < turn) & (turn <= x))
+                self.i[x].valid & ((turn <= x) | (turn > i) if x < i else (i < turn) & (turn <= x))
                 for x in writers
                 if x != i
             )
