@@ -1,6 +1,6 @@
 """Hardware: wiring plans, switches, networks and the bench, and their export as Verilog."""
 
-from .networks import FAMILIES, MultistageNetwork, Network, build
+from .networks import FAMILIES, CombiningNetwork, MultistageNetwork, Network, build
 from .switches import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
 from .topology import multistage_plan
 from .verilog import write_verilog
@@ -8,6 +8,7 @@ from .verilog import write_verilog
 __all__ = [
     "FAMILIES",
     "BoxState",
+    "CombiningNetwork",
     "InputQueuedSwitch",
     "InterchangeBox",
     "MultistageNetwork",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..hdl.networks import Network
+from ..hdl.networks import PacketNetwork
 from ..hdl.topology.passes import Permutation, check_permutation
 from .result import Result
 from .simulate import simulate
@@ -12,7 +12,9 @@ from .traffic import Trace, TracePacket
 __all__ = ["run_passes"]
 
 
-def run_passes(network: Network, passes: Sequence[Permutation], **options: Any) -> list[Result]:
+def run_passes(
+    network: PacketNetwork, passes: Sequence[Permutation], **options: Any
+) -> list[Result]:
     """Run the passes of a permutation, each when the network is empty again.
 
     All packets of a pass are sent in the same cycle. Where they do not conflict, each takes as many
@@ -20,7 +22,7 @@ def run_passes(network: Network, passes: Sequence[Permutation], **options: Any) 
 
     Parameters
     ----------
-    network : Network
+    network : PacketNetwork
     passes : sequence of Permutation
         As `hdl.topology.decomposition` finds them: the output that each input sends to, or None.
     options

@@ -15,13 +15,13 @@ from multicube.hdl.combining import (
     OPERATIONS,
     POLICIES,
     CombiningBox,
-    CombiningNetwork,
     MemoryLink,
     Operation,
     find_operation,
 )
 from multicube.hdl.combining.operations import OperationUnit
 from multicube.hdl.fabric import Fabric, Pin
+from multicube.hdl.networks import CombiningNetwork
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.serial_order import Access, serial_order
@@ -49,12 +49,13 @@ class Memory:
 
     def __init__(self, network: CombiningNetwork, pace: float) -> None:
         self.given = network.parameters
+        self.operations = network.operations
         self.pace = pace
         self.words = [0] * self.given["rows"]
         self.replies: deque[tuple[int, int, int]] = deque()
 
     def perform(self, request: dict[str, int]) -> None:
-        operation = self.given["operations"][request["operation"]]
+        operation = self.operations[request["operation"]]
         old = self.words[request["address"]]
         self.words[request["address"]] = operation.perform(
             old, request["operand"], self.given["width"]
@@ -155,8 +156,8 @@ def drive(network: CombiningNetwork, traffic: Traffic, engine: type = CompiledEn
         else [Memory(network, traffic.memory) for _ in range(network.ports)]
     )
     words = rng.sample(range(network.ports * given["rows"]), traffic.words)
-    store = find_operation("store", given["operations"])
-    codes = {operation: code for code, operation in enumerate(given["operations"])}
+    store = find_operation("store", network.operations)
+    codes = {operation: code for code, operation in enumerate(network.operations)}
 
     sent: list[Request] = []
     left = [traffic.requests] * network.ports
@@ -170,7 +171,7 @@ def drive(network: CombiningNetwork, traffic: Traffic, engine: type = CompiledEn
         assert cycle < traffic.limit, "the network has stopped"
         for p in range(network.ports):
             if offered[p] is None and left[p] and rng.random() < traffic.load:
-                free = set(range(1 << given["identity"])) - outstanding[p].keys()
+                free = set(range(given["outstanding"])) - outstanding[p].keys()
                 if free:
                     operation = (
                         store if rng.random() < traffic.stores else rng.choice(traffic.operations)
@@ -283,14 +284,14 @@ def check(network: CombiningNetwork, result: Result) -> None:
 
 
 def small(ports: int, **parameters: Any) -> CombiningNetwork:
-    return CombiningNetwork(ports, **{"width": 8, "rows": 2, "identity": 2, **parameters})
+    return CombiningNetwork(ports, **{"width": 8, "rows": 2, "outstanding": 4, **parameters})
 
 
 @pytest.mark.parametrize("pace", [None, 1.0, 0.3])
 @pytest.mark.parametrize("merge", MERGES)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_one_box_is_serial(policy: str, merge: str, pace: float | None) -> None:
-    network = small(2, policy=policy, merge=merge)
+    network = small(2, combine=policy, merge=merge)
     result = drive(network, Traffic(memory=pace, take=1.0 if pace == 1.0 else 0.6))
     check(network, result)
     assert (sum(result.combined) > 0) == (policy != "none")
@@ -299,7 +300,7 @@ def test_one_box_is_serial(policy: str, merge: str, pace: float | None) -> None:
 @pytest.mark.parametrize("merge", MERGES)
 @pytest.mark.parametrize("policy", ["none", "all"])
 def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
-    network = small(4, radix=4, policy=policy, merge=merge)
+    network = small(4, radix=4, combine=policy, merge=merge)
     result = drive(network, Traffic(memory=0.4, take=0.7, requests=100))
     check(network, result)
     assert (sum(result.combined) > 0) == (policy != "none")
@@ -310,14 +311,14 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
     [
         (2, {"depth": 2, "wait": 1}, {"words": 1, "memory": 0.2}),
         (2, {"depth": 2, "wait": 1, "merge": "unlimited"}, {"words": 1, "memory": 0.2}),
-        (2, {"depth": 8, "wait": 8, "merge": "unlimited", "identity": 4}, {"words": 1}),
-        (2, {"depth": 3, "wait": 3, "identity": 1}, {"words": 4, "load": 0.4}),
+        (2, {"depth": 8, "wait": 8, "merge": "unlimited", "outstanding": 16}, {"words": 1}),
+        (2, {"depth": 3, "wait": 3, "outstanding": 2}, {"words": 4, "load": 0.4}),
         (4, {"wiring": "omega"}, {"words": 3, "memory": 0.5, "take": 0.5}),
         (8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
         (8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
-        (16, {"width": 32, "wait": 2, "identity": 1}, {"words": 2, "requests": 20}),
+        (16, {"width": 32, "wait": 2, "outstanding": 2}, {"words": 2, "requests": 20}),
         (16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
-        (16, {"policy": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
+        (16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
@@ -329,7 +330,7 @@ def test_networks_are_serial(ports: int, parameters: dict, traffic: dict) -> Non
 
 
 def test_an_unhindered_request_takes_one_cycle_a_box_and_one_in_the_memory() -> None:
-    network = small(8, identity=1)
+    network = small(8, outstanding=2)
     result = drive(network, Traffic(load=0.01, requests=10, words=16))
     latencies = [request.answered - request.sent for request in result.requests]
     assert min(latencies) == 2 * 3 + 1
@@ -372,7 +373,7 @@ def test_an_operation_of_one_s_own() -> None:
 
 def test_order_of_one_processor_s_requests_for_a_word() -> None:
     """With several outstanding. Each adds 1, so later requests of a processor return more."""
-    network = small(4, identity=4, merge="unlimited", width=16)
+    network = small(4, outstanding=16, merge="unlimited", width=16)
     result = drive(network, Traffic(operations=(ADD,), stores=0, words=1, requests=100))
     check(network, result)
     store = find_operation("store")
@@ -422,9 +423,9 @@ REJECTED = [
     (lambda: CombiningNetwork(8, width=65), ValueError, "Width must be from 1 to 64, not 65"),
     (lambda: CombiningNetwork(8, rows=0), ValueError, "Rows must be from 1 to 65536, not 0"),
     (
-        lambda: CombiningNetwork(8, identity=0),
+        lambda: CombiningNetwork(8, outstanding=0),
         ValueError,
-        "Identity must be from 1 to 16, not 0",
+        "Outstanding must be from 1 to 65536, not 0",
     ),
 ]
 

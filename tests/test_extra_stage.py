@@ -21,7 +21,7 @@ from multicube.hdl.networks.extra_stage import (
     ReconfigurableExtraStageCube,
     controls,
 )
-from multicube.hdl.networks.network import Network
+from multicube.hdl.networks.network import PacketNetwork
 from multicube.hdl.packet import Packet
 from multicube.hdl.topology.extra_stage import (
     Configuration,
@@ -252,7 +252,7 @@ def told(bench: Bench, faults: str) -> Bench:
 
 
 def deliveries(
-    network: Network, cases: Iterable[tuple[str | None, Sequence[Fault]]], cycles: int
+    network: PacketNetwork, cases: Iterable[tuple[str | None, Sequence[Fault]]], cycles: int
 ) -> list[tuple[int, int]]:
     """(packets sent, packets delivered as they should be) of all pairs, for each case.
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat
 from multicube.hdl import FAMILIES, MultistageNetwork, build
-from multicube.hdl.networks import Network
+from multicube.hdl.networks import PacketNetwork
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.topology.multistage import PLANS
 
@@ -39,14 +39,14 @@ def sum_of_digits(a: int, b: int, radix: int) -> int:
     return total
 
 
-def packet(network: Network, source: int, destination: int) -> int:
+def packet(network: PacketNetwork, source: int, destination: int) -> int:
     """A packet that names its source and destination in its payload."""
     width = network.tags.code.width
     name = source * network.ports + destination
     return network.tags.tag(source, destination) | name << width
 
 
-def name_of(network: Network, word: int) -> tuple[int, int]:
+def name_of(network: PacketNetwork, word: int) -> tuple[int, int]:
     """Source and destination of a packet, wherever it is."""
     return divmod(word >> network.tags.code.width, network.ports)
 
@@ -56,13 +56,13 @@ def build_network(ports: int, radix: int, **parameters: Any) -> MultistageNetwor
     return MultistageNetwork(ports, radix=radix, payload=payload, **parameters)
 
 
-def outputs_of_boxes(network: Network) -> Iterator[tuple[str, int]]:
+def outputs_of_boxes(network: PacketNetwork) -> Iterator[tuple[str, int]]:
     for cell in network.fabric.cells:
         for port in range(network.radix):
             yield cell, port
 
 
-def fired(network: Network, watched: int) -> dict[tuple[str, int], int]:
+def fired(network: PacketNetwork, watched: int) -> dict[tuple[str, int], int]:
     """The packets that the boxes' outputs show in a cycle."""
     width = network.packet.size
     shown = {}
@@ -74,7 +74,7 @@ def fired(network: Network, watched: int) -> dict[tuple[str, int], int]:
     return shown
 
 
-def watch_boxes(network: Network) -> Callable[[], Cat]:
+def watch_boxes(network: PacketNetwork) -> Callable[[], Cat]:
     return lambda: Cat(
         *(
             Cat(network.instances[cell].o[port].valid, network.instances[cell].o[port].payload)

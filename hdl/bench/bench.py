@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..fabric import Cell, CellType, Fabric, Pin
-from ..networks.network import Network
+from ..networks.network import PacketNetwork
 from .instruments import DropMeter, LinkMeter, Timer
 from .sink import Sink
 from .stamp import stamp_for
@@ -43,7 +43,7 @@ class Bench(Fabric):
 
     Parameters
     ----------
-    network : Network
+    network : PacketNetwork
     sources : SourcePlan
     bins : int
         Bins of each sink's histograms.
@@ -57,7 +57,7 @@ class Bench(Fabric):
 
     Attributes
     ----------
-    network : Network
+    network : PacketNetwork
         With the widened payload.
     sources, sinks : list[str]
         Names of the cells, by terminal.
@@ -69,7 +69,7 @@ class Bench(Fabric):
         Name of each meter, and the outputs whose links it counts.
     """
 
-    def __init__(self, network: Network, sources: SourcePlan, *, bins: int) -> None:
+    def __init__(self, network: PacketNetwork, sources: SourcePlan, *, bins: int) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
         code = network.tags.code
         self.network = network.altered(payload=stamp_for(network))

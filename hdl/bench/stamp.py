@@ -3,7 +3,7 @@
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from ..networks.network import Network
+from ..networks.network import PacketNetwork
 
 __all__ = ["SEQUENCE_BITS", "TIME_BITS", "Stamp", "stamp_for"]
 
@@ -49,7 +49,7 @@ class Stamp(data.StructLayout):
         super().__init__(fields)
 
 
-def stamp_for(network: Network) -> Stamp:
+def stamp_for(network: PacketNetwork) -> Stamp:
     """The stamp that fits a network: wide enough for what it can lose, and for its lengths.
 
     A network that drops packets, or lets them overtake each other, needs longer sequence numbers;

@@ -3,16 +3,24 @@
 from .box import MERGES, CombiningBox
 from .link import MemoryLink
 from .memory_module import MemoryModule
-from .network import CombiningNetwork
-from .operations import LOAD, OPERATIONS, POLICIES, Operation, Policy, Rules, find_operation
+from .operations import (
+    LOAD,
+    OPERATION_SETS,
+    OPERATIONS,
+    POLICIES,
+    Operation,
+    Policy,
+    Rules,
+    find_operation,
+)
 
 __all__ = [
     "LOAD",
     "MERGES",
     "OPERATIONS",
+    "OPERATION_SETS",
     "POLICIES",
     "CombiningBox",
-    "CombiningNetwork",
     "MemoryLink",
     "MemoryModule",
     "Operation",

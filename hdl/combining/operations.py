@@ -39,6 +39,7 @@ from ..checks import check_integer
 __all__ = [
     "LOAD",
     "OPERATIONS",
+    "OPERATION_SETS",
     "POLICIES",
     "Combiner",
     "Operation",
@@ -123,6 +124,16 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 """The operations of RP3 and of the Ultracomputer (Siegel et al., VII-E and F)."""
 
+_ONLY_RP3 = {"fetch-and-min", "fetch-and-max"}
+_ONLY_ULTRACOMPUTER = {"fetch-and-store-if-nonnegative"}
+
+OPERATION_SETS: dict[str, tuple[Operation, ...]] = {
+    "all": OPERATIONS,
+    "rp3": tuple(op for op in OPERATIONS if op.name not in _ONLY_ULTRACOMPUTER),
+    "ultracomputer": tuple(op for op in OPERATIONS if op.name not in _ONLY_RP3),
+}
+"""The operations that each machine's boxes and memories know."""
+
 
 def find_operation(name: str, operations: tuple[Operation, ...] = OPERATIONS) -> Operation:
     """The operation of this name.
@@ -161,17 +172,12 @@ def _rp3(first: Operation, second: Operation) -> bool:
 
 
 _SIMPLE = {"load", "store", "fetch-and-store", "fetch-and-add"}
-_ULTRACOMPUTER = _SIMPLE | {
-    "fetch-and-or",
-    "fetch-and-and",
-    "fetch-and-store-if-zero",
-    "fetch-and-store-if-nonnegative",
-}
 
 
 def _ultracomputer(first: Operation, second: Operation) -> bool:
-    names = {first.name, second.name}
-    return names <= _SIMPLE or (first == second and names <= _ULTRACOMPUTER)
+    if first == second:
+        return first in OPERATION_SETS["ultracomputer"]
+    return {first.name, second.name} <= _SIMPLE
 
 
 POLICIES: dict[str, Policy] = {

@@ -2,17 +2,20 @@
 
 from .catalogue import FAMILIES, build
 from .circuit import CircuitNetwork
+from .combining import CombiningNetwork
 from .extra_stage import ReconfigurableExtraStageCube
 from .multistage import MultistageNetwork
-from .network import Network
+from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
 from .stage_controlled import StageControlledNetwork
 
 __all__ = [
     "FAMILIES",
     "CircuitNetwork",
+    "CombiningNetwork",
     "MultistageNetwork",
     "Network",
+    "PacketNetwork",
     "PartitionedNetwork",
     "ReconfigurableExtraStageCube",
     "StageControlledNetwork",

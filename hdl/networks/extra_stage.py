@@ -11,7 +11,7 @@ from ..interfaces.extra_stage import AvoidedLines, Bypass, PathEnd, PathSelector
 from ..packet import Packet
 from ..topology.extra_stage import Configuration, ExtraStagePlan
 from ..topology.tags import Routing
-from .network import Network
+from .network import PacketNetwork
 
 __all__ = [
     "Controls",
@@ -165,7 +165,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
 
     Parameters
     ----------
-    network : Network
+    network : PacketNetwork
         A `MultistageNetwork` with an extra stage; its `faults` don't matter.
 
     Members
@@ -181,7 +181,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
         Only if the network has parity: a damaged packet for this terminal is discarded.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: PacketNetwork) -> None:
         self.network = network
         link = stream.Signature(network.packet)
         members = {

@@ -18,7 +18,7 @@ from ..topology.tags import Routing
 from .boxes import box_types, end_types
 from .columns import place_columns
 from .extra_stage import Controls, Kind, controls, place_choice, place_stages
-from .network import Network, Terminals
+from .network import PacketNetwork, Terminals
 from .switching import (
     NEUTRAL,
     OPTIONS,
@@ -36,7 +36,7 @@ LIMITS = {"ports": 2**16, "radix": 64, "payload": 2**12, "dilation": 64, "replic
 """Largest values; beyond them elaboration takes hours."""
 
 
-class MultistageNetwork(Network):
+class MultistageNetwork(PacketNetwork):
     """A b^n-port multistage network of b x b switches (Siegel et al., III to VI).
 
     Every path passes n switches; an unhindered header takes n cycles, and a packet of c flits

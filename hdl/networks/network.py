@@ -1,4 +1,4 @@
-"""What every network has in common."""
+"""What all networks have in common, and what those that carry packets do."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from ..fabric import Fabric, FabricComponent, Pin
 from ..packet import Packet
 from ..topology.tags import TagScheme
 
-__all__ = ["Network", "Terminals"]
+__all__ = ["Network", "PacketNetwork", "Terminals"]
 
 
 class Terminals(NamedTuple):
@@ -29,9 +29,7 @@ class Terminals(NamedTuple):
 
 
 class Network(FabricComponent, ABC):
-    """A packet-switching network as a component: one input and one output stream a terminal.
-
-    A subclass sets `parameters`, `ports`, `tags` and `packet`, and then calls this constructor.
+    """A network as a component, with as many terminals as it has ports.
 
     Attributes
     ----------
@@ -41,20 +39,47 @@ class Network(FabricComponent, ABC):
         All arguments of the constructor, by name.
     ports : int
         Number of terminals.
-    tags : TagScheme
-        How a packet's tag follows from source and destination.
-    packet : Packet
-        Layout of a packet on every link.
     ordered : bool
         Whether packets of one flow (source and destination) keep their order.
     stages : int
-        Switches on every path; the header of a packet that never waits takes as many cycles.
+        Switches on every path.
     lengths : tuple[int, int]
         Fewest and most flits of a packet.
     drops : bool
         Whether some packets may not arrive, by definition: it drops them, or finds them damaged.
     resubmits : bool
         Whether it sends dropped packets again, so that none is lost.
+    broadcasts : bool
+        Whether a packet may be for several terminals.
+    """
+
+    family: str
+    parameters: dict[str, Any]
+    ports: int
+    ordered: bool
+    stages: int
+    lengths: tuple[int, int] = (1, 1)
+    drops: bool = False
+    resubmits: bool = False
+    broadcasts: bool = False
+
+    def altered(self, **parameters: Any) -> Self:
+        """The same network with other values for some parameters."""
+        return type(self)(**{**self.parameters, **parameters})
+
+
+class PacketNetwork(Network):
+    """A network that carries packets: one input and one output stream a terminal.
+
+    The header of a packet that never waits takes a cycle a stage. A subclass sets `parameters`,
+    `ports`, `tags` and `packet`, and then calls this constructor.
+
+    Attributes
+    ----------
+    tags : TagScheme
+        How a packet's tag follows from source and destination.
+    packet : Packet
+        Layout of a packet on every link.
 
     Members
     -------
@@ -62,16 +87,8 @@ class Network(FabricComponent, ABC):
     o : Out(stream.Signature(packet)).array(ports)
     """
 
-    family: str
-    parameters: dict[str, Any]
-    ports: int
     tags: TagScheme
     packet: Packet
-    ordered: bool
-    stages: int
-    lengths: tuple[int, int] = (1, 1)
-    drops: bool = False
-    resubmits: bool = False
 
     def __init__(self) -> None:
         link = stream.Signature(self.packet)
@@ -82,6 +99,10 @@ class Network(FabricComponent, ABC):
             fabric.link(exit_, Pin(None, ("o", index)))
         super().__init__(fabric)
 
+    @property
+    def broadcasts(self) -> bool:
+        return self.packet.broadcast
+
     @abstractmethod
     def place(self, fabric: Fabric) -> Terminals:
         """Add this network's cells and links to a fabric, and say where its terminals are."""
@@ -89,7 +110,3 @@ class Network(FabricComponent, ABC):
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:
         """The outputs of cells that a packet passes between two terminals."""
-
-    def altered(self, **parameters: Any) -> Self:
-        """The same network with other values for some parameters."""
-        return type(self)(**{**self.parameters, **parameters})

@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..interfaces.partition import PartitionInterface
-from .network import Network
+from .network import PacketNetwork
 
 __all__ = ["PartitionedNetwork"]
 
@@ -22,13 +22,13 @@ class PartitionedNetwork(FabricComponent):
 
     Parameters
     ----------
-    network : Network
+    network : PacketNetwork
         Any whose tags can be partitioned: cube, omega, indirect cube or flip of any switches.
         Behind an extra stage no packet leaves its subnetwork either, but links may be shared.
 
     Attributes
     ----------
-    network : Network
+    network : PacketNetwork
     ports : int
     tags : TagScheme
     packet : Packet
@@ -49,8 +49,8 @@ class PartitionedNetwork(FabricComponent):
         If it can't be partitioned (`topology.partitions.check_partitionable`).
     """
 
-    def __init__(self, network: Network) -> None:
-        if not isinstance(network, Network):
+    def __init__(self, network: PacketNetwork) -> None:
+        if not isinstance(network, PacketNetwork):
             raise TypeError(f"Network must be a packet-switching network, not {network!r}")
         self.network = network
         self.ports = network.ports

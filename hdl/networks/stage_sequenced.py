@@ -11,7 +11,7 @@ from ..packet import Packet
 from ..switches.arrival_queue import ArrivalQueue
 from ..switches.interchange_box import BoxState, InterchangeBox
 from ..topology.multistage import multistage_plan
-from .network import Network, Terminals
+from .network import PacketNetwork, Terminals
 from .stage_controlled import place_stage_controlled
 
 __all__ = ["Sequencer", "StageSequencedNetwork", "StreamBox", "TagGate", "TagRegister"]
@@ -169,7 +169,7 @@ class StreamBox(wiring.Component):
         return m
 
 
-class StageSequencedNetwork(Network):
+class StageSequencedNetwork(PacketNetwork):
     """A flip network that carries packets: a counter sets its stages in turn to all 2^n settings.
 
     The counter goes 0, 1, ..., N - 1, one permutation a cycle; N = 2^n = `ports`. A packet waits

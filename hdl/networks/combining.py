@@ -6,14 +6,13 @@ from typing import Any, Literal, NamedTuple
 from amaranth.lib.wiring import In
 
 from ..checks import check_integer, check_limit
-from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from ..networks.columns import Columns, place_columns
+from ..combining import CombiningBox, MemoryLink, MemoryModule
+from ..combining.operations import OPERATION_SETS, Operation, Policy
+from ..fabric import Cell, CellType, Fabric, Pin
 from ..switches.unbuffered import later_bits
 from ..topology.multistage import multistage_plan
-from .box import CombiningBox
-from .link import MemoryLink
-from .memory_module import MemoryModule
-from .operations import OPERATIONS, Operation, Policy
+from .columns import Columns, place_columns
+from .network import Network
 
 __all__ = ["CombiningNetwork", "Place"]
 
@@ -25,7 +24,7 @@ class Place(NamedTuple):
     address: int
 
 
-class CombiningNetwork(FabricComponent):
+class CombiningNetwork(Network):
     """Processors' ports, log N columns of combining boxes, and as many memory modules.
 
     Requests and replies pass the same boxes, over links of their own. An unhindered request is
@@ -49,15 +48,19 @@ class CombiningNetwork(FabricComponent):
         Ports of a box, from 2 to 16.
     wiring : str
         One of `topology.multistage.PLANS`.
-    depth, wait, policy, merge
+    depth, wait, merge
         Of the boxes: see `CombiningBox`.
+    combine : str or Policy
+        Their policy: which operations combine.
     width : int
         Of a word in bits, from 1 to 64.
     rows : int
         Words in each memory module, from 1 to 65,536.
-    identity : int
-        Bits of a request's identity: a processor may have 2^identity requests outstanding.
-    operations : tuple[Operation, ...]
+    outstanding : int
+        Requests that a processor may wait for, from 1 to 65,536. Their identities have
+        log2(outstanding) bits, rounded up, but at least one.
+    operations : str or tuple[Operation, ...]
+        A name is one of `combining.OPERATION_SETS`.
 
     Attributes
     ----------
@@ -66,9 +69,9 @@ class CombiningNetwork(FabricComponent):
     plan : MultistagePlan
     tags : TagScheme
     link : MemoryLink
+    operations : tuple[Operation, ...]
     box : CellType
         Of all boxes.
-    stages : int
 
     Members
     -------
@@ -81,6 +84,9 @@ class CombiningNetwork(FabricComponent):
         If a parameter is not as above.
     """
 
+    family = "combining"
+    ordered = True
+
     def __init__(
         self,
         ports: int = 8,
@@ -89,38 +95,44 @@ class CombiningNetwork(FabricComponent):
         wiring: str = "cube",
         depth: int = 4,
         wait: int = 4,
-        policy: str | Policy = "all",
+        combine: str | Policy = "all",
         merge: Literal["pairwise", "unlimited"] = "pairwise",
         width: int = 32,
         rows: int = 16,
-        identity: int = 1,
-        operations: tuple[Operation, ...] = OPERATIONS,
+        outstanding: int = 16,
+        operations: str | tuple[Operation, ...] = "all",
     ) -> None:
         self.plan = multistage_plan(wiring, ports, radix)
         check_limit("Ports", ports, 2**16)
         check_limit("Radix", radix, 16)
         check_integer("Width", width, 1, 64)
         check_integer("Rows", rows, 1, 2**16)
-        check_integer("Identity", identity, 1, 16)
+        check_integer("Outstanding", outstanding, 1, 2**16)
         self.parameters: dict[str, Any] = {
             "ports": ports,
             "radix": radix,
             "wiring": wiring,
             "depth": depth,
             "wait": wait,
-            "policy": policy,
+            "combine": combine,
             "merge": merge,
             "width": width,
             "rows": rows,
-            "identity": identity,
+            "outstanding": outstanding,
             "operations": operations,
         }
         self.ports = ports
         self.tags = self.plan.tags()
         self.stages = len(self.plan.stages)
+        if isinstance(operations, str):
+            if operations not in OPERATION_SETS:
+                names = ", ".join(OPERATION_SETS)
+                raise ValueError(f"Operations must be one of {names}, not {operations!r}")
+            operations = OPERATION_SETS[operations]
+        self.operations = operations
         self.link = MemoryLink(
             tag=self.tags.code.width,
-            identity=identity,
+            identity=max(1, (outstanding - 1).bit_length()),
             address=max(1, (rows - 1).bit_length()),
             width=width,
             operations=operations,
@@ -131,7 +143,7 @@ class CombiningNetwork(FabricComponent):
             radix=radix,
             depth=depth,
             wait=wait,
-            policy=policy,
+            policy=combine,
             merge=merge,
         )
         fabric = Fabric({"i": In(self.link).array(ports)})
