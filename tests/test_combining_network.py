@@ -319,6 +319,8 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
         (16, {"width": 32, "wait": 2, "outstanding": 2}, {"words": 2, "requests": 20}),
         (16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
         (16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
+        (8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
+        (4, {"lengths": (1, 3), "merge": "unlimited"}, {"words": 2, "memory": 0.4}),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
@@ -354,8 +356,9 @@ def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
     assert {request.answered - request.sent for request in result.requests} == {2 * stages + 1}
 
 
-def test_engines_agree() -> None:
-    network = small(4)
+@pytest.mark.parametrize("parameters", [{}, {"lengths": (2, 3)}])
+def test_engines_agree(parameters: dict) -> None:
+    network = small(4, **parameters)
     traffic = Traffic(take=0.7, requests=25)
     results = [drive(network, traffic, engine) for engine in (AmaranthEngine, CompiledEngine)]
     assert results[0].requests == results[1].requests

@@ -13,6 +13,7 @@ from .operations import (
     Rules,
     find_operation,
 )
+from .pacing import Pacer, request_length
 
 __all__ = [
     "LOAD",
@@ -24,7 +25,9 @@ __all__ = [
     "MemoryLink",
     "MemoryModule",
     "Operation",
+    "Pacer",
     "Policy",
     "Rules",
     "find_operation",
+    "request_length",
 ]

@@ -9,8 +9,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
 from ..switches.arrival_queue import ArrivalQueue
-from .link import MemoryLink
+from .link import MemoryLink, check_link
 from .operations import OperationUnit, Policy, Rules
+from .pacing import Lengths, check_lengths, paced
 from .queue import CombiningQueue
 from .wait_buffer import WaitBuffer
 
@@ -39,6 +40,10 @@ class CombiningBox(wiring.Component):
     Requests wait for requests before them only, and replies for replies. So if the processors take
     their replies, the memories get theirs off, and every request is answered.
 
+    With messages of several words, each output carries one word a cycle, and the queues none of the
+    time: a request that finds its output at rest waits in the queue, and may be combined there
+    unless it is the head.
+
     `o[*].request` and `i[*].reply` come from registers and memories. `i[*].request.ready` depends
     combinationally on `i[*].request`, and `o[*].reply.ready` on `o[*].reply` of the same port.
 
@@ -58,6 +63,9 @@ class CombiningBox(wiring.Component):
         allows no pair, the box has no wait buffers, and queues in memories instead of registers.
     merge : "pairwise" or "unlimited"
         With how many others a request may combine in a queue.
+    lengths : tuple[int, int]
+        Words of a load or a reply, and of any other request (`pacing`). A queue's depth is counted
+        in messages, whatever their lengths.
 
     Attributes
     ----------
@@ -88,21 +96,23 @@ class CombiningBox(wiring.Component):
         wait: int = 4,
         policy: str | Policy = "all",
         merge: Literal["pairwise", "unlimited"] = "pairwise",
+        lengths: Lengths = (1, 1),
     ) -> None:
-        if not isinstance(link, MemoryLink):
-            raise TypeError(f"Link must be a MemoryLink, not {link!r}")
+        check_link(link)
         check_radix(radix)
         check_integer("Depth", depth, 2)
         check_integer("Wait", wait, 1)
         self.rules = Rules(link.operations, policy)
         if merge not in MERGES:
             raise ValueError(f"Merge must be {' or '.join(MERGES)}, not {merge!r}")
+        check_lengths(lengths)
         self.link = link
         self.radix = radix
         self.depth = depth
         self.wait = wait
         self.policy = self.rules.policy
         self.merge = merge
+        self.lengths = lengths
         if link.tag < self.digit_bits:
             raise ValueError(
                 f"Tag of a link must have at least {self.digit_bits} bits "
@@ -151,7 +161,8 @@ class CombiningBox(wiring.Component):
             else:
                 queue = ArrivalQueue(layout, writers=self.radix, depth=self.depth)
             m.submodules[f"requests_{j}"] = queue
-            wiring.connect(m, wiring.flipped(self.o[j].request), queue.o)
+            output = paced(m, f"request_pacer_{j}", "request", self.lengths, self.o[j])
+            wiring.connect(m, output, queue.o)
             queues.append(queue)
         for i in ports:
             source = self.i[i].request
@@ -216,7 +227,8 @@ class CombiningBox(wiring.Component):
                 link.reply_layout, writers=self.radix, depth=self.depth + self.radix - 1
             )
             m.submodules[f"replies_{i}"] = queue
-            wiring.connect(m, wiring.flipped(self.i[i].reply), queue.o)
+            output = paced(m, f"reply_pacer_{i}", "reply", self.lengths, self.i[i])
+            wiring.connect(m, output, queue.o)
             queues.append(queue)
         room = [queue.level < self.depth for queue in queues]
         for j in ports:

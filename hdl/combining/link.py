@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from ..checks import check_integer
 from .operations import OPERATIONS, Operation, check_operations
 
-__all__ = ["MemoryLink"]
+__all__ = ["MemoryLink", "check_link"]
 
 
 class MemoryLink(wiring.Signature):
@@ -92,3 +92,9 @@ class MemoryLink(wiring.Signature):
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+def check_link(link: object) -> None:
+    """Raise TypeError if this is not a link."""
+    if not isinstance(link, MemoryLink):
+        raise TypeError(f"Link must be a MemoryLink, not {link!r}")

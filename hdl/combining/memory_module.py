@@ -1,13 +1,14 @@
 """A memory module that performs operations, one at a time."""
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
 from ..checks import check_integer
 from .link import MemoryLink
 from .operations import OperationUnit
+from .pacing import Lengths, Pacer, check_lengths, message_length
 
 __all__ = ["MemoryModule"]
 
@@ -20,6 +21,11 @@ class MemoryModule(wiring.Component):
     there is one request a cycle while replies are taken. `i.reply` comes from a register and the
     memory's register; `i.request.ready` depends combinationally on `i.reply.ready`.
 
+    A request of several words (`pacing`) is performed when its last word is there: if its head is
+    taken in cycle t, the reply is shown in cycle t + length, when the next head can be taken at the
+    earliest. So replies follow each other at a distance of their own length at least, and need no
+    pacer.
+
     Parameters
     ----------
     link : MemoryLink
@@ -28,6 +34,8 @@ class MemoryModule(wiring.Component):
         must not be used.
     words : tuple[int, ...]
         Initial contents; words that are not given are zero.
+    lengths : tuple[int, int]
+        Words of a load or a reply, and of any other request.
 
     Members
     -------
@@ -36,18 +44,25 @@ class MemoryModule(wiring.Component):
     Raises
     ------
     TypeError, ValueError
-        If `rows` is not as above.
+        If `rows` or `lengths` are not as above.
     """
 
     def __init__(
-        self, link: MemoryLink, *, rows: int | None = None, words: tuple[int, ...] = ()
+        self,
+        link: MemoryLink,
+        *,
+        rows: int | None = None,
+        words: tuple[int, ...] = (),
+        lengths: Lengths = (1, 1),
     ) -> None:
         most = 1 << link.address
         if rows is None:
             rows = most
         check_integer("Rows", rows, 1, most)
+        check_lengths(lengths)
         self.link = link
         self.rows = rows
+        self.lengths = lengths
         self._init = words
         super().__init__({"i": In(link)})
 
@@ -61,21 +76,22 @@ class MemoryModule(wiring.Component):
 
         request, reply = self.i.request, self.i.reply
         pending = Signal()
+        complete = self._complete(m, request)
         current = Signal(self.link.request_layout)
         accepted = Signal()
         m.d.comb += [
-            request.ready.eq(~pending | reply.ready),
+            request.ready.eq(~pending | (complete & reply.ready)),
             accepted.eq(request.valid & request.ready),
             read.en.eq(accepted),
             read.addr.eq(request.payload.address),
-            reply.valid.eq(pending),
+            reply.valid.eq(pending & complete),
             reply.payload.tag.eq(current.tag),
             reply.payload.identity.eq(current.identity),
             reply.payload.value.eq(read.data),
             unit.operation.eq(current.operation),
             unit.x.eq(read.data),
             unit.operand.eq(current.operand),
-            write.en.eq(pending & reply.ready),
+            write.en.eq(pending & complete & reply.ready),
             write.addr.eq(current.address),
             write.data.eq(unit.result),
         ]
@@ -84,3 +100,15 @@ class MemoryModule(wiring.Component):
         with m.If(accepted):
             m.d.sync += current.eq(request.payload)
         return m
+
+    def _complete(self, m: Module, request: stream.Interface) -> Value:
+        """Whether all words are there of the request whose head was taken."""
+        if not Pacer.needed("request", self.lengths):
+            return Const(1)
+        length = message_length(self.link, "request", self.lengths, request.payload)
+        missing = Signal(range(self.lengths[1]))
+        with m.If(request.valid & request.ready):
+            m.d.sync += missing.eq(length - 1)
+        with m.Elif(missing != 0):
+            m.d.sync += missing.eq(missing - 1)
+        return missing == 0

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """A multistage network of combining boxes between processors and memory modules."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from amaranth.lib.wiring import In
@@ -13,6 +14,7 @@ from ..switches.unbuffered import later_bits
 from ..topology.multistage import multistage_plan
 from .columns import Columns, place_columns
 from .network import Network
+from .switching import parse_lengths
 
 __all__ = ["CombiningNetwork", "Place"]
 
@@ -30,6 +32,12 @@ class CombiningNetwork(Network):
     Requests and replies pass the same boxes, over links of their own. An unhindered request is
     answered 2 n + 1 cycles after it was taken, n being the number of stages: one a box and
     direction, and one in the memory.
+
+    Messages may have several words, of which each takes a cycle on a link (`combining.pacing`). A
+    box passes on a message's head in the cycle after it came (cut-through, IV-A), and a memory
+    performs a request when its last word is there. So the head of a reply comes 2 n cycles and the
+    request's length after the request's head was taken, and the reply's last word its own length
+    less 1 later. Processors shall not send a request before the words of the one before are out.
 
     Word a is row a // N of memory module a mod N: `locate` gives the tag and the address.
 
@@ -61,11 +69,16 @@ class CombiningNetwork(Network):
         log2(outstanding) bits, rounded up, but at least one.
     operations : str or tuple[Operation, ...]
         A name is one of `combining.OPERATION_SETS`.
+    lengths : int, str or tuple[int, int]
+        Words of a load or a reply, and of any other request, from 1 to 1,024, the shorter first:
+        both in one number, or two, or `SHORT:LONG`.
 
     Attributes
     ----------
     parameters : dict[str, Any]
-        All arguments of the constructor, by name.
+        All arguments of the constructor, by name; two lengths as text.
+    lengths : tuple[int, int]
+        Words of a load or a reply, and of any other request.
     plan : MultistagePlan
     tags : TagScheme
     link : MemoryLink
@@ -101,6 +114,7 @@ class CombiningNetwork(Network):
         rows: int = 16,
         outstanding: int = 16,
         operations: str | tuple[Operation, ...] = "all",
+        lengths: int | str | Sequence[int] = 1,
     ) -> None:
         self.plan = multistage_plan(wiring, ports, radix)
         check_limit("Ports", ports, 2**16)
@@ -108,6 +122,9 @@ class CombiningNetwork(Network):
         check_integer("Width", width, 1, 64)
         check_integer("Rows", rows, 1, 2**16)
         check_integer("Outstanding", outstanding, 1, 2**16)
+        if not isinstance(lengths, int | str) and isinstance(lengths, Sequence):
+            lengths = ":".join(map(str, lengths))
+        self.lengths = parse_lengths(lengths)
         self.parameters: dict[str, Any] = {
             "ports": ports,
             "radix": radix,
@@ -120,6 +137,7 @@ class CombiningNetwork(Network):
             "rows": rows,
             "outstanding": outstanding,
             "operations": operations,
+            "lengths": lengths,
         }
         self.ports = ports
         self.tags = self.plan.tags()
@@ -145,6 +163,7 @@ class CombiningNetwork(Network):
             wait=wait,
             policy=combine,
             merge=merge,
+            lengths=self.lengths,
         )
         fabric = Fabric({"i": In(self.link).array(ports)})
         for index, pin in enumerate(self.place(fabric)):
@@ -154,7 +173,8 @@ class CombiningNetwork(Network):
     def place(self, fabric: Fabric) -> list[Pin]:
         """Add the boxes and the memory modules to a fabric, and say where the processors attach."""
         columns = self.place_boxes(fabric)
-        module = CellType(MemoryModule, link=self.link, rows=self.parameters["rows"])
+        rows = self.parameters["rows"]
+        module = CellType(MemoryModule, link=self.link, rows=rows, lengths=self.lengths)
         for number, pin in enumerate(columns.outputs):
             cell = fabric.place(Cell(f"memory_{number}", module))
             fabric.link(pin, Pin(cell.name, ("i",)))
