@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..hdl.bench import Bench
+from ..hdl.bench import Bench, bench_for
 from ..hdl.bench.instruments import COUNT_BITS
 from ..hdl.checks import check_integer
 from ..hdl.fabric import Pin
@@ -114,7 +114,7 @@ def _time(
     network = kind(**parameters)
     uniform = pattern("uniform", network.ports)
     plans = [Run(uniform, load, seed=seed).sources(network) for seed in range(1, runs + 1)]
-    first = Bench(network, plans[0], bins=256)
+    first = bench_for(network, plans[0], bins=256)
     benches = [first, *map(first.with_sources, plans[1:])]
     start = time.perf_counter()
     try:

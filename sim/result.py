@@ -132,6 +132,16 @@ class Result:
         From birth to delivery.
     network_latency : Latency
         From the head of the source's queue to delivery.
+    round_trip : Latency or None
+        Of a network between processors and memory, where a request is delivered when its reply is:
+        from the head of the processor's queue until then, as `network_latency`.
+    background_latency : float or None
+        The mean of it of the requests that were not meant for a hot spot.
+    combined : list[float] or None
+        By stage: requests that were combined there, as a share of those that the network took.
+    serializable : bool or None
+        Whether what the memory returned, and held in the end, is that of some serial order of the
+        operations. None if that was not checked.
     predicted : dict
         `latency_mean`, `throughput` and `attempts`; None where no formula applies.
     saturated : bool
@@ -174,6 +184,10 @@ class Result:
     damaged: int
     latency: Latency
     network_latency: Latency
+    round_trip: Latency | None
+    background_latency: float | None
+    combined: list[float] | None
+    serializable: bool | None
     predicted: dict[str, float | None]
     saturated: bool
     verdict: str
@@ -185,14 +199,17 @@ class Result:
         """All fields as plain lists, dictionaries, numbers and strings."""
         return asdict(self)
 
-    def faults(self, *, ordered: bool) -> str:
-        """What does not balance in the books, in words; empty if all is well."""
+    def faults(self, *, ordered: bool, finite: bool) -> str:
+        """What does not balance in the books, in words; empty if all is well.
+
+        `ordered`: whether flows must keep their order; `finite`: whether all packets must be sent.
+        """
         wrong = [
             f"{count} {what}"
             for what, count in (
                 ("lost or stuck", max(self.lost or 0, 0)),
                 ("more delivered than sent", max(-(self.lost or 0), 0)),
-                ("never taken", 0 if self.partial or self.seed is not None else self.unsent),
+                ("never taken", self.unsent if finite and not self.partial else 0),
                 ("misrouted", self.misrouted),
                 ("duplicated", self.duplicated),
                 ("reordered", self.reordered if ordered else 0),
@@ -200,6 +217,8 @@ class Result:
             )
             if count
         ]
+        if self.serializable is False:
+            wrong.append("replies that no serial order of the operations explains")
         return ", ".join(wrong)
 
 

@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from tqdm import tqdm
 
-from ..hdl.bench import Bench, SourcePlan
+from ..hdl.bench import Bench, MemoryBench, PacketBench, SourcePlan, bench_for
 from ..hdl.bench.instruments import COUNT_BITS
 from ..hdl.checks import check_integer
-from ..hdl.networks import MultistageNetwork, Network
+from ..hdl.networks import CombiningNetwork, MultistageNetwork, Network
+from .access_history import is_serializable
 from .engines import Engine
 from .engines.selection import open_engines
 from .faults import inject, parse_fault
@@ -30,6 +31,12 @@ LONGEST = 2**31
 
 DEEPEST = 2**20
 """Most packets that can wait at a source: the bench tells latencies below 2^20 cycles apart."""
+
+OPERATIONS = ("fetch-and-add",)
+"""What processors ask of a memory if they are not told."""
+
+LONGEST_HISTORY = 2**18
+"""Most answered requests that all processors together keep if they are not told."""
 
 _SINK_DELAY = 2
 """Cycles until a delivery shows in a sink's counters."""
@@ -52,6 +59,12 @@ class Run:
         Of the sources' random numbers.
     source_depth : int
         Packets that can wait in front of the network at each terminal, 1 to 2^20.
+    operations : tuple[str, ...]
+        Names of the operations that processors draw from, if the network has memory ("all": all
+        that it knows); none given: `OPERATIONS`.
+    history : int, optional
+        Answered requests that each processor keeps, so that their serial order can be checked; by
+        default 4,096, or as many as `LONGEST_HISTORY` allows.
     """
 
     traffic: Pattern | Trace
@@ -60,6 +73,8 @@ class Run:
     warmup: int | Literal["auto"] = "auto"
     seed: int = 1
     source_depth: int = 256
+    operations: tuple[str, ...] = ()
+    history: int | None = None
 
     def __post_init__(self) -> None:
         check_load(self.load)
@@ -68,9 +83,25 @@ class Run:
         check_integer("Source depth", self.source_depth, 1, DEEPEST)
         if self.warmup != "auto":
             check_integer("Warm-up", self.warmup, 0, LONGEST)
+        if self.history is not None:
+            check_integer("History", self.history, 0, LONGEST_HISTORY)
 
     def sources(self, network: Network) -> SourcePlan:
         """The sources that make this run's traffic."""
+        if isinstance(network, CombiningNetwork):
+            if isinstance(self.traffic, Trace):
+                raise ValueError("A trace says nothing of memory: this network can't replay it")
+            history = min(4096, LONGEST_HISTORY // network.ports)
+            return self.traffic.processors(
+                network,
+                self.load,
+                self.seed,
+                self.source_depth,
+                operations=self.operations or OPERATIONS,
+                history=history if self.history is None else self.history,
+            )
+        if self.operations or self.history is not None:
+            raise ValueError("Operations and history are for networks with memory")
         if isinstance(self.traffic, Trace):
             return self.traffic.sources(network)
         return self.traffic.sources(network, self.load, self.seed, self.source_depth)
@@ -121,8 +152,35 @@ class _Probe:
     @property
     def copies(self) -> int:
         """Deliveries that the packets which the network has taken ask for."""
-        broadcast = self.bench.network.packet.broadcast
-        return sum(self.sources("copies" if broadcast else "injected"))
+        return sum(self.sources("copies" if self.bench.network.broadcasts else "injected"))
+
+    @property
+    def background_latency(self) -> float | None:
+        """Mean latency, from the offer to the reply, of requests not meant for a hot spot."""
+        if not isinstance(self.bench, MemoryBench):
+            return None
+        requests = sum(self.sinks("background"))
+        if requests in (0, sum(self.sinks("measured"))):
+            return None
+        return sum(self.sinks("background_sum")) / requests
+
+    @property
+    def combined(self) -> list[float] | None:
+        """By stage: the share of requests that were combined there, in the window."""
+        if not isinstance(self.bench, MemoryBench):
+            return None
+        requests = max(1, sum(self.sources("entered")))
+        return [
+            sum(self.engine.read(meters, "measured", self.run)) / requests
+            for meters in self.bench.combine_meters
+        ]
+
+    @property
+    def serializable(self) -> bool | None:
+        """Whether a serial order explains all replies; None if that can't be said."""
+        if not isinstance(self.bench, MemoryBench):
+            return None
+        return is_serializable(self.engine, self.bench, self.run)
 
     def latency(self, kind: str, ci99: float | None) -> Latency:
         rows = [
@@ -259,16 +317,21 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
     )
 
 
-def _trace_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps:
-    """A run that replays a trace: all of it is the window."""
-    trace = run.traffic
-    packets = len(trace.packets)
+def _finite_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps:
+    """A run of a number of packets, such as a trace: all of it is the window."""
+    traffic = run.traffic
+    if isinstance(traffic, Trace):
+        packets, span = len(traffic.packets), traffic.cycles
+        what, delivery = "trace spans", "its delivery"
+    else:
+        packets, span = traffic.quota * network.ports, traffic.quota
+        what, delivery = "packets are born in", "their delivery"
     batch = max(25, 4 * network.stages)
     partial = False
     probe.set("send", 1)
     probe.set("measure", 1)
     try:
-        yield TRACE_START + trace.cycles
+        yield TRACE_START + span
         sent, moved = sum(probe.sources("injected")), probe.engine.cycle
         while sent < packets and probe.engine.cycle - moved < _patience(network):
             yield batch
@@ -282,15 +345,15 @@ def _trace_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps
     return _result(
         probe,
         network,
-        traffic=trace.name,
+        traffic=traffic.name,
         engine=engine,
-        seed=None,
+        seed=None if isinstance(traffic, Trace) else run.seed,
         cycles=cycles,
         warmup=TRACE_START,
         drain=0,
         settled=True,
         partial=partial,
-        offered_load=packets / (network.ports * trace.cycles),
+        offered_load=packets / (network.ports * span),
         throughput_ci99=None,
         generated=packets,
         rejected=0,
@@ -298,7 +361,7 @@ def _trace_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps
         network_latency=probe.latency("network", None),
         predicted=predict(network, 0, uniform=False),
         saturated=False,
-        verdict=f"the trace spans {trace.cycles} cycles, its delivery took {cycles}",
+        verdict=f"the {what} {span} cycle{'s'[: span > 1]}, {delivery} took {cycles}",
     )
 
 
@@ -344,10 +407,12 @@ def _result(
     partial: bool,
     generated: int,
     rejected: int,
+    network_latency: Latency,
     **rest: Any,
 ) -> Result:
     injected = sum(probe.sources("injected"))
     delivered = sum(probe.sinks("delivered"))
+    packets = isinstance(probe.bench, PacketBench)
     dropped = probe.drops("total")
     duplicated = sum(probe.sinks("duplicated"))
     entered = probe.sources("entered")
@@ -373,10 +438,15 @@ def _result(
         corrupted=probe.corrupted,
         attempts=1 + probe.drops("measured") / sum(measured) if any(measured) else None,
         lost=None if partial else probe.in_flight + duplicated,
-        damaged=sum(probe.sinks("damaged")) if network.packet.flits else 0,
+        damaged=sum(probe.sinks("damaged")) if packets and network.packet.flits else 0,
         misrouted=sum(probe.sinks("misrouted")),
         duplicated=duplicated,
-        reordered=sum(probe.sinks("reordered")),
+        reordered=sum(probe.sinks("reordered")) if packets else 0,
+        network_latency=network_latency,
+        round_trip=None if packets else network_latency,
+        background_latency=probe.background_latency,
+        combined=probe.combined,
+        serializable=None if partial else probe.serializable,
         least_served={"terminal": slowest, "throughput": entered[slowest] / window},
         terminals={"injected": entered, "delivered": measured},
         links=probe.links(window),
@@ -434,7 +504,7 @@ def simulate_runs(
         with stepper:
             first = len(results)
             steps = [
-                (_trace_run if isinstance(run.traffic, Trace) else _random_run)(
+                (_finite_run if _is_finite(run) else _random_run)(
                     _Probe(stepper, lane, benches[first + lane]), network, run, stepper.name
                 )
                 for lane, run in enumerate(runs[first : first + stepper.runs])
@@ -442,21 +512,27 @@ def simulate_runs(
             results += _advance(stepper, steps, progress)
         if results[-1].partial:
             break
-    for result in results:
-        faults = result.faults(ordered=network.ordered)
+    for run, result in zip(runs, results):
+        faults = result.faults(ordered=network.ordered, finite=_is_finite(run))
         if faults:
             raise SimulationError(f"The books do not balance: {faults}", result)
     return results
 
 
+def _is_finite(run: Run) -> bool:
+    return isinstance(run.traffic, Trace) or run.traffic.quota > 0
+
+
 def _benches(network: Network, runs: Sequence[Run], bins: int) -> list[Bench]:
     first, *others = runs
-    bench = Bench(network, first.sources(network), bins=bins)
+    bench = bench_for(network, first.sources(network), bins=bins)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
             raise ValueError("Traces can't run side by side")
-        if run.source_depth != first.source_depth:
-            raise ValueError("Runs side by side must have the same source depth")
+        for what in ("source_depth", "operations", "history"):
+            if getattr(run, what) != getattr(first, what):
+                name = what.replace("_", " ")
+                raise ValueError(f"Runs side by side must have the same {name}")
     return [bench, *(bench.with_sources(run.sources(network)) for run in others)]
 
 
@@ -504,6 +580,8 @@ def simulate(
     warmup: int | Literal["auto"] = "auto",
     seed: int = 1,
     source_depth: int = 256,
+    operations: Sequence[str] = (),
+    history: int | None = None,
     **options: Any,
 ) -> Result:
     """Run a network once; see `Run` for the parameters and `simulate_runs` for the options.
@@ -520,5 +598,5 @@ def simulate(
     """
     if isinstance(traffic, str):
         traffic = pattern(traffic, network.ports)
-    run = Run(traffic, load, cycles, warmup, seed, source_depth)
+    run = Run(traffic, load, cycles, warmup, seed, source_depth, tuple(operations), history)
     return simulate_runs(network, [run], **options)[0]

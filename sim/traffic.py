@@ -8,12 +8,23 @@ from pathlib import Path
 
 import numpy as np
 
-from ..hdl.bench import BernoulliSource, ReplaySource, SourcePlan
+from ..hdl.bench import BernoulliSource, Processor, ReplaySource, SourcePlan
 from ..hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from ..hdl.networks import Network
+from ..hdl.combining import find_operation
+from ..hdl.networks import CombiningNetwork, Network, PacketNetwork
 from ..hdl.topology.permutations import PERMUTATIONS
+from ..hdl.topology.tags import AddressCode
 
-__all__ = ["TRAFFIC", "Pattern", "Trace", "TracePacket", "check_load", "pattern", "read_trace"]
+__all__ = [
+    "TRAFFIC",
+    "Pattern",
+    "Trace",
+    "TracePacket",
+    "check_load",
+    "is_finite",
+    "pattern",
+    "read_trace",
+]
 
 TRACE_START = 2
 """Cycle of the bench that is cycle 0 of a trace: the first that a `ReplaySource` can meet."""
@@ -23,7 +34,8 @@ TRACE_START = 2
 class Pattern:
     """Where packets go: with probability `bias` to the sender's favourite, else anywhere.
 
-    With probability `spread` a packet is a broadcast with a random mask.
+    With probability `spread` a packet is a broadcast with a random mask. Requests to memory go to
+    the module that has the terminal's number: those for the favourite to its word 0.
 
     Attributes
     ----------
@@ -32,24 +44,27 @@ class Pattern:
     favourites : tuple[int, ...]
         By terminal.
     bias, spread : float
+    quota : int
+        Packets that each terminal sends, all at once and whatever the load; 0 for no end.
     """
 
     name: str
     favourites: tuple[int, ...]
     bias: float
     spread: float = 0
+    quota: int = 0
 
     @property
     def uniform(self) -> bool:
         """Whether every destination is equally likely (the sender included, as in the paper)."""
         return self.bias == 0 and self.spread == 0
 
-    def sources(self, network: Network, load: float, seed: int, depth: int) -> SourcePlan:
+    def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
         """Bernoulli sources with this pattern.
 
         Parameters
         ----------
-        network : Network
+        network : PacketNetwork
         load : float
             Packets a terminal and cycle, 0 to 1; in steps of 2^-22.
         seed : int
@@ -57,23 +72,73 @@ class Pattern:
         depth : int
             Packets that can wait in front of the network at each terminal.
         """
+        straps = self._straps(network, network.tags.code, load, seed)
+        if network.broadcasts:
+            straps = [{**own, "spread": round(self.spread * 2**BIAS_BITS)} for own in straps]
+        return SourcePlan(BernoulliSource, {"depth": depth}, straps)
+
+    def processors(
+        self,
+        network: CombiningNetwork,
+        load: float,
+        seed: int,
+        depth: int,
+        *,
+        operations: Sequence[str],
+        history: int,
+    ) -> SourcePlan:
+        """Processors with this pattern.
+
+        Parameters
+        ----------
+        network : CombiningNetwork
+        load, seed, depth
+            As of `sources`, of requests.
+        operations : Sequence[str]
+            Names of those to draw from; "all" for all that the network knows.
+        history : int
+            Answered requests that each processor keeps.
+
+        Raises
+        ------
+        ValueError
+            If the network does not know such an operation.
+        """
+        known = network.operations
+        if tuple(operations) == ("all",):
+            mix = tuple(range(len(known)))
+        else:
+            mix = tuple(known.index(find_operation(name, known)) for name in operations)
+        straps = self._straps(network, network.code, load, seed)
+        straps = [{**own, "turn": number % network.paths} for number, own in enumerate(straps)]
+        parameters = {
+            "rows": network.parameters["rows"],
+            "outstanding": network.parameters["outstanding"],
+            "depth": depth,
+            "mix": mix,
+            "history": history,
+        }
+        return SourcePlan(Processor, parameters, straps)
+
+    def _straps(
+        self, network: Network, code: AddressCode, load: float, seed: int
+    ) -> list[dict[str, int]]:
+        """What distinguishes the terminals' sources."""
         check_load(load)
         if seed < 0:
             raise ValueError(f"Seed must not be negative, not {seed}")
-        if self.spread and not network.packet.broadcast:
+        if self.spread and not network.broadcasts:
             raise ValueError(f"Traffic {self.name} needs a network with broadcast=1")
-        spread = {"spread": round(self.spread * 2**BIAS_BITS)} if network.packet.broadcast else {}
-        straps = [
+        return [
             {
-                **spread,
                 "seed": _random_state(seed, terminal),
-                "load": round(load * 2**LOAD_BITS),
+                "load": round((1 if self.quota else load) * 2**LOAD_BITS),
                 "bias": round(self.bias * 2**BIAS_BITS),
-                "favourite": network.tags.code.encode(favourite),
+                "favourite": code.encode(favourite),
+                "quota": self.quota,
             }
             for terminal, favourite in enumerate(self.favourites)
         ]
-        return SourcePlan(BernoulliSource, {"depth": depth}, straps)
 
 
 def _random_state(seed: int, terminal: int) -> int:
@@ -91,6 +156,8 @@ def check_load(load: float) -> None:
 TRAFFIC = (
     "uniform",
     "hotspot:H[:T]",
+    "one-each",
+    "all-to-one[:T]",
     "broadcast:B",
     *(":".join((name, *parameters)) for name, (_, parameters) in PERMUTATIONS.items()),
 )
@@ -101,8 +168,9 @@ def pattern(text: str, ports: int) -> Pattern:
     """The traffic pattern that a text names.
 
     `uniform`; `hotspot:H` sends a fraction H of all packets to terminal T (0 if not given) and the
-    others uniformly; `broadcast:B` gives a fraction B of all packets a random broadcast mask; any
-    other name is a permutation of section V of Siegel et al.
+    others uniformly; `broadcast:B` gives a fraction B of all packets a random broadcast mask.
+    `one-each` is one packet from every terminal, all at once, to any; `all-to-one` to terminal T.
+    Any other name is a permutation of section V of Siegel et al.
 
     Raises
     ------
@@ -114,12 +182,13 @@ def pattern(text: str, ports: int) -> Pattern:
         return Pattern(text, (0,) * ports, 0)
     if name == "hotspot" and len(words) in (1, 2):
         fraction = _number(text, words[0], float)
-        hot = _number(text, words[1], int) if len(words) == 2 else 0
         if not 0 <= fraction <= 1:
             raise ValueError(f"Fraction H of hotspot must be from 0 to 1, not {words[0]}")
-        if hot not in range(ports):
-            raise ValueError(f"Terminal T of hotspot must be from 0 to {ports - 1}, not {hot}")
-        return Pattern(text, (hot,) * ports, fraction)
+        return Pattern(text, _target(text, words[1:], ports), fraction)
+    if name == "one-each" and not words:
+        return Pattern(text, (0,) * ports, 0, quota=1)
+    if name == "all-to-one" and len(words) in (0, 1):
+        return Pattern(text, _target(text, words, ports), 1, quota=1)
     if name == "broadcast" and len(words) == 1:
         fraction = _number(text, words[0], float)
         if not 0 <= fraction <= 1:
@@ -129,6 +198,20 @@ def pattern(text: str, ports: int) -> Pattern:
         numbers = [_number(text, word, int) for word in words]
         return Pattern(text, tuple(PERMUTATIONS[name][0](ports, *numbers)), 1)
     raise ValueError(f"Traffic must be one of {', '.join(TRAFFIC)}, not {text!r}")
+
+
+def is_finite(text: str) -> bool:
+    """Whether a text names traffic of a number of packets."""
+    return text.split(":")[0] in ("one-each", "all-to-one")
+
+
+def _target(text: str, words: list[str], ports: int) -> tuple[int, ...]:
+    """One terminal, 0 if none is named, as the favourite of all."""
+    hot = _number(text, words[0], int) if words else 0
+    if hot not in range(ports):
+        name = text.split(":")[0]
+        raise ValueError(f"Terminal T of {name} must be from 0 to {ports - 1}, not {hot}")
+    return (hot,) * ports
 
 
 def _number(text: str, word: str, kind: type) -> int | float:
@@ -173,7 +256,7 @@ class Trace:
         """From cycle 0 to the last packet's birth, inclusive."""
         return max(packet.cycle for packet in self.packets) + 1
 
-    def check(self, network: Network) -> None:
+    def check(self, network: PacketNetwork) -> None:
         """Raise ValueError if the trace is empty, or not one for this network."""
         if not self.packets:
             raise ValueError(f"Trace {self.name} holds no packets")
@@ -187,7 +270,7 @@ class Trace:
             if packet.mask and not network.packet.broadcast:
                 raise ValueError(f"mask must be 0 without broadcast=1, not {packet.mask}")
 
-    def sources(self, network: Network) -> SourcePlan:
+    def sources(self, network: PacketNetwork) -> SourcePlan:
         """Sources that replay the trace."""
         self.check(network)
         code = network.tags.code

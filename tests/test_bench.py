@@ -12,7 +12,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from multicube.hdl import MultistageNetwork, OutputQueuedSwitch
-from multicube.hdl.bench import Bench, BernoulliSource, ReplaySource, Sink, SourcePlan
+from multicube.hdl.bench import BernoulliSource, PacketBench, ReplaySource, Sink, SourcePlan
 from multicube.hdl.bench.instruments import LinkMeter, Timer
 from multicube.hdl.bench.random import Xoroshiro128
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
@@ -566,7 +566,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
     """The counters of an 8-port cube after a run and a drain, one box replaced."""
     print(f"seed {SEED:#x}")
     network = MultistageNetwork(8, depth=2, routing=routing)
-    bench = Bench(
+    bench = PacketBench(
         network,
         SourcePlan(
             BernoulliSource,
@@ -577,6 +577,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
                     "seed": SEED + terminal,
                     "load": round(0.4 * (1 << LOAD_BITS)),
                     "bias": round(0.5 * (1 << BIAS_BITS)),
+                    "quota": 0,
                 }
                 for terminal in range(8)
             ],

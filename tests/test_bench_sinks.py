@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from amaranth.hdl import Cat, Const
 from multicube.hdl.bench import Sink
-from multicube.hdl.bench.instruments import DropMeter
+from multicube.hdl.bench.instruments import EventMeter
 from multicube.hdl.bench.stamp import Stamp, stamp_for
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.packet import Packet
@@ -191,8 +191,8 @@ def test_sink_knows_for_whom_a_broadcast_is(simulate: Callable[..., None], its: 
 
 
 @pytest.mark.parametrize(("width", "number"), [(1, False), (5, False), (1, True), (4, True)])
-def test_drop_meter(simulate: Callable[..., None], width: int, number: bool) -> None:
-    meter = DropMeter(width, number=number)
+def test_event_meter(simulate: Callable[..., None], width: int, number: bool) -> None:
+    meter = EventMeter(width, number=number)
     generator = random.Random(width)
     print("seed", width)
     total = measured = 0
@@ -200,12 +200,12 @@ def test_drop_meter(simulate: Callable[..., None], width: int, number: bool) -> 
     async def testbench(ctx: Any) -> None:
         nonlocal total, measured
         for _ in range(200):
-            dropped, measure = generator.getrandbits(width), generator.random() < 0.5
-            ctx.set(meter.dropped, dropped)
+            events, measure = generator.getrandbits(width), generator.random() < 0.5
+            ctx.set(meter.events, events)
             ctx.set(meter.measure, measure)
             await ctx.tick()
-            total += dropped if number else dropped.bit_count()
-            measured += measure * (dropped if number else dropped.bit_count())
+            total += events if number else events.bit_count()
+            measured += measure * (events if number else events.bit_count())
             assert (ctx.get(meter.total), ctx.get(meter.measured)) == (total, measured)
 
     simulate(meter, testbench)

@@ -17,7 +17,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.bench import Bench
+from multicube.hdl.bench import PacketBench
 from multicube.hdl.bench.random import Xoroshiro128
 from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks.circuit import CircuitNetwork
@@ -456,7 +456,7 @@ def test_requests_made_at_once_survive_as_recurrence_1_says(radix: int) -> None:
 def test_no_path_leaks_in_a_network_of_64(policy: str) -> None:
     """After thousands of circuits under full load, and conflicts, the sources fall silent."""
     network = MultistageNetwork(64, switch="circuit", length="1:6", policy=policy, hold_limit=5)
-    bench = Bench(
+    bench = PacketBench(
         network, Run(pattern("uniform", 64), 1.0, source_depth=1).sources(network), bins=2
     )
     engine = CompiledEngine(bench)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from multicube.hdl.bench import Bench
+from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import build
 from multicube.sim import Run, pattern
@@ -24,12 +24,12 @@ needs_verilator = pytest.mark.skipif(
 )
 
 
-def bench(ports: int = 4) -> Bench:
+def bench(ports: int = 4) -> PacketBench:
     network = build("cube", ports=ports)
-    return Bench(network, Run(pattern("uniform", ports)).sources(network), bins=8)
+    return PacketBench(network, Run(pattern("uniform", ports)).sources(network), bins=8)
 
 
-def visible(fabric: Bench) -> list[Pin]:
+def visible(fabric: PacketBench) -> list[Pin]:
     return [Pin(sink, (port,)) for sink in fabric.sinks for port in COUNTERS]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from multicube.hdl.bench import Bench
+from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import build
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
@@ -47,15 +47,15 @@ def bench(
     load: float = 0.7,
     seed: int = 1,
     **parameters: str | int,
-) -> Bench:
+) -> PacketBench:
     network = build(name, **{"ports": 4, **parameters})
     kind = trace(network.ports) if traffic == "trace" else pattern(traffic, network.ports)
     run = Run(kind, load, seed=seed, source_depth=4)
-    return Bench(network, run.sources(network), bins=8)
+    return PacketBench(network, run.sources(network), bins=8)
 
 
 def assert_equal(
-    reference: AmaranthEngine, engine: CompiledEngine, fabric: Bench, run: int = 0
+    reference: AmaranthEngine, engine: CompiledEngine, fabric: PacketBench, run: int = 0
 ) -> None:
     """All ports of all cells, and what the memories of the cells hold."""
     for cell in fabric.cells.values():
@@ -180,7 +180,7 @@ def test_saved_state_is_resumed() -> None:
             assert ports(resumed, fabrics) == expected
 
 
-def ports(engine: CompiledEngine, fabrics: list[Bench]) -> list[int]:
+def ports(engine: CompiledEngine, fabrics: list[PacketBench]) -> list[int]:
     """All ports, and the memories of the sinks, of all runs."""
     values = [
         engine.get(Pin(cell.name, path), run)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
-from multicube.hdl.bench import Bench
+from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric import FabricComponent
 from multicube.hdl.interfaces.extra_stage import PathSelector
 from multicube.hdl.networks import MultistageNetwork
@@ -242,7 +242,7 @@ def all_pairs(ports: int) -> Trace:
     return Trace("all", tuple(TracePacket(k, s, s ^ k) for k in range(ports) for s in range(ports)))
 
 
-def told(bench: Bench, faults: str) -> Bench:
+def told(bench: PacketBench, faults: str) -> PacketBench:
     """The same bench around a network that is set for these faults."""
     other = copy(bench)
     other.cells = dict(bench.cells)
@@ -259,7 +259,7 @@ def deliveries(
     A case is the faults that the network is told of, and those boxes and links that are dead.
     """
     ports = network.ports
-    bench = Bench(network, all_pairs(ports).sources(network), bins=2)
+    bench = PacketBench(network, all_pairs(ports).sources(network), bins=2)
     bench = inject(bench, network.plan, [], spare=places(network.plan))
     benches = [
         inject(

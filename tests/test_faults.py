@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Value
-from multicube.hdl.bench import Bench
+from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.interfaces.circuit import CircuitInitiator
 from multicube.hdl.networks import MultistageNetwork, Network, build
@@ -145,7 +145,7 @@ def test_stuck_box_ignores_tags(transport: Callable[..., list], routing: str) ->
 def test_network_with_spare_links_behaves_as_without() -> None:
     network = build("cube", ports=8)
     trace = apart(8, 1)
-    plain = Bench(network, trace.sources(network), bins=16)
+    plain = PacketBench(network, trace.sources(network), bins=16)
     spare = inject(plain, network.plan, [], spare=places(network.plan))
     spare.check()
     assert len(spare.cells) == len(plain.cells) + 2 * 3 * 8

@@ -10,7 +10,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from multicube.hdl.bench.instruments import DropMeter
+from multicube.hdl.bench.instruments import EventMeter
 from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.interfaces.parity import ParityChecker, ParityGenerator, protected
 from multicube.hdl.networks import MultistageNetwork
@@ -205,12 +205,12 @@ def test_every_single_wrong_bit_on_any_link_is_found(name: str, routing: str) ->
         word = network.tags.tag(terminal, terminal) | (31 - terminal) << 3
         first = fabric.place(Cell(f"source_{terminal}", source, {"word": word})).name
         last = fabric.place(Cell(f"judge_{terminal}", judge, {"word": word})).name
-        meter = fabric.place(Cell(f"meter_{terminal}", CellType(DropMeter, width=1))).name
+        meter = fabric.place(Cell(f"meter_{terminal}", CellType(EventMeter, width=1))).name
         fabric.cells[meter] = replace(fabric.cells[meter], straps={"measure": 0})
         fabric.link(Pin(None, ("send",)), Pin(first, ("send",)))
         fabric.link(Pin(first, ("o",)), terminals.inputs[terminal])
         fabric.link(terminals.outputs[terminal], Pin(last, ("i",)))
-        fabric.link(terminals.corrupted[terminal], Pin(meter, ("dropped",)))
+        fabric.link(terminals.corrupted[terminal], Pin(meter, ("events",)))
     fabric = inject(fabric, network.plan, [], spare=links)
     for number, place in enumerate(links):
         cell = fabric.cells[f"fault_{place.kind}_{place.stage}_{place.index}_0"]

@@ -17,7 +17,7 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl import build, write_verilog
-from multicube.hdl.bench import Bench
+from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.verilog import port_list, verilog_text
 from multicube.hdl.verilog_module import module_text
@@ -42,9 +42,9 @@ def _name(cube: dict[str, Any]) -> str:
     return "-".join(str(value) for value in cube.values())
 
 
-def _bench() -> Bench:
+def _bench() -> PacketBench:
     network = build("cube", ports=8)
-    return Bench(network, Run(pattern("uniform", 8)).sources(network), bins=64)
+    return PacketBench(network, Run(pattern("uniform", 8)).sources(network), bins=64)
 
 
 @pytest.fixture(scope="module")

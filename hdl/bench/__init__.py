@@ -1,7 +1,18 @@
 """The bench: synthesizable sources, sinks and meters that surround a network."""
 
-from .bench import Bench, SourcePlan
+from .bench import Bench, MemoryBench, PacketBench, SourcePlan, bench_for
+from .processor import Processor
 from .sink import Sink
 from .sources import BernoulliSource, ReplaySource
 
-__all__ = ["Bench", "BernoulliSource", "ReplaySource", "Sink", "SourcePlan"]
+__all__ = [
+    "Bench",
+    "BernoulliSource",
+    "MemoryBench",
+    "PacketBench",
+    "Processor",
+    "ReplaySource",
+    "Sink",
+    "SourcePlan",
+    "bench_for",
+]

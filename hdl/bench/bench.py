@@ -1,19 +1,21 @@
-"""A network on the bench: sources, sinks and meters around it, all in one fabric."""
+"""A network on the bench: what sends, receives and measures around it, all in one fabric."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..fabric import Cell, CellType, Fabric, Pin
-from ..networks.network import PacketNetwork
-from .instruments import DropMeter, LinkMeter, Timer
+from ..networks.combining import CombiningNetwork
+from ..networks.network import Network, PacketNetwork
+from .instruments import EventMeter, LinkMeter, Timer
 from .sink import Sink
 from .stamp import stamp_for
 
-__all__ = ["Bench", "SourcePlan"]
+__all__ = ["Bench", "MemoryBench", "PacketBench", "SourcePlan", "bench_for"]
 
 
 @dataclass(frozen=True)
@@ -23,30 +25,20 @@ class SourcePlan:
     Attributes
     ----------
     component : type[wiring.Component]
-    parameters : Mapping[str, int]
+    parameters : Mapping[str, Any]
         Besides the layout of packets and the tags, which the network gives.
     straps, contents : Sequence[Mapping]
         Of each terminal's source, besides its address.
     """
 
     component: type[wiring.Component]
-    parameters: Mapping[str, int]
+    parameters: Mapping[str, Any]
     straps: Sequence[Mapping[str, int]]
     contents: Sequence[Mapping[str, tuple[int, ...]]] = field(default_factory=tuple)
 
 
 class Bench(Fabric):
-    """The fabric of a network with a source and a sink at every terminal.
-
-    The network carries stamped packets: its payload is widened if the stamp needs more bits,
-    which changes no cycle of its behaviour.
-
-    Parameters
-    ----------
-    network : PacketNetwork
-    sources : SourcePlan
-    bins : int
-        Bins of each sink's histograms.
+    """What every bench has: the fabric of a network, a timer, and meters on the network's links.
 
     Members
     -------
@@ -57,62 +49,46 @@ class Bench(Fabric):
 
     Attributes
     ----------
-    network : PacketNetwork
-        With the widened payload.
+    network : Network
     sources, sinks : list[str]
-        Names of the cells, by terminal.
+        Names of the cells that send and receive, by terminal.
+    meters : list[tuple[str, list[Pin]]]
+        Name of each meter, and the outputs whose links it counts.
     drop_meters : list[str]
         Names of the meters that count what the network drops.
     damage_meters : list[str]
         Names of those that count what it finds damaged.
-    meters : list[tuple[str, list[Pin]]]
-        Name of each meter, and the outputs whose links it counts.
+    combine_meters : list[list[str]]
+        By stage: names of those that count the requests that it combines.
     """
 
-    def __init__(self, network: PacketNetwork, sources: SourcePlan, *, bins: int) -> None:
+    network: Network
+    sources: list[str]
+    sinks: list[str]
+
+    def __init__(self) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
-        code = network.tags.code
-        self.network = network.altered(payload=stamp_for(network))
-        kind = {"packet": self.network.packet, "tags": network.tags}
-        self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
-        self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
         self.meters: list[tuple[str, list[Pin]]] = []
+        self.drop_meters: list[str] = []
+        self.damage_meters: list[str] = []
+        self.combine_meters: list[list[str]] = []
+        self.timer = self.place(Cell("timer", CellType(Timer)))
 
-        timer = self.place(Cell("timer", CellType(Timer)))
-        terminals = self.network.place(self)
-        internal = list(self.links)
-        parameters = {"lengths": network.lengths, **sources.parameters}
-        source = CellType(sources.component, **kind, **parameters)
-        sink = CellType(Sink, **kind, bins=bins)
-        for index in range(network.ports):
-            straps = {"address": code.encode(index)}
-            contents = sources.contents[index] if sources.contents else {}
-            self.place(Cell(self.sources[index], source, straps | sources.straps[index], contents))
-            self.place(Cell(self.sinks[index], sink, straps))
-            self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
-            self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])
-            self.link(Pin(None, ("send",)), Pin(self.sources[index], ("open",)))
-            for name in (self.sources[index], self.sinks[index]):
-                self.link(Pin(timer.name, ("now",)), Pin(name, ("now",)))
-                self.link(Pin(None, ("measure",)), Pin(name, ("measure",)))
-        deliveries = [
-            (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
-        ]
-        self._meter(internal + deliveries)
-        self.drop_meters = [self._meter_drops(pin, number=False) for pin in terminals.drops]
-        self.damage_meters = [self._meter_drops(pin, number=False) for pin in terminals.corrupted]
-        self.drop_meters += [self._meter_drops(pin, number=True) for pin in terminals.losses]
-
-    def with_sources(self, sources: SourcePlan) -> "Bench":
+    def with_sources(self, sources: SourcePlan) -> Self:
         """The same bench with other straps and contents of its sources."""
         other = copy(self)
         other.cells = dict(self.cells)
         for index, name in enumerate(self.sources):
             cell = self.cells[name]
-            straps = {"address": cell.straps["address"], **sources.straps[index]}
+            straps = {**cell.straps, **sources.straps[index]}
             contents = sources.contents[index] if sources.contents else {}
             other.cells[name] = replace(cell, straps=straps, contents=contents)
         return other
+
+    def _attach(self, name: str) -> None:
+        """Connect a source's or sink's clock and its control."""
+        self.link(Pin(self.timer.name, ("now",)), Pin(name, ("now",)))
+        self.link(Pin(None, ("measure",)), Pin(name, ("measure",)))
 
     def _meter(self, links: Sequence[tuple[Pin, Pin]]) -> None:
         """Put a meter on the links that leave each cell of the network."""
@@ -138,10 +114,123 @@ class Bench(Fabric):
         leaves = {suffix: drives for suffix, (_, drives) in self.resolve(pin).items()}
         return leaves.get(("valid",)) is True and leaves.get(("ready",)) is False
 
-    def _meter_drops(self, pin: Pin, *, number: bool) -> str:
+    def _meter_events(self, pin: Pin, *, number: bool) -> str:
         leaf = self.resolve(pin)[()][0]
         name = "_".join(str(part) for part in ("meter", pin.cell, *pin.path))
-        meter = self.place(Cell(name, CellType(DropMeter, width=leaf.width, number=number)))
+        meter = self.place(Cell(name, CellType(EventMeter, width=leaf.width, number=number)))
         self.link(Pin(None, ("measure",)), Pin(meter.name, ("measure",)))
-        self.link(pin, Pin(meter.name, ("dropped",)))
+        self.link(pin, Pin(meter.name, ("events",)))
         return meter.name
+
+
+class PacketBench(Bench):
+    """The fabric of a network with a source and a sink at every terminal.
+
+    The network carries stamped packets: its payload is widened if the stamp needs more bits,
+    which changes no cycle of its behaviour.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+    sources : SourcePlan
+    bins : int
+        Bins of each sink's histograms.
+    """
+
+    network: PacketNetwork
+
+    def __init__(self, network: PacketNetwork, sources: SourcePlan, *, bins: int) -> None:
+        super().__init__()
+        code = network.tags.code
+        self.network = network.altered(payload=stamp_for(network))
+        kind = {"packet": self.network.packet, "tags": network.tags}
+        self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
+        self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
+
+        terminals = self.network.place(self)
+        internal = list(self.links)
+        parameters = {"lengths": network.lengths, **sources.parameters}
+        source = CellType(sources.component, **kind, **parameters)
+        sink = CellType(Sink, **kind, bins=bins)
+        for index in range(network.ports):
+            straps = {"address": code.encode(index)}
+            contents = sources.contents[index] if sources.contents else {}
+            self.place(Cell(self.sources[index], source, straps | sources.straps[index], contents))
+            self.place(Cell(self.sinks[index], sink, straps))
+            self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
+            self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])
+            self.link(Pin(None, ("send",)), Pin(self.sources[index], ("open",)))
+            self._attach(self.sources[index])
+            self._attach(self.sinks[index])
+        deliveries = [
+            (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
+        ]
+        self._meter(internal + deliveries)
+        self.drop_meters = [self._meter_events(pin, number=False) for pin in terminals.drops]
+        self.damage_meters = [self._meter_events(pin, number=False) for pin in terminals.corrupted]
+        self.drop_meters += [self._meter_events(pin, number=True) for pin in terminals.losses]
+
+
+class MemoryBench(Bench):
+    """The fabric of a network between processors and memory, with a processor at every port.
+
+    Parameters
+    ----------
+    network : CombiningNetwork
+    sources : SourcePlan
+        Of the processors.
+    bins : int
+        Bins of each processor's histograms.
+
+    Attributes
+    ----------
+    memories : list[str]
+        Names of the memory modules' cells; each has its words in the memory `words`.
+    history : int
+        How many answered requests each processor keeps.
+    """
+
+    network: CombiningNetwork
+
+    def __init__(self, network: CombiningNetwork, sources: SourcePlan, *, bins: int) -> None:
+        super().__init__()
+        self.network = network
+        self.sources = self.sinks = [f"processor_{number}" for number in range(network.ports)]
+        self.history: int = sources.parameters["history"]
+        self.memories = [f"memory_{number}" for number in range(network.ports)]
+        ports = network.place(self)
+        internal = list(self.links)
+        processor = CellType(
+            sources.component,
+            link=network.link,
+            code=network.code,
+            tag_bits=network.tag_bits,
+            lengths=network.lengths,
+            bins=bins,
+            **sources.parameters,
+        )
+        links = []
+        for index, (name, pin) in enumerate(zip(self.sources, ports)):
+            contents = sources.contents[index] if sources.contents else {}
+            self.place(Cell(name, processor, sources.straps[index], contents))
+            self.link(Pin(name, ("o",)), pin)
+            links.append((Pin(name, ("o",)), pin))
+            self.link(Pin(None, ("send",)), Pin(name, ("open",)))
+            self._attach(name)
+        requests = [(_part(a, "request"), _part(b, "request")) for a, b in internal]
+        replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in internal + links]
+        self._meter(requests + replies)
+        self.combine_meters = [
+            [self._meter_events(pin, number=True) for pin in pins] for pins in network.combined()
+        ]
+
+
+def _part(pin: Pin, name: str) -> Pin:
+    return Pin(pin.cell, (*pin.path, name))
+
+
+def bench_for(network: Network, sources: SourcePlan, *, bins: int) -> Bench:
+    """The bench that fits a network."""
+    if isinstance(network, CombiningNetwork):
+        return MemoryBench(network, sources, bins=bins)
+    return PacketBench(network, sources, bins=bins)

@@ -1,14 +1,24 @@
-"""Small parts of the bench: the clock that all parts read, and meters on links."""
+"""Small parts of the bench: the clock that all parts read, meters, and records of latencies."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from .stamp import TIME_BITS
 
-__all__ = ["COUNT_BITS", "DropMeter", "LinkMeter", "Timer"]
+__all__ = [
+    "COUNT_BITS",
+    "SUM_BITS",
+    "EventMeter",
+    "LinkMeter",
+    "Timer",
+    "latency_members",
+    "record_latency",
+]
 
 COUNT_BITS = 32
+SUM_BITS = 48
 
 
 class Timer(wiring.Component):
@@ -64,24 +74,24 @@ class LinkMeter(wiring.Component):
         return m
 
 
-class DropMeter(wiring.Component):
-    """Counts what a component drops.
+class EventMeter(wiring.Component):
+    """Counts events that a component tells of: packets dropped, requests combined.
 
     Parameters
     ----------
     width : int
-        Width of `dropped`, at least 1.
+        Width of `events`, at least 1.
     number : bool
-        Whether `dropped` is a number, or a pulse in each of its bits.
+        Whether `events` is their number in this cycle, or has a pulse for each in a bit of its own.
 
     Members
     -------
     measure : In(1)
-    dropped : In(width)
+    events : In(width)
     total : Out(32)
-        Packets so far.
+        Events so far.
     measured : Out(32)
-        Those dropped while `measure` was 1.
+        Those while `measure` was 1.
     """
 
     def __init__(self, width: int, *, number: bool = False) -> None:
@@ -90,7 +100,7 @@ class DropMeter(wiring.Component):
         super().__init__(
             {
                 "measure": In(1),
-                "dropped": In(width),
+                "events": In(width),
                 "total": Out(COUNT_BITS),
                 "measured": Out(COUNT_BITS),
             }
@@ -98,8 +108,46 @@ class DropMeter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        now = self.dropped if self.number else sum(self.dropped, start=0)
+        now = self.events if self.number else sum(self.events, start=0)
         m.d.sync += self.total.eq(self.total + now)
         with m.If(self.measure):
             m.d.sync += self.measured.eq(self.measured + now)
         return m
+
+
+def latency_members(kind: str) -> dict[str, wiring.Member]:
+    """The members of a component that records latencies of a kind: their sum and maximum."""
+    return {f"{kind}_sum": Out(SUM_BITS), f"{kind}_max": Out(TIME_BITS)}
+
+
+def record_latency(
+    m: Module, component: wiring.Component, kind: str, latency: Signal, recorded: Signal
+) -> None:
+    """Put latencies of a kind into a component's sum, maximum and histogram.
+
+    The component has `latency_members(kind)`, and a memory `{kind}_histogram` of one count a bin,
+    which becomes its submodule of this name. The last bin holds all longer latencies too.
+
+    Parameters
+    ----------
+    latency : Signal
+        Valid in the cycle *before* that in which `recorded` is 1.
+    """
+    histogram = m.submodules[f"{kind}_histogram"] = getattr(component, f"{kind}_histogram")
+    update = histogram.write_port()
+    count = histogram.read_port(transparent_for=[update])
+    bins = histogram.depth
+    bin_ = Signal(range(bins), name=f"{kind}_bin")
+    held = Signal.like(latency, name=f"{kind}_held")
+    m.d.comb += [
+        count.addr.eq(Mux(latency < bins, latency, bins - 1)),
+        update.addr.eq(bin_),
+        update.data.eq(count.data + 1),
+        update.en.eq(recorded),
+    ]
+    m.d.sync += [bin_.eq(count.addr), held.eq(latency)]
+    total, longest = getattr(component, f"{kind}_sum"), getattr(component, f"{kind}_max")
+    with m.If(recorded):
+        m.d.sync += total.eq(total + held)
+        with m.If(held > longest):
+            m.d.sync += longest.eq(held)

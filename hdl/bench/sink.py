@@ -9,12 +9,11 @@ from amaranth.lib.wiring import In, Out
 from ..checks import check_integer
 from ..packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
-from .instruments import COUNT_BITS
+from .instruments import COUNT_BITS, latency_members, record_latency
 from .stamp import SEQUENCE_BITS, TIME_BITS
 
-__all__ = ["SUM_BITS", "Sink"]
+__all__ = ["Sink"]
 
-SUM_BITS = 48
 _REACH = SEQUENCE_BITS - 1
 _WINDOW = 1 << _REACH
 
@@ -83,10 +82,8 @@ class Sink(wiring.Component):
                 "measure": In(1),
                 "i": In(stream.Signature(packet)),
                 **{name: Out(COUNT_BITS) for name in counters},
-                "total_sum": Out(SUM_BITS),
-                "network_sum": Out(SUM_BITS),
-                "total_max": Out(TIME_BITS),
-                "network_max": Out(TIME_BITS),
+                **latency_members("total"),
+                **latency_members("network"),
             }
         )
         self.total_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
@@ -128,7 +125,7 @@ class Sink(wiring.Component):
         for name, start in (("total", stamp.birth), ("network", stamp.offered)):
             latency = Signal(TIME_BITS, name=f"{name}_latency")
             m.d.comb += latency.eq(self.now - start)
-            self._record(m, name, latency, measured)
+            record_latency(m, self, name, latency, measured)
         return m
 
     def _follow(self, m: Module, packet: data.View, misrouted: Value) -> Value:
@@ -195,23 +192,3 @@ class Sink(wiring.Component):
             self.duplicated.eq(self.duplicated + (taken & late & again)),
             self.reordered.eq(self.reordered + (taken & late & ~again)),
         ]
-
-    def _record(self, m: Module, name: str, latency: Signal, measured: Signal) -> None:
-        """Put a latency into the sum, the maximum and the histogram."""
-        histogram = m.submodules[f"{name}_histogram"] = getattr(self, f"{name}_histogram")
-        update = histogram.write_port()
-        count = histogram.read_port(transparent_for=[update])
-        bin_ = Signal(range(self.bins), name=f"{name}_bin")
-        held = Signal.like(latency, name=f"{name}_held")
-        m.d.comb += [
-            count.addr.eq(Mux(latency < self.bins, latency, self.bins - 1)),
-            update.addr.eq(bin_),
-            update.data.eq(count.data + 1),
-            update.en.eq(measured),
-        ]
-        m.d.sync += [bin_.eq(count.addr), held.eq(latency)]
-        total, longest = getattr(self, f"{name}_sum"), getattr(self, f"{name}_max")
-        with m.If(measured):
-            m.d.sync += total.eq(total + held)
-            with m.If(held > longest):
-                m.d.sync += longest.eq(held)

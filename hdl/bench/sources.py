@@ -15,7 +15,15 @@ from .instruments import COUNT_BITS
 from .random import Xoroshiro128
 from .stamp import TIME_BITS
 
-__all__ = ["BIAS_BITS", "LOAD_BITS", "BernoulliSource", "Order", "ReplaySource", "Sender"]
+__all__ = [
+    "BIAS_BITS",
+    "LOAD_BITS",
+    "BernoulliSource",
+    "Order",
+    "ReplaySource",
+    "Sender",
+    "uniform_code",
+]
 
 LOAD_BITS = 22
 BIAS_BITS = 18
@@ -214,6 +222,8 @@ class BernoulliSource(wiring.Component):
         Probability that a packet goes to the favourite, times 2^18. Constant.
     spread : In(19)
         Broadcast only: probability of a broadcast mask, times 2^18. Constant.
+    quota : In(32)
+        Packets after which no more are generated; 0 for no end. Constant.
     now, open, measure, o, injected, entered, pending
         As in `Sender`. Nothing is generated while `open` is 0.
     generated, rejected : Out(32)
@@ -236,6 +246,7 @@ class BernoulliSource(wiring.Component):
                 "seed": In(128),
                 "load": In(LOAD_BITS + 1),
                 "bias": In(BIAS_BITS + 1),
+                "quota": In(COUNT_BITS),
                 **({"spread": In(BIAS_BITS + 1)} if packet.broadcast else {}),
                 "generated": Out(COUNT_BITS),
                 "rejected": Out(COUNT_BITS),
@@ -257,12 +268,13 @@ class BernoulliSource(wiring.Component):
         wiring.connect(m, sender.i, queue.o)
 
         arrival = queue.i[0]
-        generate = self.open & random.valid & (luck < self.load)
+        willing = (self.quota == 0) | (self.generated != self.quota)
+        generate = self.open & random.valid & (luck < self.load) & willing
         m.d.comb += [
             arrival.valid.eq(generate),
             arrival.payload.birth.eq(self.now + 1),
             arrival.payload.destination.eq(
-                Mux(whim < self.bias, self.favourite, _uniform(draw, self.tags.code))
+                Mux(whim < self.bias, self.favourite, uniform_code(draw, self.tags.code))
             ),
         ]
         m.d.sync += [
@@ -288,7 +300,7 @@ class BernoulliSource(wiring.Component):
             m.d.comb += order.mask.eq(Mux(luck < self.spread, mask, 0))
 
 
-def _uniform(draw: Value, code: AddressCode) -> Value:
+def uniform_code(draw: Value, code: AddressCode) -> Value:
     """The code of an address that is uniform if the bits of `draw` are.
 
     Each digit is the integer part of the fraction 0.draw times the radix; the rest of the product

@@ -4,10 +4,14 @@ import inspect
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..combining import MERGES, OPERATION_SETS
+from ..combining import POLICIES as COMBINE_POLICIES
 from ..interfaces.parity import PARITIES
 from ..switches.circuit import POLICIES
 from ..topology import multistage
 from ..topology.tags import ROUTINGS
+from .combining import QUEUES as COMBINING_QUEUES
+from .combining import CombiningNetwork
 from .multistage import MultistageNetwork
 from .network import Network
 from .presets import PRESETS, Preset
@@ -116,18 +120,44 @@ _MULTISTAGE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
 }
 """Of each parameter: its meaning, whether it can be an integer, and the words that it can be."""
 
+_COMBINING_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
+    "ports": ("processors, and memory modules: a power of the radix, over the paths", True, ()),
+    "radix": ("inputs and outputs of a box", True, ()),
+    "wiring": ("wiring plan", False, tuple(multistage.PLANS)),
+    "combine": ("which requests for one word become one", False, tuple(COMBINE_POLICIES)),
+    "depth": ("requests, at inputs words, that fit into each queue", True, ()),
+    "wait": ("records in each wait buffer", True, ()),
+    "merge": ("with how many others a queued request combines", False, MERGES),
+    "width": ("width of a word of memory in bits", True, ()),
+    "rows": ("words in each memory module", True, ()),
+    "outstanding": ("requests that a processor may wait for", True, ()),
+    "operations": ("what boxes and memories know", False, tuple(OPERATION_SETS)),
+    "lengths": ("words of a load or reply, and of other requests", True, ("SHORT:LONG",)),
+    "beats": ("cycles that a word takes on a link", True, ()),
+    "queues": ("where a box has its queues", False, COMBINING_QUEUES),
+    "delay": ("cycles of a box", True, ()),
+    "paths": ("paths between two ports", True, ()),
+}
+
+
+def _parameters(
+    component: type[Network], described: dict[str, tuple[str, bool, tuple[str, ...]]]
+) -> tuple[Parameter, ...]:
+    defaults = inspect.signature(component).parameters
+    return tuple(
+        Parameter(word, defaults[word].default, text, choices, number)
+        for word, (text, number, choices) in described.items()
+        if word in defaults
+    )
+
 
 def _multistage(name: str, description: str) -> Family:
-    defaults = inspect.signature(MultistageNetwork).parameters
     return Family(
         name,
         description,
         MultistageNetwork,
         {"wiring": name},
-        tuple(
-            Parameter(word, defaults[word].default, text, choices, number)
-            for word, (text, number, choices) in _MULTISTAGE_PARAMETERS.items()
-        ),
+        _parameters(MultistageNetwork, _MULTISTAGE_PARAMETERS),
         tuple(alias for alias, plan in multistage.ALIASES.items() if plan == name),
     )
 
@@ -154,6 +184,14 @@ _NETWORKS["stage-sequenced"] = Family(
         Parameter("wiring", "flip", "wiring plan", tuple(multistage.PLANS)),
         Parameter("payload", 16, "width of the payload in bits", (), True),
     ),
+)
+
+_NETWORKS["combining"] = Family(
+    "combining",
+    "processors and memory: boxes combine requests for one word, fetch-and-add in the switches",
+    CombiningNetwork,
+    {},
+    _parameters(CombiningNetwork, _COMBINING_PARAMETERS),
 )
 
 FAMILIES: dict[str, Family] = _NETWORKS | {

@@ -44,7 +44,7 @@ class Network(FabricComponent, ABC):
     stages : int
         Switches on every path.
     lengths : tuple[int, int]
-        Fewest and most flits of a packet.
+        Fewest and most cycles that a packet occupies a link: its flits, if each takes one.
     drops : bool
         Whether some packets may not arrive, by definition: it drops them, or finds them damaged.
     resubmits : bool

@@ -15,7 +15,7 @@ from ..result import Latency, Result
 from ..simulate import simulate
 from ..sweep import Sweep, parse_loads
 from ..sweep import sweep as run_sweep
-from ..traffic import read_trace
+from ..traffic import is_finite, read_trace
 from .words import network_arguments, network_from, run_options
 
 __all__ = ["sim", "sweep"]
@@ -45,7 +45,10 @@ def _print_result(result: Result) -> None:
     )
     table = Table("cycles", "mean", "p50", "p95", "p99", "max")
     table.add_row("latency", *_latency_row(result.latency))
-    table.add_row("in the network", *_latency_row(result.network_latency))
+    if result.round_trip is None:
+        table.add_row("in the network", *_latency_row(result.network_latency))
+    else:
+        table.add_row("round trip", *_latency_row(result.round_trip))
     if result.predicted["latency_mean"] is not None:
         table.add_row("predicted", _number(result.predicted["latency_mean"]))
     Console().print(table)
@@ -71,6 +74,17 @@ def _print_result(result: Result) -> None:
         predicted = result.predicted["attempts"]
         theory = "" if predicted is None else f", predicted {_number(predicted)}"
         click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet{theory}")
+    if result.combined is not None:
+        shares = ", ".join(f"{share:.3f}" for share in result.combined)
+        verdict = {True: "serializable", False: "NOT serializable", None: "not checked"}
+        click.echo(
+            f"combined, by stage: {shares}, in all {sum(result.combined):.3f} of the requests; "
+            f"order of the operations: {verdict[result.serializable]}"
+        )
+    if result.background_latency is not None:
+        click.echo(
+            f"round trip of requests not for the hot spot: {result.background_latency:.2f} cycles"
+        )
     if result.corrupted:
         click.echo(f"{result.corrupted} found corrupted and discarded")
     if result.damaged:
@@ -108,9 +122,10 @@ def sim(
     built = network_from(network, parameters)
     if trace is not None:
         for name in ("traffic", "load", "cycles", "warmup", "seed", "source_depth"):
-            if _given(name):
-                option = name.replace("_", "-")
-                raise ValueError(f"A trace takes no --{option}: it says itself who sends what when")
+            _refuse(name, "A trace takes", "it says itself who sends what when")
+    elif is_finite(traffic):
+        for name in ("load", "cycles", "warmup"):
+            _refuse(name, f"Traffic {traffic} takes", "all is sent at once, and all is measured")
     if vcd is not None:
         check_output(vcd)
     result = simulate(
@@ -130,9 +145,11 @@ def sim(
         sys.exit(130)
 
 
-def _given(name: str) -> bool:
+def _refuse(name: str, whose: str, why: str) -> None:
+    """Raise ValueError if this option was given."""
     source = click.get_current_context().get_parameter_source(name)
-    return source != click.core.ParameterSource.DEFAULT
+    if source != click.core.ParameterSource.DEFAULT:
+        raise ValueError(f"{whose} no --{name.replace('_', '-')}: {why}")
 
 
 def _print_sweep(curve: Sweep) -> None:

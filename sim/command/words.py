@@ -44,6 +44,10 @@ def _warmup(_context: object, _option: object, text: str) -> int | str:
         raise ValueError(f"Warm-up must be auto or a number of cycles, not {text!r}") from None
 
 
+def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
+
+
 _RUN_OPTIONS = (
     click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
     click.option(
@@ -64,6 +68,18 @@ _RUN_OPTIONS = (
         help="Packets that can wait in front of the network at each terminal.",
     ),
     click.option("--bins", default=2048, show_default=True, help="Of the latency histograms."),
+    click.option(
+        "--operations",
+        default="",
+        callback=_names,
+        metavar="NAME,...",
+        help="What processors ask of memory: fetch-and-add if not given; all draws from all.",
+    ),
+    click.option(
+        "--history",
+        type=int,
+        help="Requests that each processor keeps for the check of their order; 0 checks nothing.",
+    ),
     click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
 )

@@ -1,0 +1,392 @@
+# amaranth: UnusedElaboratable=no
+"""The processors of a network with memory: they send requests, and judge what comes back."""
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..checks import check_integer
+from ..combining import MemoryLink
+from ..switches.arrival_queue import ArrivalQueue
+from ..topology.tags import AddressCode
+from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency
+from .random import Xoroshiro128
+from .sources import BIAS_BITS, LOAD_BITS, uniform_code
+from .stamp import TIME_BITS
+
+__all__ = ["Processor", "access_layout"]
+
+_COUNTERS = (
+    "generated",
+    "rejected",
+    "injected",
+    "entered",
+    "delivered",
+    "misrouted",
+    "duplicated",
+    "measured",
+    "latest",
+    "background",
+)
+
+
+def access_layout(link: MemoryLink) -> data.StructLayout:
+    """What a processor keeps of a request that has been answered.
+
+    `sent` and `answered` are the cycles in which the network took the request, and in which the
+    first word of the reply came.
+    """
+    fields = link.request_layout.members
+    return data.StructLayout(
+        {
+            "tag": fields["tag"],
+            "address": fields["address"],
+            "operation": fields["operation"],
+            "operand": fields["operand"],
+            "reply": link.width,
+            "sent": 32,
+            "answered": 32,
+        }
+    )
+
+
+class Processor(wiring.Component):
+    """Generates requests at random, whatever the network does, and takes the replies.
+
+    In each cycle a request comes into being with a fixed probability, and waits in a queue (open
+    loop); one that finds the queue full is rejected, and counted. The first of the queue is sent as
+    soon as fewer than `outstanding` requests are unanswered. With probability `bias` it is for word
+    0 of the `favourite` memory module, otherwise for a word drawn uniformly from all. Operation and
+    operand are random too.
+
+    A reply is *misrouted* if its tag is not that of its request, and *duplicated* if there is no
+    request of its identity. Latencies, counted while `measure` is 1, end when the last word of the
+    reply is there; they begin with the request's birth (total), or when it was first offered to the
+    network (network). A reply shows in the counters two cycles after it came.
+
+    `o.request` comes from registers and memories, `o.reply.ready` is always 1.
+
+    Parameters
+    ----------
+    link : MemoryLink
+    code : AddressCode
+        Of the numbers of memory modules.
+    tag_bits : tuple[tuple[str, int], ...]
+        Of each bit of a request's tag, from bit 0 on: ("module", b) if it is bit b of the module's
+        code, ("path", b) if it is bit b of the number of the path.
+    rows : int
+        Words in each memory module.
+    outstanding : int
+        Requests that may be unanswered, at least 1.
+    depth : int
+        Requests that fit into the queue.
+    mix : tuple[int, ...]
+        Codes of the operations to draw from.
+    lengths : tuple[int, int]
+        Words of a load, and of a reply; and of any other request. Each takes one cycle.
+    bins : int
+        Bins of the histograms, one cycle each; the last one also holds all longer latencies.
+    history : int
+        How many answered requests are kept, from the first on; 0 keeps none.
+
+    Members
+    -------
+    seed : In(128)
+        Of the random numbers; not zero. Constant.
+    load : In(23)
+        Probability of a request in a cycle, times 2^22. Constant.
+    bias : In(19)
+        Probability of the favourite, times 2^18. Constant.
+    favourite : In(code.width)
+        Code of a memory module. Constant.
+    quota : In(32)
+        Requests after which no more come into being; 0 for no end. Constant.
+    turn : In(1)
+        With two paths: word r goes by path (r + turn) mod 2. Constant.
+    now : In(32)
+        Number of this cycle.
+    open, measure : In(1)
+        Nothing is generated, or offered, while `open` is 0.
+    o : Out(link)
+    generated, rejected : Out(32)
+        Requests that came into being, and those of them that found the queue full.
+    injected, entered : Out(32)
+        Requests that the network took; and while `measure` was 1.
+    pending : Out(1)
+        A request was offered in the last cycle, and not taken.
+    delivered, misrouted, duplicated, measured : Out(32)
+        All replies; those that were not as they should be; and those while `measure` was 1.
+    latest : Out(32)
+        Cycle in which the last word of the last reply came.
+    total_sum, network_sum, total_max, network_max : Out
+        As in `Sink`.
+    background : Out(32)
+        Replies while `measure` was 1 to requests that were not meant for the favourite.
+    background_sum : Out(48)
+        Sum of their latencies (network).
+
+    Attributes
+    ----------
+    total_histogram, network_histogram : Memory
+        One count of 32 bits a bin. They are submodules of the same names.
+    history : Memory or None
+        Rows of `access_layout(link)`, in the order of the replies. A submodule of this name.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
+    """
+
+    def __init__(
+        self,
+        link: MemoryLink,
+        code: AddressCode,
+        tag_bits: tuple[tuple[str, int], ...],
+        *,
+        rows: int,
+        outstanding: int,
+        depth: int,
+        mix: tuple[int, ...],
+        lengths: tuple[int, int] = (1, 1),
+        bins: int,
+        history: int = 0,
+    ) -> None:
+        check_integer("Outstanding", outstanding, 1)
+        check_integer("Depth", depth, 1)
+        check_integer("Bins", bins, 2, 1 << TIME_BITS)
+        check_integer("History", history, 0)
+        self.link = link
+        self.code = code
+        self.tag_bits = tag_bits
+        self.rows = rows
+        self.outstanding = outstanding
+        self.depth = depth
+        self.mix = mix
+        self.lengths = lengths
+        super().__init__(
+            {
+                "seed": In(128),
+                "load": In(LOAD_BITS + 1),
+                "bias": In(BIAS_BITS + 1),
+                "favourite": In(code.width),
+                "quota": In(COUNT_BITS),
+                "turn": In(1),
+                "now": In(32),
+                "open": In(1),
+                "measure": In(1),
+                "o": Out(link),
+                "pending": Out(1),
+                **{name: Out(COUNT_BITS) for name in _COUNTERS},
+                **latency_members("total"),
+                **latency_members("network"),
+                "background_sum": Out(SUM_BITS),
+            }
+        )
+        self.total_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
+        self.network_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
+        self.history = (
+            Memory(shape=access_layout(link), depth=history, init=[]) if history else None
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.random = random = Xoroshiro128()
+        m.submodules.choice = choice = Xoroshiro128()
+        m.d.comb += [random.seed.eq(self.seed), choice.seed.eq(self.seed.rotate_left(64))]
+
+        request = self.o.request
+        taken = Signal()
+        m.d.comb += taken.eq(request.valid & request.ready)
+        queue = self._generate(m, random.value[-LOAD_BITS:], random.valid)
+        busy, identity, free = self._identities(m, taken)
+        rest = self._rest(m, taken)
+
+        # What the next request asks for stands in registers, so that it stays while it waits.
+        what = Signal(self.link.request_layout)
+        favoured = Signal()
+        m.d.comb += [
+            request.payload.eq(what),
+            request.payload.identity.eq(identity),
+            request.valid.eq(queue.o.valid & free & ~rest & (self.open | self.pending)),
+            queue.o.ready.eq(taken),
+        ]
+        drawn = Signal()
+        with m.If(random.valid & (taken | ~drawn)):
+            m.d.sync += drawn.eq(1)
+            self._draw(m, what, favoured, random.value[:-LOAD_BITS], choice.value)
+
+        m.d.sync += [
+            self.pending.eq(request.valid & ~request.ready),
+            self.injected.eq(self.injected + taken),
+            self.entered.eq(self.entered + (taken & self.measure)),
+        ]
+        offered = Signal(TIME_BITS)
+        with m.If(~request.valid | taken):
+            m.d.sync += offered.eq(self.now + 1)
+
+        note = data.StructLayout(
+            {
+                "birth": TIME_BITS,
+                "offered": TIME_BITS,
+                "sent": 32,
+                "favoured": 1,
+                "request": self.link.request_layout,
+            }
+        )
+        m.submodules.notes = notes = Memory(shape=note, depth=self.outstanding, init=[])
+        write, read = notes.write_port(), notes.read_port(domain="comb")
+        m.d.comb += [
+            write.en.eq(taken),
+            write.addr.eq(identity),
+            write.data.birth.eq(queue.o.payload),
+            write.data.offered.eq(offered),
+            write.data.sent.eq(self.now),
+            write.data.favoured.eq(favoured),
+            write.data.request.eq(request.payload),
+        ]
+        self._judge(m, busy, read)
+        return m
+
+    def _generate(self, m: Module, luck: Value, valid: Value) -> ArrivalQueue:
+        """Births of requests, in a queue."""
+        m.submodules.queue = queue = ArrivalQueue(TIME_BITS, depth=self.depth)
+        arrival = queue.i[0]
+        generate = Signal()
+        m.d.comb += [
+            generate.eq(
+                self.open
+                & valid
+                & (luck < self.load)
+                & ((self.quota == 0) | (self.generated != self.quota))
+            ),
+            arrival.valid.eq(generate),
+            arrival.payload.eq(self.now + 1),
+        ]
+        m.d.sync += [
+            self.generated.eq(self.generated + generate),
+            self.rejected.eq(self.rejected + (generate & ~arrival.ready)),
+        ]
+        return queue
+
+    def _identities(self, m: Module, taken: Value) -> tuple[Signal, Signal, Signal]:
+        """Which identities are in use; the one for the next request, and whether there is one."""
+        busy = Signal(self.outstanding)
+        identity = Signal(range(self.outstanding))
+        free = Signal()
+        after = Signal(self.outstanding)
+        mine = Signal(self.outstanding)
+        reply = self.o.reply
+        m.d.comb += [
+            mine.eq(Mux(free, 1 << identity, 0)),
+            after.eq((busy & ~Mux(reply.valid, 1 << reply.payload.identity, 0)) | mine),
+        ]
+        m.d.sync += busy.eq(Mux(taken, after, after & ~mine))
+        with m.If(taken | ~free):
+            m.d.sync += free.eq(~after.all())
+            for number in reversed(range(self.outstanding)):
+                with m.If(~after[number]):
+                    m.d.sync += identity.eq(number)
+        return busy, identity, free
+
+    def _rest(self, m: Module, taken: Value) -> Value:
+        """Whether the link still carries the words of the last request."""
+        short, long = self.lengths
+        if long == 1:
+            return Signal()
+        loads = [
+            code for code, operation in enumerate(self.link.operations) if operation.kind == "load"
+        ]
+        left = Signal(range(long))
+        is_load = self.o.request.payload.operation.matches(*loads) if loads else 0
+        with m.If(taken):
+            m.d.sync += left.eq(Mux(is_load, short - 1, long - 1))
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        return left != 0
+
+    def _draw(
+        self, m: Module, what: data.View, favoured: Signal, luck: Value, choice: Value
+    ) -> None:
+        """Choose word, operation and operand of a request."""
+        whim, draw = luck[:BIAS_BITS], luck[BIAS_BITS:]
+        hot = whim < self.bias
+        module = Mux(hot, self.favourite, uniform_code(draw, self.code))
+        row = Signal(self.link.address)
+        m.d.comb += row.eq(Mux(hot, 0, choice[:32] * self.rows >> 32))
+        path = row + self.turn
+        codes = Array(self.mix)
+        index = choice[32:] * len(self.mix) >> 32
+        bits = {"module": module, "path": path}
+        m.d.sync += [
+            what.tag.eq(Cat(bits[source][bit] for source, bit in self.tag_bits)),
+            what.address.eq(row),
+            what.operation.eq(codes[index] if len(self.mix) > 1 else self.mix[0]),
+            what.operand.eq(choice.rotate_left(13)),
+            favoured.eq(hot),
+        ]
+
+    def _judge(self, m: Module, busy: Signal, read: wiring.PureInterface) -> None:
+        """Compare replies with their requests, and count them."""
+        reply, note = self.o.reply, read.data
+        asked = note.request
+        expected = Signal()
+        last = Signal(32)
+        m.d.comb += [
+            reply.ready.eq(1),
+            read.addr.eq(reply.payload.identity),
+            expected.eq(reply.valid & busy.bit_select(reply.payload.identity, 1)),
+            last.eq(self.now + (self.lengths[0] - 1)),
+        ]
+        came = Signal()
+        alien = Signal()
+        strayed = Signal()
+        measured = Signal()
+        recorded = Signal()
+        m.d.sync += [
+            came.eq(reply.valid),
+            alien.eq(reply.valid & ~expected),
+            strayed.eq(expected & (reply.payload.tag != asked.tag)),
+            measured.eq(reply.valid & self.measure),
+            recorded.eq(expected & self.measure),
+            self.delivered.eq(self.delivered + came),
+            self.duplicated.eq(self.duplicated + alien),
+            self.misrouted.eq(self.misrouted + strayed),
+            self.measured.eq(self.measured + measured),
+        ]
+        with m.If(reply.valid):
+            m.d.sync += self.latest.eq(last)
+        for kind, start in (("total", note.birth), ("network", note.offered)):
+            latency = Signal(TIME_BITS, name=f"{kind}_latency")
+            m.d.comb += latency.eq(last - start)
+            record_latency(m, self, kind, latency, recorded)
+        held = Signal(TIME_BITS)
+        background = Signal()
+        m.d.sync += [
+            held.eq(latency),
+            background.eq(expected & self.measure & ~note.favoured),
+            self.background.eq(self.background + background),
+            self.background_sum.eq(self.background_sum + Mux(background, held, 0)),
+        ]
+        if self.history is not None:
+            self._keep(m, note, expected)
+
+    def _keep(self, m: Module, note: data.View, expected: Value) -> None:
+        """Write an answered request into the history, while there is room."""
+        m.submodules.history = self.history
+        write = self.history.write_port()
+        row = Signal(range(self.history.depth + 1))
+        access, asked = write.data, note.request
+        m.d.comb += [
+            write.en.eq(expected & (row != self.history.depth)),
+            write.addr.eq(row),
+            access.tag.eq(asked.tag),
+            access.address.eq(asked.address),
+            access.operation.eq(asked.operation),
+            access.operand.eq(asked.operand),
+            access.reply.eq(self.o.reply.payload.value),
+            access.sent.eq(note.sent),
+            access.answered.eq(self.now),
+        ]
+        m.d.sync += row.eq(row + write.en)
