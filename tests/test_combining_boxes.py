@@ -13,12 +13,14 @@ from amaranth.lib import wiring
 from multicube.hdl.combining import (
     OPERATIONS,
     CombiningBox,
+    InputBufferedBox,
     MemoryLink,
     MemoryModule,
     Pacer,
     find_operation,
     request_length,
 )
+from multicube.hdl.combining.input_buffered_box import WordBuffer
 from multicube.hdl.networks import CombiningNetwork
 
 LINK = MemoryLink(tag=2, identity=4, address=2, width=8)
@@ -233,6 +235,154 @@ def test_links_carry_one_word_a_cycle(
         assert 12 <= len(passed["o"]) < 24
 
 
+# Buffers at the inputs
+
+
+@pytest.mark.parametrize(
+    ("lengths", "depth", "delay"),
+    [
+        ((1, 1), 1, 1),
+        ((1, 1), 4, 1),
+        ((1, 1), 3, 2),
+        ((2, 3), 3, 1),
+        ((2, 3), 8, 1),
+        ((2, 3), 8, 2),
+        ((1, 4), 9, 3),
+    ],
+)
+@pytest.mark.parametrize("take", [1.0, 0.5])
+@pytest.mark.parametrize("direction", ["request", "reply"])
+def test_word_buffer_counts_words(
+    simulate: Callable[..., None],
+    direction: str,
+    lengths: tuple[int, int],
+    depth: int,
+    delay: int,
+    take: float,
+) -> None:
+    """Against a model: when each message enters and leaves, to the cycle."""
+    rng = random.Random(depth)
+    design = WordBuffer(LINK, direction, lengths=lengths, depth=depth, delay=delay)
+    operations = rng.choices([LOAD, ADD], k=40)
+    if direction == "request":
+        sizes = [request_length(operation, lengths) for operation in operations]
+        messages = [request(operation, operand=n) for n, operation in enumerate(operations)]
+    else:
+        sizes = [lengths[0]] * 40
+        messages = list(range(40))
+    ready = [rng.random() < take for _ in range(500)]
+    gaps = {payload: size - 1 for payload, size in zip(messages, sizes)}
+    passed = run(
+        simulate,
+        design,
+        {"i": (design.i, messages)},
+        {"o": design.o},
+        cycles=500,
+        ready=lambda _, cycle: ready[cycle],
+        gap=lambda _, payload: gaps[payload],
+    )
+    came: list[int] = []
+    left: list[int] = []
+    for cycle in range(500):
+        # A word that left before this cycle is free in it.
+        free = depth - sum(
+            size - (max(0, min(size, cycle - left[n])) if n < len(left) else 0)
+            for n, size in enumerate(sizes[: len(came)])
+        )
+        shown = len(left) < len(came) and came[len(left)] + delay <= cycle
+        idle = not left or left[-1] + sizes[len(left) - 1] <= cycle
+        may_come = not came or came[-1] + sizes[len(came) - 1] <= cycle
+        if len(came) < 40 and may_come and sizes[len(came)] <= free:
+            came.append(cycle)
+        if shown and idle and ready[cycle]:
+            left.append(cycle)
+    assert [cycle for cycle, _ in passed["i"]] == came
+    assert [cycle for cycle, _ in passed["o"]] == left
+    assert [payload for _, payload in passed["o"]] == messages
+    if take == 1.0 and depth >= max(sizes) + delay:
+        assert left == [delay + sum(sizes[:n]) for n in range(40)]
+
+
+@pytest.mark.parametrize("radix", [2, 3, 4])
+@pytest.mark.parametrize("delay", [1, 2])
+def test_outputs_take_from_their_inputs_in_turn(
+    simulate: Callable[..., None], radix: int, delay: int
+) -> None:
+    """All processors send to one module, and the output never rests."""
+    lengths = (2, 3)
+    design = InputBufferedBox(LINK, radix=radix, depth=8, lengths=lengths, delay=delay)
+    digit = (radix - 1).bit_length()
+    to = (radix - 1) << LINK.tag - digit
+    messages = [request(LOAD if n % 2 else ADD, tag=to, identity=n) for n in range(10)]
+    sources = {f"i{p}": (design.i[p].request, messages) for p in range(radix)}
+    sinks = {f"o{p}": design.o[p].request for p in range(radix)}
+    passed = run(
+        simulate,
+        design,
+        sources,
+        sinks,
+        cycles=60 * radix,
+        gap=lambda _, payload: 1 if unpacked(payload)["operation"] == CODES[LOAD] else 2,
+    )
+    output = passed[f"o{radix - 1}"]
+    assert len(output) == 10 * radix
+    cycle = delay
+    for n, (at, payload) in enumerate(output):
+        fields = unpacked(payload)
+        assert (at, fields["identity"]) == (cycle, n // radix)
+        # The place that the digit had left at the bottom says by which input the request came.
+        assert fields["tag"] & (1 << digit) - 1 == n % radix
+        cycle += request_length(OPERATIONS[fields["operation"]], lengths)
+    assert len(passed) == radix + 1
+
+
+def unpacked(word: int) -> dict[str, int]:
+    layout = LINK.request_layout
+    return {name: word >> layout[name].offset & (1 << layout[name].width) - 1 for name, _ in layout}
+
+
+def test_a_message_that_waits_blocks_those_behind_it(simulate: Callable[..., None]) -> None:
+    """At an input, that is; with queues at the outputs it does not."""
+    messages = [request(LOAD, tag=tag) for tag in (0b00, 0b10)]
+    seen = {}
+    for box in (InputBufferedBox(LINK), CombiningBox(LINK, policy="none")):
+        passed = run(
+            simulate,
+            box,
+            {"i": (box.i[0].request, messages)},
+            {"0": box.o[0].request, "1": box.o[1].request},
+            cycles=20,
+            ready=lambda name, cycle: name == "1" or cycle >= 10,
+        )
+        seen[type(box)] = [passed[name][0].cycle for name in "01"]
+    assert seen == {InputBufferedBox: [10, 11], CombiningBox: [10, 2]}
+
+
+@pytest.mark.parametrize("operation", [LOAD, ADD], ids=lambda operation: operation.name)
+@pytest.mark.parametrize(
+    ("ports", "radix", "stages", "delay"), [(4, 2, 2, 1), (4, 2, 2, 2), (16, 4, 2, 2), (4, 4, 1, 3)]
+)
+def test_round_trip_through_boxes_with_buffers_at_the_inputs(
+    simulate: Callable[..., None], ports: int, radix: int, stages: int, delay: int, operation: Any
+) -> None:
+    network = CombiningNetwork(
+        ports,
+        radix=radix,
+        width=8,
+        lengths="2:3",
+        combine="none",
+        queues="input",
+        depth=8,
+        delay=delay,
+    )
+    length = request_length(operation, (2, 3))
+    assert round_trip(simulate, network, operation) == 2 * stages * delay + length
+    assert network.combined() == [[] for _ in range(stages)]
+
+
+# Checks of parameters
+
+
 REJECTED = [
     (
         lambda: Pacer("link", "reply", lengths=(1, 1)),
@@ -266,6 +416,36 @@ REJECTED = [
         "Length must be LOW:HIGH with LOW at most HIGH, not '3:2'",
     ),
     (lambda: CombiningNetwork(4, lengths=1.5), TypeError, "Length must be an integer, not 1.5"),
+    (lambda: InputBufferedBox("link"), TypeError, "Link must be a MemoryLink, not 'link'"),
+    (lambda: InputBufferedBox(LINK, radix=1), ValueError, "Radix must be at least 2, not 1"),
+    (
+        lambda: InputBufferedBox(LINK, radix=8),
+        ValueError,
+        "Tag of a link must have at least 3 bits for a box of radix 8, not 2",
+    ),
+    (lambda: InputBufferedBox(LINK, delay=0), ValueError, "Delay must be at least 1, not 0"),
+    (lambda: InputBufferedBox(LINK, depth=0), ValueError, "Depth must be at least 1, not 0"),
+    (
+        lambda: InputBufferedBox(LINK, depth=2, lengths=(2, 3)),
+        ValueError,
+        "Depth of an input buffer must be at least 3, the words of the longest message, not 2",
+    ),
+    (
+        lambda: CombiningNetwork(4, queues="input"),
+        ValueError,
+        "Combine must be none with queues=input, not all",
+    ),
+    (
+        lambda: CombiningNetwork(4, queues="middle"),
+        ValueError,
+        "Queues must be output or input, not 'middle'",
+    ),
+    (
+        lambda: CombiningNetwork(4, delay=2),
+        ValueError,
+        "Delay must be 1 with queues=output, not 2",
+    ),
+    (lambda: CombiningNetwork(4, delay=17), ValueError, "Delay must be from 1 to 16, not 17"),
 ]
 
 

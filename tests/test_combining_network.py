@@ -356,7 +356,27 @@ def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
     assert {request.answered - request.sent for request in result.requests} == {2 * stages + 1}
 
 
-@pytest.mark.parametrize("parameters", [{}, {"lengths": (2, 3)}])
+@pytest.mark.parametrize(
+    ("ports", "parameters", "traffic"),
+    [
+        (2, {"depth": 1}, {"words": 1, "memory": 0.3}),
+        (4, {"depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2, "take": 0.6}),
+        (4, {"depth": 4, "delay": 2, "lengths": 4}, {"words": 1, "memory": 0.5}),
+        (16, {"radix": 4, "depth": 8, "lengths": "1:3"}, {"words": 3, "requests": 20}),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
+)
+def test_networks_with_queues_at_the_inputs_are_serial(
+    ports: int, parameters: dict, traffic: dict
+) -> None:
+    network = small(ports, queues="input", combine="none", **parameters)
+    check(network, drive(network, Traffic(**traffic)))
+
+
+INPUT_QUEUES = {"queues": "input", "combine": "none", "depth": 8, "delay": 2, "lengths": "2:3"}
+
+
+@pytest.mark.parametrize("parameters", [{}, {"lengths": (2, 3)}, INPUT_QUEUES])
 def test_engines_agree(parameters: dict) -> None:
     network = small(4, **parameters)
     traffic = Traffic(take=0.7, requests=25)

@@ -1,6 +1,7 @@
 """The combining network: fetch-and-add, and other operations, in the switches."""
 
 from .box import MERGES, CombiningBox
+from .input_buffered_box import InputBufferedBox
 from .link import MemoryLink
 from .memory_module import MemoryModule
 from .operations import (
@@ -22,6 +23,7 @@ __all__ = [
     "OPERATION_SETS",
     "POLICIES",
     "CombiningBox",
+    "InputBufferedBox",
     "MemoryLink",
     "MemoryModule",
     "Operation",

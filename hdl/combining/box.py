@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
 from ..switches.arrival_queue import ArrivalQueue
-from .link import MemoryLink, check_link
+from .link import MemoryLink, check_link, check_tag
 from .operations import OperationUnit, Policy, Rules
 from .pacing import Lengths, check_lengths, paced
 from .queue import CombiningQueue
@@ -106,6 +106,7 @@ class CombiningBox(wiring.Component):
         if merge not in MERGES:
             raise ValueError(f"Merge must be {' or '.join(MERGES)}, not {merge!r}")
         check_lengths(lengths)
+        check_tag(link, radix)
         self.link = link
         self.radix = radix
         self.depth = depth
@@ -113,11 +114,6 @@ class CombiningBox(wiring.Component):
         self.policy = self.rules.policy
         self.merge = merge
         self.lengths = lengths
-        if link.tag < self.digit_bits:
-            raise ValueError(
-                f"Tag of a link must have at least {self.digit_bits} bits "
-                f"for a box of radix {radix}, not {link.tag}"
-            )
         super().__init__(
             {
                 "i": In(link).array(radix),

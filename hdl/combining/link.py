@@ -1,12 +1,17 @@
 """The link between a processor, the boxes and a memory module: requests one way, replies back."""
 
+from typing import Literal
+
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 from .operations import OPERATIONS, Operation, check_operations
 
-__all__ = ["MemoryLink", "check_link"]
+__all__ = ["Direction", "MemoryLink", "check_link", "check_tag"]
+
+Direction = Literal["request", "reply"]
+"""Of the two streams of a link."""
 
 
 class MemoryLink(wiring.Signature):
@@ -84,6 +89,10 @@ class MemoryLink(wiring.Signature):
             }
         )
 
+    def layout(self, direction: Direction) -> data.StructLayout:
+        """The payload of one of the two streams."""
+        return self.request_layout if direction == "request" else self.reply_layout
+
     def _key(self) -> tuple:
         return self.tag, self.identity, self.address, self.width, self.operations
 
@@ -98,3 +107,13 @@ def check_link(link: object) -> None:
     """Raise TypeError if this is not a link."""
     if not isinstance(link, MemoryLink):
         raise TypeError(f"Link must be a MemoryLink, not {link!r}")
+
+
+def check_tag(link: MemoryLink, radix: int) -> None:
+    """Raise ValueError if a link's tag is narrower than the digit that names a box's output."""
+    digit_bits = (radix - 1).bit_length()
+    if link.tag < digit_bits:
+        raise ValueError(
+            f"Tag of a link must have at least {digit_bits} bits "
+            f"for a box of radix {radix}, not {link.tag}"
+        )

@@ -7,28 +7,23 @@ message the link rests for as long as the other words would take. (In RP3 a requ
 three words", in the Ultracomputer it uses "two or four network words": VII-E and F.)
 """
 
-from typing import Literal
-
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
-from .link import MemoryLink, check_link
+from .link import Direction, MemoryLink, check_link
 from .operations import Operation
 
 __all__ = [
-    "Direction",
     "Lengths",
     "Pacer",
     "check_lengths",
     "message_length",
     "paced",
     "request_length",
+    "shortest_message",
 ]
-
-Direction = Literal["request", "reply"]
-"""Of the two streams of a link."""
 
 Lengths = tuple[int, int]
 """Words of a short message (a load, or a reply) and of a long one (any other request)."""
@@ -48,6 +43,13 @@ def check_lengths(lengths: object) -> None:
 def request_length(operation: Operation, lengths: Lengths) -> int:
     """Words of a request: a load has no operand, and is short; all others are long."""
     return lengths[operation.kind != "load"]
+
+
+def shortest_message(link: MemoryLink, direction: Direction, lengths: Lengths) -> int:
+    """Fewest words of a message of this direction."""
+    if direction == "reply":
+        return lengths[0]
+    return min(request_length(operation, lengths) for operation in link.operations)
 
 
 def message_length(
@@ -84,6 +86,8 @@ class Pacer(wiring.Component):
     i : In(stream.Signature(layout))
         The layout is `link.request_layout` or `link.reply_layout`.
     o : Out(stream.Signature(layout))
+    resting : Out(1)
+        The link carries one of the further words of a message. From a register.
 
     Raises
     ------
@@ -99,9 +103,8 @@ class Pacer(wiring.Component):
         self.link = link
         self.direction = direction
         self.lengths = lengths
-        layout = link.request_layout if direction == "request" else link.reply_layout
-        ports = stream.Signature(layout)
-        super().__init__({"i": In(ports), "o": Out(ports)})
+        ports = stream.Signature(link.layout(direction))
+        super().__init__({"i": In(ports), "o": Out(ports), "resting": Out(1)})
 
     @staticmethod
     def needed(direction: Direction, lengths: Lengths) -> bool:
@@ -114,10 +117,11 @@ class Pacer(wiring.Component):
         rest = Signal(range(self.lengths[self.direction == "request"]))
         m.d.comb += [
             self.o.payload.eq(self.i.payload),
-            self.o.valid.eq(self.i.valid & (rest == 0)),
-            self.i.ready.eq(self.o.ready & (rest == 0)),
+            self.resting.eq(rest != 0),
+            self.o.valid.eq(self.i.valid & ~self.resting),
+            self.i.ready.eq(self.o.ready & ~self.resting),
         ]
-        with m.If(rest != 0):
+        with m.If(self.resting):
             m.d.sync += rest.eq(rest - 1)
         with m.Elif(self.o.valid & self.o.ready):
             m.d.sync += rest.eq(length - 1)

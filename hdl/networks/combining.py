@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 from amaranth.lib.wiring import In
 
 from ..checks import check_integer, check_limit
-from ..combining import CombiningBox, MemoryLink, MemoryModule
-from ..combining.operations import OPERATION_SETS, Operation, Policy
+from ..combining import CombiningBox, InputBufferedBox, MemoryLink, MemoryModule
+from ..combining.operations import OPERATION_SETS, Operation, Policy, Rules
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..switches.unbuffered import later_bits
 from ..topology.multistage import multistage_plan
@@ -16,7 +16,10 @@ from .columns import Columns, place_columns
 from .network import Network
 from .switching import parse_lengths
 
-__all__ = ["CombiningNetwork", "Place"]
+__all__ = ["QUEUES", "CombiningNetwork", "Place"]
+
+QUEUES = ("output", "input")
+"""Where the boxes have their queues; only those at the outputs can combine."""
 
 
 class Place(NamedTuple):
@@ -37,7 +40,8 @@ class CombiningNetwork(Network):
     box passes on a message's head in the cycle after it came (cut-through, IV-A), and a memory
     performs a request when its last word is there. So the head of a reply comes 2 n cycles and the
     request's length after the request's head was taken, and the reply's last word its own length
-    less 1 later. Processors shall not send a request before the words of the one before are out.
+    less 1 later. (With boxes of another `delay`: 2 n times that.) Processors shall not send a
+    request before the words of the one before are out.
 
     Word a is row a // N of memory module a mod N: `locate` gives the tag and the address.
 
@@ -72,6 +76,12 @@ class CombiningNetwork(Network):
     lengths : int, str or tuple[int, int]
         Words of a load or a reply, and of any other request, from 1 to 1,024, the shorter first:
         both in one number, or two, or `SHORT:LONG`.
+    queues : "output" or "input"
+        Where the boxes have their queues. At the inputs (`InputBufferedBox`) `depth` counts words
+        and is at least those of the longest message, and nothing may combine.
+    delay : int
+        Cycles that a message's head takes through a box, from 1 to 16; 1 with queues at the
+        outputs.
 
     Attributes
     ----------
@@ -115,6 +125,8 @@ class CombiningNetwork(Network):
         outstanding: int = 16,
         operations: str | tuple[Operation, ...] = "all",
         lengths: int | str | Sequence[int] = 1,
+        queues: Literal["output", "input"] = "output",
+        delay: int = 1,
     ) -> None:
         self.plan = multistage_plan(wiring, ports, radix)
         check_limit("Ports", ports, 2**16)
@@ -125,6 +137,9 @@ class CombiningNetwork(Network):
         if not isinstance(lengths, int | str) and isinstance(lengths, Sequence):
             lengths = ":".join(map(str, lengths))
         self.lengths = parse_lengths(lengths)
+        if queues not in QUEUES:
+            raise ValueError(f"Queues must be {' or '.join(QUEUES)}, not {queues!r}")
+        check_integer("Delay", delay, 1, 16)
         self.parameters: dict[str, Any] = {
             "ports": ports,
             "radix": radix,
@@ -138,6 +153,8 @@ class CombiningNetwork(Network):
             "outstanding": outstanding,
             "operations": operations,
             "lengths": lengths,
+            "queues": queues,
+            "delay": delay,
         }
         self.ports = ports
         self.tags = self.plan.tags()
@@ -155,20 +172,34 @@ class CombiningNetwork(Network):
             width=width,
             operations=operations,
         )
-        self.box = CellType(
-            CombiningBox,
-            link=self.link,
-            radix=radix,
-            depth=depth,
-            wait=wait,
-            policy=combine,
-            merge=merge,
-            lengths=self.lengths,
-        )
+        self.box = self._box()
         fabric = Fabric({"i": In(self.link).array(ports)})
         for index, pin in enumerate(self.place(fabric)):
             fabric.link(Pin(None, ("i", index)), pin)
         super().__init__(fabric)
+
+    def _box(self) -> CellType:
+        given = self.parameters
+        common = {
+            "link": self.link,
+            "radix": given["radix"],
+            "depth": given["depth"],
+            "lengths": self.lengths,
+        }
+        if given["queues"] == "output":
+            if given["delay"] != 1:
+                raise ValueError(f"Delay must be 1 with queues=output, not {given['delay']}")
+            return CellType(
+                CombiningBox,
+                **common,
+                wait=given["wait"],
+                policy=given["combine"],
+                merge=given["merge"],
+            )
+        rules = Rules(self.operations, given["combine"])
+        if any(True for _ in rules.pairs()):
+            raise ValueError(f"Combine must be none with queues=input, not {rules.policy.name}")
+        return CellType(InputBufferedBox, **common, delay=given["delay"])
 
     def place(self, fabric: Fabric) -> list[Pin]:
         """Add the boxes and the memory modules to a fabric, and say where the processors attach."""
@@ -205,8 +236,11 @@ class CombiningNetwork(Network):
         return Place(self.tags.tag(0, module), row)
 
     def combined(self) -> list[list[Pin]]:
-        """By stage: the outputs of its boxes that tell how many requests they have combined."""
-        boxes = range(self.plan.boxes)
+        """By stage: the outputs of its boxes that tell how many requests they have combined.
+
+        None in any stage if the boxes have no such output: those with queues at the inputs.
+        """
+        boxes = range(self.plan.boxes if ("combined",) in self.box.leaves else 0)
         return [
             [Pin(f"box_{stage}_{box}", ("combined",)) for box in boxes]
             for stage in range(self.stages)
