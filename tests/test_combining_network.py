@@ -39,6 +39,7 @@ class Request:
     word: int
     operation: Operation
     operand: int
+    path: int = 0
     sent: int = -1
     answered: int = -1
     reply: int | None = None
@@ -183,10 +184,12 @@ def drive(network: CombiningNetwork, traffic: Traffic, engine: type = CompiledEn
                         operation,
                         rng.getrandbits(given["width"]) if rng.random() < 0.8 else 1,
                     )
+                    # One path for each word keeps a processor's requests for it in order.
+                    offered[p].path = (p + offered[p].word // network.ports) % network.paths
                     left[p] -= 1
             request = offered[p]
             if request is not None:
-                tag, address = network.locate(request.word)
+                tag, address = network.locate(request.word, request.path)
                 ports.set(
                     f"p_request_{p}",
                     ports.pack(
@@ -229,7 +232,7 @@ def drive(network: CombiningNetwork, traffic: Traffic, engine: type = CompiledEn
             elif valid:
                 reply = ports.unpack(reply_layout, word)
                 request = outstanding[p].pop(reply["identity"])
-                assert reply["tag"] == network.locate(request.word).tag
+                assert reply["tag"] == network.locate(request.word, request.path).tag
                 request.reply, request.answered = reply["value"], cycle
         for d, module in enumerate(modules):
             valid, word = ports.get(f"m_request_valid_{d}"), ports.get(f"m_request_{d}")
@@ -321,6 +324,8 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
         (16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
         (8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
         (4, {"lengths": (1, 3), "merge": "unlimited"}, {"words": 2, "memory": 0.4}),
+        (8, {"paths": 2}, {"words": 2}),
+        (8, {"paths": 2, "radix": 4, "lengths": "1:2"}, {"words": 3, "requests": 40}),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
@@ -363,6 +368,7 @@ def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
         (4, {"depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2, "take": 0.6}),
         (4, {"depth": 4, "delay": 2, "lengths": 4}, {"words": 1, "memory": 0.5}),
         (16, {"radix": 4, "depth": 8, "lengths": "1:3"}, {"words": 3, "requests": 20}),
+        (8, {"paths": 2, "radix": 4, "depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2}),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
@@ -376,7 +382,7 @@ def test_networks_with_queues_at_the_inputs_are_serial(
 INPUT_QUEUES = {"queues": "input", "combine": "none", "depth": 8, "delay": 2, "lengths": "2:3"}
 
 
-@pytest.mark.parametrize("parameters", [{}, {"lengths": (2, 3)}, INPUT_QUEUES])
+@pytest.mark.parametrize("parameters", [{}, {"lengths": (2, 3)}, INPUT_QUEUES, {"paths": 2}])
 def test_engines_agree(parameters: dict) -> None:
     network = small(4, **parameters)
     traffic = Traffic(take=0.7, requests=25)
@@ -385,6 +391,25 @@ def test_engines_agree(parameters: dict) -> None:
     assert results[0].combined == results[1].combined
     assert results[0].memory == results[1].memory
     check(network, results[0])
+
+
+def test_requests_traverse_rp3_s_network_in_eight_cycles() -> None:
+    """128 ports, four stages of 4 x 4 boxes that take two cycles each, two paths (VII-E)."""
+    network = small(128, radix=4, paths=2, **INPUT_QUEUES)
+    assert (network.stages, network.plan.boxes) == (4, 32)
+    ports = Ports(network, CompiledEngine, memories=False)
+    for module, path in ((0, 0), (77, 1), (127, 0)):
+        tag, _ = network.locate(module, path)
+        ports.set("p_request_5", tag << network.link.request_layout["tag"].offset)
+        ports.set("p_request_valid_5", 1)
+        for _ in range(8):
+            assert not any(ports.get(f"m_request_valid_{d}") for d in range(128))
+            ports.engine.step(1)
+            ports.set("p_request_valid_5", 0)
+        there = [d for d in range(128) if ports.get(f"m_request_valid_{d}")]
+        assert there == [module]
+        ports.set(f"m_request_ready_{module}", 1)
+        ports.engine.step(1)
 
 
 def test_an_operation_of_one_s_own() -> None:
@@ -415,9 +440,24 @@ def test_the_checks_find_a_box_that_answers_wrongly(monkeypatch: pytest.MonkeyPa
         check(network, result)
 
 
+@pytest.mark.parametrize(
+    ("ports", "radix", "wiring"),
+    [(8, 2, "cube"), (8, 2, "omega"), (16, 4, "baseline"), (27, 3, "flip")],
+)
+def test_bits_of_a_tag(ports: int, radix: int, wiring: str) -> None:
+    network = small(ports, radix=radix, wiring=wiring)
+    for module in range(ports):
+        code = network.code.encode(module)
+        bits = [code >> bit & 1 for kind, bit in network.tag_bits if kind == "module"]
+        tag = sum(bit << position for position, bit in enumerate(bits))
+        assert tag == network.tags.tag(0, module) == network.locate(module).tag
+
+
 def test_locate() -> None:
     network = small(8, rows=4)
     assert network.locate(13) == (network.tags.tag(3, 5), 1)
+    with pytest.raises(ValueError, match=r"^Path must be from 0 to 0, not 1$"):
+        network.locate(13, 1)
     with pytest.raises(ValueError, match=r"^Word must be from 0 to 31, not 32$"):
         network.locate(32)
 

@@ -11,7 +11,9 @@ from ..combining import CombiningBox, InputBufferedBox, MemoryLink, MemoryModule
 from ..combining.operations import OPERATION_SETS, Operation, Policy, Rules
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..switches.unbuffered import later_bits
-from ..topology.multistage import multistage_plan
+from ..topology.multistage import MultistagePlan, multistage_plan
+from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
+from ..topology.tags import AddressCode, TagScheme
 from .columns import Columns, place_columns
 from .network import Network
 from .switching import parse_lengths
@@ -46,16 +48,21 @@ class CombiningNetwork(Network):
     Word a is row a // N of memory module a mod N: `locate` gives the tag and the address.
 
     A processor may have several requests outstanding, if their identities differ. Those for one
-    word are performed in the order in which it sent them, since no request overtakes another for
-    the same word, combined or not; those for different words are not ordered, and replies may come
-    in any order.
+    word that take the same path are performed in the order in which it sent them, since no request
+    overtakes another for the same word on its path, combined or not; those for different words, or
+    by different paths, are not ordered, and replies may come in any order. A reply takes the path
+    of its request.
+
+    With several `paths` for each pair, there are so many times fewer ports than with as many boxes
+    otherwise (`topology.redundant_paths`). The processor chooses one for each request, in its tag.
 
     Box x of stage s is the cell `box_{s}_{x}`, memory module d the cell `memory_{d}`.
 
     Parameters
     ----------
     ports : int
-        Processors, and memory modules: a power of the radix, at most 65,536.
+        Processors, and memory modules: a power of the radix, divided by the number of paths; at
+        most 65,536.
     radix : int
         Ports of a box, from 2 to 16.
     wiring : str
@@ -82,6 +89,9 @@ class CombiningNetwork(Network):
     delay : int
         Cycles that a message's head takes through a box, from 1 to 16; 1 with queues at the
         outputs.
+    paths : int
+        Paths between each processor and each module: a power of two up to the radix. More than one
+        need wiring cube, a radix that is a power of two, and two stages or more.
 
     Attributes
     ----------
@@ -89,8 +99,14 @@ class CombiningNetwork(Network):
         All arguments of the constructor, by name; two lengths as text.
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request.
-    plan : MultistagePlan
-    tags : TagScheme
+    plan : MultistagePlan or RedundantPathPlan
+    tags : TagScheme or None
+        None with several paths.
+    code : AddressCode
+        In which a module's number is part of a tag.
+    tag_bits : tuple[TagBit, ...]
+        Of each bit of a request's tag, from the lowest: ("module", b) if it is bit b of the
+        module's code, ("path", b) if it is bit b of the number of the path.
     link : MemoryLink
     operations : tuple[Operation, ...]
     box : CellType
@@ -109,6 +125,11 @@ class CombiningNetwork(Network):
 
     family = "combining"
     ordered = True
+    plan: MultistagePlan | RedundantPathPlan
+    tags: TagScheme | None
+    code: AddressCode
+    tag_bits: tuple[TagBit, ...]
+    paths: int
 
     def __init__(
         self,
@@ -127,8 +148,22 @@ class CombiningNetwork(Network):
         lengths: int | str | Sequence[int] = 1,
         queues: Literal["output", "input"] = "output",
         delay: int = 1,
+        paths: int = 1,
     ) -> None:
-        self.plan = multistage_plan(wiring, ports, radix)
+        check_integer("Paths", paths, 1)
+        if paths == 1:
+            self.plan = multistage_plan(wiring, ports, radix)
+            self.tags = self.plan.tags()
+            self.code = self.tags.code
+            self.tag_bits = _tag_bits(self.tags)
+        elif wiring != "cube":
+            raise ValueError(f"Several paths need wiring=cube, not {wiring}")
+        else:
+            self.plan = redundant_path_plan(ports, radix, paths)
+            self.tags = None
+            self.code = self.plan.code
+            self.tag_bits = self.plan.tag_bits
+        self.paths = paths
         check_limit("Ports", ports, 2**16)
         check_limit("Radix", radix, 16)
         check_integer("Width", width, 1, 64)
@@ -155,9 +190,9 @@ class CombiningNetwork(Network):
             "lengths": lengths,
             "queues": queues,
             "delay": delay,
+            "paths": paths,
         }
         self.ports = ports
-        self.tags = self.plan.tags()
         self.stages = len(self.plan.stages)
         if isinstance(operations, str):
             if operations not in OPERATION_SETS:
@@ -166,7 +201,7 @@ class CombiningNetwork(Network):
             operations = OPERATION_SETS[operations]
         self.operations = operations
         self.link = MemoryLink(
-            tag=self.tags.code.width,
+            tag=len(self.tag_bits),
             identity=max(1, (outstanding - 1).bit_length()),
             address=max(1, (rows - 1).bit_length()),
             width=width,
@@ -213,27 +248,30 @@ class CombiningNetwork(Network):
 
     def place_boxes(self, fabric: Fabric) -> Columns:
         """Add the boxes to a fabric, and say where processors and memory modules attach."""
-        code = self.tags.code
         strapped = ("later",) in self.box.leaves
+        width, digit_bits = self.link.tag, (self.parameters["radix"] - 1).bit_length()
 
         def straps(stage: int, box: int) -> dict[str, int]:
             if not strapped:
                 return {}
-            return {"later": later_bits(code.width, code.digit_bits, stage)}
+            return {"later": later_bits(width, digit_bits, stage)}
 
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
 
-    def locate(self, word: int) -> Place:
-        """Where a word is.
+    def locate(self, word: int, path: int = 0) -> Place:
+        """Where a word is, and by which path the tag leads there.
 
         Raises
         ------
-        ValueError
-            If there is no such word.
+        TypeError, ValueError
+            If there is no such word or path.
         """
         check_integer("Word", word, 0, self.ports * self.parameters["rows"] - 1)
+        check_integer("Path", path, 0, self.paths - 1)
         row, module = divmod(word, self.ports)
-        return Place(self.tags.tag(0, module), row)
+        codes = {"module": self.code.encode(module), "path": path}
+        tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
+        return Place(tag, row)
 
     def combined(self) -> list[list[Pin]]:
         """By stage: the outputs of its boxes that tell how many requests they have combined.
@@ -245,3 +283,13 @@ class CombiningNetwork(Network):
             [Pin(f"box_{stage}_{box}", ("combined",)) for box in boxes]
             for stage in range(self.stages)
         ]
+
+
+def _tag_bits(tags: TagScheme) -> tuple[TagBit, ...]:
+    """What each bit of a destination tag is."""
+    width = tags.code.digit_bits
+    return tuple(
+        TagBit("module", digit * width + bit)
+        for digit in reversed(tags.destination_digits)
+        for bit in range(width)
+    )

@@ -1,0 +1,226 @@
+"""A cube network with several paths for every pair, by fewer terminals for as many boxes.
+
+A cube network of n stages of b x b boxes has b^n terminals and one path for each pair. If there are
+P times fewer terminals, and as many stages, there are P paths. In RP3, "four stages of 4x4 boxes"
+would give 256 ports, "but the number of ports is reduced to 128 in exchange for providing dual
+paths between the ports" (Siegel et al., VII-E).
+
+The paper does not say how these are wired. Here, labels of lines have m bits, for 2^m terminals. A
+box of b = 2^r ports joins lines whose labels differ in r bits only, and replaces these. That makes
+n r = m + p replacements, where P = 2^p: p more than there are bits. So the lowest p bits are
+replaced twice:
+
+- The first stage replaces the top r - p bits by the destination's, and the lowest p bits by
+  *anything*: by the number of the path.
+- The stages after it replace the next r bits each by those of the destination, from the top.
+- The last stage replaces the r lowest bits by those of the destination, and so the number of the
+  path as well.
+
+Between the first and the last stage the paths of a pair differ in the lowest bits of their lines,
+which no box there replaces: they share no box and no link. With P = b the first stage replaces
+nothing else, and for b = 2 this is the Extra Stage Cube (`extra_stage`), both of whose stages are
+always in use.
+
+>>> from multicube.hdl.topology.redundant_paths import redundant_path_plan
+>>> plan = redundant_path_plan(128, radix=4, paths=2)
+>>> [stage.bits for stage in plan.stages]
+[(0, 6), (4, 5), (2, 3), (0, 1)]
+>>> plan.boxes
+32
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from ..checks import check_integer, check_radix
+from .multistage import Digits, Hop
+from .tags import AddressCode
+
+__all__ = ["BitStage", "RedundantPathPlan", "TagBit", "redundant_path_plan"]
+
+
+class TagBit(NamedTuple):
+    """What a bit of a tag is: a bit of the destination's address, or of the path's number."""
+
+    kind: Literal["module", "path"]
+    bit: int
+
+
+@dataclass(frozen=True)
+class BitStage:
+    """A column of boxes.
+
+    Attributes
+    ----------
+    entry : tuple[int, ...]
+        How lines are relabelled on their way in: not at all.
+    bits : tuple[int, ...]
+        Lines whose labels differ only in these bits share a box; their values, the lowest bit
+        first, are the box's port.
+    sets : tuple[TagBit, ...]
+        What the stage puts in their place.
+    """
+
+    entry: Digits
+    bits: tuple[int, ...]
+    sets: tuple[TagBit, ...]
+
+
+@dataclass(frozen=True)
+class RedundantPathPlan:
+    """Stages of radix-b boxes between b^n / P inputs and as many outputs, with P paths each.
+
+    What `networks.columns.place_columns` needs of a plan is as in `MultistagePlan`.
+
+    Attributes
+    ----------
+    name : str
+    radix : int
+    paths : int
+    stages : tuple[BitStage, ...]
+        In the order in which a packet meets them.
+    exit : tuple[int, ...]
+        How lines are relabelled on the way out: not at all.
+    """
+
+    name: str
+    radix: int
+    paths: int
+    stages: tuple[BitStage, ...]
+    exit: Digits
+
+    @property
+    def code(self) -> AddressCode:
+        """That of the terminals: their numbers in binary."""
+        return AddressCode(2, len(self.exit))
+
+    @property
+    def ports(self) -> int:
+        return self.code.count
+
+    @property
+    def boxes(self) -> int:
+        """Number of boxes in one stage."""
+        return self.ports // self.radix
+
+    @property
+    def digit_bits(self) -> int:
+        """Width of the digit of a tag that one stage uses."""
+        return (self.radix - 1).bit_length()
+
+    def relabel(self, line: int, bits: Digits) -> int:
+        """The label of a line after a permutation of the bits of its label."""
+        return _gathered(line, bits)
+
+    def port(self, stage: int, line: int) -> tuple[int, int]:
+        """The box, and the port of it, that a line of this label meets in a stage."""
+        bits = self.stages[stage].bits
+        return _gathered(line, self._others[stage]), _gathered(line, bits)
+
+    def line(self, stage: int, box: int, port: int) -> int:
+        """The label of the lines at a port of a box: `port` undone."""
+        bits = self.stages[stage].bits
+        return _scattered(box, self._others[stage]) | _scattered(port, bits)
+
+    @cached_property
+    def tag_bits(self) -> tuple[TagBit, ...]:
+        """What each bit of a tag is, from the lowest: the digit of the last stage is there."""
+        return tuple(bit for stage in reversed(self.stages) for bit in stage.sets)
+
+    def tag(self, destination: int, path: int = 0) -> int:
+        """The tag that leads to a destination by one of the paths, from anywhere.
+
+        Raises
+        ------
+        ValueError
+            If there is no such destination or path.
+        """
+        check_integer("Destination", destination, 0, self.ports - 1)
+        check_integer("Path", path, 0, self.paths - 1)
+        values = {"module": destination, "path": path}
+        return sum(
+            (values[kind] >> bit & 1) << position
+            for position, (kind, bit) in enumerate(self.tag_bits)
+        )
+
+    def path(self, source: int, destination: int, path: int = 0) -> list[Hop]:
+        """The boxes between two terminals by one of the paths, and the ports used in each."""
+        check_integer("Source", source, 0, self.ports - 1)
+        tag = self.tag(destination, path)
+        hops = []
+        line = source
+        for s in range(len(self.stages)):
+            output = tag >> (len(self.stages) - 1 - s) * self.digit_bits & self.radix - 1
+            box, port = self.port(s, line)
+            hops.append(Hop(s, box, port, output))
+            line = self.line(s, box, output)
+        return hops
+
+    @cached_property
+    def _others(self) -> list[tuple[int, ...]]:
+        """Of each stage: the bits of a line's label that make its box's number."""
+        return [
+            tuple(bit for bit in range(len(self.exit)) if bit not in stage.bits)
+            for stage in self.stages
+        ]
+
+
+def _gathered(label: int, bits: tuple[int, ...]) -> int:
+    """The number made of these bits of a label, the lowest first."""
+    return sum((label >> bit & 1) << position for position, bit in enumerate(bits))
+
+
+def _scattered(number: int, bits: tuple[int, ...]) -> int:
+    """`_gathered` undone."""
+    return sum((number >> position & 1) << bit for position, bit in enumerate(bits))
+
+
+def redundant_path_plan(ports: int, radix: int = 2, paths: int = 2) -> RedundantPathPlan:
+    """The plan of a cube network with several paths for every pair.
+
+    Parameters
+    ----------
+    ports : int
+        Number of inputs and of outputs: a power of the radix, the second one at least, divided by
+        the number of paths.
+    radix : int
+        Inputs and outputs of a box, a power of two.
+    paths : int
+        Paths between any two terminals, a power of two from 2 up to the radix.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+    """
+    check_radix(radix)
+    check_integer("Ports", ports, 2)
+    check_integer("Paths", paths, 2)
+    if radix & (radix - 1):
+        raise ValueError(f"Several paths need a radix that is a power of two, not {radix}")
+    if paths & (paths - 1) or paths > radix:
+        raise ValueError(f"Paths must be a power of two up to the radix {radix}, not {paths}")
+    stages = 2
+    while radix**stages < ports * paths:
+        stages += 1
+    if radix**stages != ports * paths:
+        raise ValueError(
+            f"Ports times paths must be a power of the radix {radix}, at least {radix**2}, "
+            f"not {ports} times {paths}"
+        )
+    digit, spare, width = radix.bit_length() - 1, paths.bit_length() - 1, ports.bit_length() - 1
+    identity = tuple(range(width))
+    top = tuple(range(width - digit + spare, width))
+    low = tuple(range(spare))
+    columns = [
+        BitStage(
+            identity,
+            (*low, *top),
+            (*(TagBit("path", bit) for bit in low), *(TagBit("module", bit) for bit in top)),
+        )
+    ]
+    for s in reversed(range(stages - 1)):
+        bits = tuple(range(s * digit, (s + 1) * digit))
+        columns.append(BitStage(identity, bits, tuple(TagBit("module", bit) for bit in bits)))
+    return RedundantPathPlan("cube", radix, paths, tuple(columns), identity)
