@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Programs against the hardware of combining networks: times, replies, books, and complaints."""
 
+import doctest
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,7 @@ from amaranth.lib.wiring import In
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.combining import MemoryLink, find_operation
 from multicube.hdl.fabric import CellType
-from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
+from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, programs, run_programs
 from multicube.sim.programs import Program
 from multicube.sim.serial_order import Access
 
@@ -356,3 +357,7 @@ def test_a_program_s_own_error_comes_through() -> None:
 
     with pytest.raises(LookupError, match=r"^mine$"):
         run_programs(plain(2), [failing()])
+
+
+def test_the_documented_example() -> None:
+    assert doctest.testmod(programs).failed == 0
