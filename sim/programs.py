@@ -278,6 +278,7 @@ class _Coder:
         layout, self._reply = network.link.request_layout, network.link.reply_layout
         self._at = {name: layout[name].offset for name, _ in layout}
         self._width = network.parameters["width"]
+        self._words = network.ports * network.parameters["rows"]
         self.lengths = network.lengths
         self._codes = {operation: code for code, operation in enumerate(network.operations)}
         self._places: dict[int, tuple[int, int]] = {}
@@ -289,7 +290,10 @@ class _Coder:
         elif operation not in self._codes:
             raise ValueError(f"Operation must be one of the network's, not {operation!r}")
         if word not in self._places:
-            self._places[word] = self.network.locate(word)
+            check_integer("Word", word, 0, self._words - 1)
+            # One path for all requests for a word, so that they keep their order, and combine.
+            path = word // self.network.ports % self.network.paths
+            self._places[word] = self.network.locate(word, path)
         tag, address = self._places[word]
         check_integer("Operand", operand, -(1 << self._width - 1), (1 << self._width) - 1)
         operand &= (1 << self._width) - 1
@@ -380,7 +384,7 @@ class _Processor:
                 self.wakes, self.paused = now + step.cycles, True
             return not step.cycles
         self._single = isinstance(step, Request)
-        requests = [step] if self._single else step
+        requests = [step] if isinstance(step, Request) else step
         if not isinstance(requests, list) or not all(isinstance(r, Request) for r in requests):
             raise TypeError(
                 f"Program must yield a Request, a list of them or a Pause, not {step!r}"
@@ -525,7 +529,8 @@ def run_programs(
     In each cycle, first all programs go on that have what they waited for; their requests are
     offered in the same cycle. A program goes on in the cycle after the last word of its reply. So
     with messages of one word, a request that nothing hinders takes 2 n + 2 cycles of a program's
-    time, n being the number of stages.
+    time, n being the number of stages. Where there are several paths, all requests for a word take
+    the same: word a that of number a // N mod paths.
 
     Parameters
     ----------
