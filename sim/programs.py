@@ -18,9 +18,9 @@ two yields takes no time.
 >>> def worker():
 ...     ticket = yield Request("fetch-and-add", word=3, operand=1)
 ...     return ticket
->>> run = run_programs(CombiningNetwork(4), [worker() for _ in range(4)], engine="amaranth")
+>>> run = run_programs(CombiningNetwork(2), [worker() for _ in range(2)], engine="amaranth")
 >>> sorted(run.results), run.memory[3], sum(run.combined), run.serializable
-([0, 1, 2, 3], 4, 3, True)
+([0, 1], 2, 1, True)
 """
 
 from collections import deque

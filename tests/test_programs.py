@@ -157,7 +157,6 @@ def test_engines_agree() -> None:
     [
         {},
         {"combine": "none"},
-        {"merge": "unlimited"},
         {"paths": 2},
         {"combine": "none", "queues": "input", "delay": 2},
     ],
