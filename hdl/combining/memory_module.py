@@ -1,7 +1,7 @@
 """A memory module that performs operations, one at a time."""
 
-from amaranth.hdl import Const, Module, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
@@ -76,22 +76,27 @@ class MemoryModule(wiring.Component):
 
         request, reply = self.i.request, self.i.reply
         pending = Signal()
-        complete = self._complete(m, request)
         current = Signal(self.link.request_layout)
         accepted = Signal()
+        if Pacer.needed("request", self.lengths):
+            complete = self._complete(m, accepted)
+            m.d.comb += [
+                request.ready.eq(~pending | (complete & reply.ready)),
+                reply.valid.eq(pending & complete),
+            ]
+        else:
+            m.d.comb += [request.ready.eq(~pending | reply.ready), reply.valid.eq(pending)]
         m.d.comb += [
-            request.ready.eq(~pending | (complete & reply.ready)),
             accepted.eq(request.valid & request.ready),
             read.en.eq(accepted),
             read.addr.eq(request.payload.address),
-            reply.valid.eq(pending & complete),
             reply.payload.tag.eq(current.tag),
             reply.payload.identity.eq(current.identity),
             reply.payload.value.eq(read.data),
             unit.operation.eq(current.operation),
             unit.x.eq(read.data),
             unit.operand.eq(current.operand),
-            write.en.eq(pending & complete & reply.ready),
+            write.en.eq(reply.valid & reply.ready),
             write.addr.eq(current.address),
             write.data.eq(unit.result),
         ]
@@ -101,13 +106,11 @@ class MemoryModule(wiring.Component):
             m.d.sync += current.eq(request.payload)
         return m
 
-    def _complete(self, m: Module, request: stream.Interface) -> Value:
+    def _complete(self, m: Module, accepted: Value) -> Value:
         """Whether all words are there of the request whose head was taken."""
-        if not Pacer.needed("request", self.lengths):
-            return Const(1)
-        length = message_length(self.link, "request", self.lengths, request.payload)
+        length = message_length(self.link, "request", self.lengths, self.i.request.payload)
         missing = Signal(range(self.lengths[1]))
-        with m.If(request.valid & request.ready):
+        with m.If(accepted):
             m.d.sync += missing.eq(length - 1)
         with m.Elif(missing != 0):
             m.d.sync += missing.eq(missing - 1)
