@@ -35,9 +35,12 @@ def _latency_row(latency: Latency) -> list[str]:
 
 
 def _print_result(result: Result) -> None:
+    memory = result.round_trip is not None
+    neutral = {} if memory else NEUTRAL
     words = " ".join(
-        f"{name}={value}" for name, value in result.parameters.items() if value != NEUTRAL.get(name)
+        f"{name}={value}" for name, value in result.parameters.items() if value != neutral.get(name)
     )
+    packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
     click.echo(f"{result.network} {words}")
     click.echo(
         f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
@@ -57,14 +60,14 @@ def _print_result(result: Result) -> None:
     theory = "" if predicted is None else f", predicted {predicted:.4f}"
     busiest = max(result.links, key=result.links.__getitem__)
     click.echo(
-        f"throughput {result.throughput:.4f}{spread} packets a terminal and cycle "
+        f"throughput {result.throughput:.4f}{spread} {packet}s a {terminal} and cycle "
         f"(offered {result.offered_load:.4f}{theory});\n"
-        f"least served: terminal {result.least_served['terminal']} with "
+        f"least served: {terminal} {result.least_served['terminal']} with "
         f"{result.least_served['throughput']:.4f}; "
         f"busiest link: {busiest} with {result.links[busiest]:.4f}"
     )
     click.echo(
-        f"packets: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
+        f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
         f"unsent, {result.injected} injected, {result.delivered} delivered;\n"
         f"{'?' if result.lost is None else result.lost} lost, {result.misrouted} misrouted, "
         f"{result.duplicated} duplicated, {result.reordered} reordered"
@@ -75,11 +78,15 @@ def _print_result(result: Result) -> None:
         theory = "" if predicted is None else f", predicted {_number(predicted)}"
         click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet{theory}")
     if result.combined is not None:
-        shares = ", ".join(f"{share:.3f}" for share in result.combined)
-        verdict = {True: "serializable", False: "NOT serializable", None: "not checked"}
+        shares = " ".join(f"{share:.3f}" for share in result.combined)
+        verdict = {
+            True: "serializable (those of some order of the operations)",
+            False: "NOT serializable (those of no order of the operations)",
+            None: "order not checked",
+        }
         click.echo(
-            f"combined, by stage: {shares}, in all {sum(result.combined):.3f} of the requests; "
-            f"order of the operations: {verdict[result.serializable]}"
+            f"combined, by stage: {shares}; in all {sum(result.combined):.3f} of the requests\n"
+            f"replies: {verdict[result.serializable]}"
         )
     if result.background_latency is not None:
         click.echo(

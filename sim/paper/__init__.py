@@ -1,12 +1,15 @@
 """The papers' figures, tables and formulas, regenerated: each as a table and a picture.
 
 An item is named by its paper and its number there, and lives in a module whose name begins with
-the paper's: `siegel_*.py` for Siegel et al. Each module lists its items in `ITEMS`.
+the paper's: `siegel_*.py` for Siegel et al.; `combining_*.py` are measurements of our own on what
+it says of combining. Each module lists its items in `ITEMS`.
 """
 
 import re
 
 from . import (
+    combining_hotspot,
+    combining_latency,
     siegel_bandwidth,
     siegel_depth,
     siegel_enhanced,
@@ -27,6 +30,8 @@ _MODULES = (
     siegel_waiting,
     siegel_depth,
     siegel_machines,
+    combining_hotspot,
+    combining_latency,
 )
 
 
