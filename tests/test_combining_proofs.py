@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Module, Mux, Signal
-from amaranth.lib import data
-from multicube.hdl.combining import CombiningBox, MemoryLink, find_operation
+from amaranth.lib import data, wiring
+from multicube.hdl.combining import CombiningBox, InputBufferedBox, MemoryLink, find_operation
 from multicube.hdl.combining import box as box_module
 from multicube.hdl.combining.wait_buffer import WaitBuffer
 from multicube.hdl.switches import ArrivalQueue
@@ -62,7 +62,14 @@ def holds(folder: Path, m: Module, domain: ClockDomain, inputs: list[Signal], st
 
 
 def one_reply_each(
-    folder: Path, *, steps: int, drain: int, outputs: int = 1, seen: bool = False, **given: Any
+    folder: Path,
+    *,
+    steps: int,
+    drain: int,
+    outputs: int = 1,
+    seen: bool = False,
+    kind: type[wiring.Component] = CombiningBox,
+    **given: Any,
 ) -> bool:
     """No reply comes that is not awaited; and when all has been calm for a while, none is missing.
 
@@ -75,15 +82,16 @@ def one_reply_each(
     link = MemoryLink(tag=1, identity=1, address=1, width=1, operations=operations)
     m = Module()
     m.domains.sync = domain = ClockDomain(reset_less=True)
-    m.submodules.box = box = CombiningBox(link, radix=2, **given)
+    m.submodules.box = box = kind(link, radix=2, **given)
     inputs: list[Signal] = []
 
     def free(width: int, name: str) -> Signal:
         inputs.append(Signal(width, name=name))
         return inputs[-1]
 
-    # One stage: no bit of the tag leads on.
-    m.d.comb += box.later.eq(0)
+    if kind is CombiningBox:
+        # One stage: no bit of the tag leads on.
+        m.d.comb += box.later.eq(0)
     calm = Signal(range(drain + 1))
     awaited = [[Signal(name=f"awaited_{p}_{x}") for x in range(IDENTITIES)] for p in range(2)]
     went = [[Signal(name=f"went_{p}_{x}") for x in range(IDENTITIES)] for p in range(2)]
@@ -96,6 +104,7 @@ def one_reply_each(
             request.valid.eq(valid),
             request.payload.identity.eq(identity),
             request.payload.tag.eq(free(1, f"output_{p}") if outputs == 2 else 0),
+            request.payload.operation.eq(free(1, f"load_{p}") if kind is not CombiningBox else 0),
             reply.ready.eq(take),
         ]
         disturbed |= valid | ~take
@@ -151,6 +160,18 @@ def test_each_request_gets_one_reply_of_its_own(
 ) -> None:
     given = {"steps": steps, "drain": 7, "outputs": outputs}
     assert one_reply_each(tmp_path, **given, depth=2, wait=wait, merge=merge)
+
+
+@pytest.mark.parametrize(
+    ("depth", "delay", "drain", "steps", "holds"),
+    [(2, 1, 6, 10, True), (2, 1, 4, 8, False), (3, 2, 11, 12, True)],
+)
+def test_boxes_with_buffers_at_the_inputs_answer_each_request_once(
+    tmp_path: Path, depth: int, delay: int, drain: int, steps: int, holds: bool
+) -> None:
+    """Loads of one word, fetch-and-adds of two; and they are not drained much sooner."""
+    given = {"depth": depth, "delay": delay, "lengths": (1, 2), "kind": InputBufferedBox}
+    assert one_reply_each(tmp_path, steps=steps, drain=drain, **given) == holds
 
 
 def test_there_is_something_to_prove(tmp_path: Path) -> None:
