@@ -215,7 +215,7 @@ class Processor(wiring.Component):
         drawn = Signal()
         with m.If(random.valid & (taken | ~drawn)):
             m.d.sync += drawn.eq(1)
-            self._draw(m, what, favoured, random.value[:-LOAD_BITS], choice.value)
+            self._draw(m, what, favoured, random.value, choice.value)
 
         m.d.sync += [
             self.pending.eq(request.valid & ~request.ready),
@@ -310,7 +310,7 @@ class Processor(wiring.Component):
         self, m: Module, what: data.View, favoured: Signal, luck: Value, choice: Value
     ) -> None:
         """Choose word, operation and operand of a request."""
-        whim, draw = luck[:BIAS_BITS], luck[BIAS_BITS:]
+        whim, draw = luck[:BIAS_BITS], luck[BIAS_BITS:-LOAD_BITS]
         hot = whim < self.bias
         module = Mux(hot, self.favourite, uniform_code(draw, self.code))
         row = Signal(self.link.address)
@@ -323,7 +323,8 @@ class Processor(wiring.Component):
             what.tag.eq(Cat(bits[source][bit] for source, bit in self.tag_bits)),
             what.address.eq(row),
             what.operation.eq(codes[index] if len(self.mix) > 1 else self.mix[0]),
-            what.operand.eq(choice.rotate_left(13)),
+            # Of both, so that neither the operation nor the word tells anything of it.
+            what.operand.eq(choice ^ luck.rotate_left(LOAD_BITS)),
             favoured.eq(hot),
         ]
 
