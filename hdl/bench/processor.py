@@ -102,8 +102,8 @@ class Processor(wiring.Component):
         Code of a memory module. Constant.
     quota : In(32)
         Requests after which no more come into being; 0 for no end. Constant.
-    turn : In(1)
-        With two paths: word r goes by path (r + turn) mod 2. Constant.
+    turn : In(max(1, path bits))
+        With several paths: row r goes by path (r + turn) mod paths. Constant.
     now : In(32)
         Number of this cycle.
     open, measure : In(1)
@@ -172,7 +172,7 @@ class Processor(wiring.Component):
                 "bias": In(BIAS_BITS + 1),
                 "favourite": In(code.width),
                 "quota": In(COUNT_BITS),
-                "turn": In(1),
+                "turn": In(max(1, sum(source == "path" for source, _ in tag_bits))),
                 "now": In(32),
                 "open": In(1),
                 "measure": In(1),

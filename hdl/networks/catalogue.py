@@ -147,7 +147,6 @@ def _parameters(
     return tuple(
         Parameter(word, defaults[word].default, text, choices, number)
         for word, (text, number, choices) in described.items()
-        if word in defaults
     )
 
 

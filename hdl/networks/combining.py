@@ -38,12 +38,12 @@ class CombiningNetwork(Network):
     answered 2 n + 1 cycles after it was taken, n being the number of stages: one a box and
     direction, and one in the memory.
 
-    Messages may have several words, of which each takes a cycle on a link (`combining.pacing`). A
-    box passes on a message's head in the cycle after it came (cut-through, IV-A), and a memory
-    performs a request when its last word is there. So the head of a reply comes 2 n cycles and the
-    request's length after the request's head was taken, and the reply's last word its own length
-    less 1 later. (With boxes of another `delay`: 2 n times that.) Processors shall not send a
-    request before the words of the one before are out.
+    Messages may have several words, of which each takes a cycle on a link, or several `beats`
+    where the path is narrower than a word (`combining.pacing`). A box passes on a message's head in
+    the cycle after it came (cut-through, IV-A), and a memory performs a request when the end of it
+    is there. So the head of a reply comes 2 n cycles and the request's length after the request's
+    head was taken, and the reply's end its own length less 1 later. (With boxes of another `delay`:
+    2 n times that.) Processors shall not send a request before the one before is out.
 
     Word a is row a // N of memory module a mod N: `locate` gives the tag and the address.
 
@@ -83,6 +83,8 @@ class CombiningNetwork(Network):
     lengths : int, str or tuple[int, int]
         Words of a load or a reply, and of any other request, from 1 to 1,024, the shorter first:
         both in one number, or two, or `SHORT:LONG`.
+    beats : int
+        Cycles that a word takes on a link, from 1 to 64.
     queues : "output" or "input"
         Where the boxes have their queues. At the inputs (`InputBufferedBox`) `depth` counts words
         and is at least those of the longest message, and nothing may combine.
@@ -98,7 +100,7 @@ class CombiningNetwork(Network):
     parameters : dict[str, Any]
         All arguments of the constructor, by name; two lengths as text.
     lengths : tuple[int, int]
-        Words of a load or a reply, and of any other request.
+        Cycles of a load or a reply on a link, and of any other request: words times beats.
     plan : MultistagePlan or RedundantPathPlan
     tags : TagScheme or None
         None with several paths.
@@ -146,6 +148,7 @@ class CombiningNetwork(Network):
         outstanding: int = 16,
         operations: str | tuple[Operation, ...] = "all",
         lengths: int | str | Sequence[int] = 1,
+        beats: int = 1,
         queues: Literal["output", "input"] = "output",
         delay: int = 1,
         paths: int = 1,
@@ -171,7 +174,9 @@ class CombiningNetwork(Network):
         check_integer("Outstanding", outstanding, 1, 2**16)
         if not isinstance(lengths, int | str) and isinstance(lengths, Sequence):
             lengths = ":".join(map(str, lengths))
-        self.lengths = parse_lengths(lengths)
+        check_integer("Beats", beats, 1, 64)
+        short, long = parse_lengths(lengths)
+        self.lengths = short * beats, long * beats
         if queues not in QUEUES:
             raise ValueError(f"Queues must be {' or '.join(QUEUES)}, not {queues!r}")
         check_integer("Delay", delay, 1, 16)
@@ -188,6 +193,7 @@ class CombiningNetwork(Network):
             "outstanding": outstanding,
             "operations": operations,
             "lengths": lengths,
+            "beats": beats,
             "queues": queues,
             "delay": delay,
             "paths": paths,
@@ -215,18 +221,14 @@ class CombiningNetwork(Network):
 
     def _box(self) -> CellType:
         given = self.parameters
-        common = {
-            "link": self.link,
-            "radix": given["radix"],
-            "depth": given["depth"],
-            "lengths": self.lengths,
-        }
+        common = {"link": self.link, "radix": given["radix"], "lengths": self.lengths}
         if given["queues"] == "output":
             if given["delay"] != 1:
                 raise ValueError(f"Delay must be 1 with queues=output, not {given['delay']}")
             return CellType(
                 CombiningBox,
                 **common,
+                depth=given["depth"],
                 wait=given["wait"],
                 policy=given["combine"],
                 merge=given["merge"],
@@ -234,7 +236,9 @@ class CombiningNetwork(Network):
         rules = Rules(self.operations, given["combine"])
         if any(True for _ in rules.pairs()):
             raise ValueError(f"Combine must be none with queues=input, not {rules.policy.name}")
-        return CellType(InputBufferedBox, **common, delay=given["delay"])
+        check_integer("Depth", given["depth"], 1)
+        depth = given["depth"] * given["beats"]
+        return CellType(InputBufferedBox, **common, depth=depth, delay=given["delay"])
 
     def place(self, fabric: Fabric) -> list[Pin]:
         """Add the boxes and the memory modules to a fabric, and say where the processors attach."""
