@@ -40,15 +40,35 @@ PAPER: dict[str, dict[str, Any]] = {
         **{"radix": 8, "wiring": "butterfly", "switch": "wormhole", "policy": "drop"},
         **{"routing": "destination", "payload": 8},
     },
+    # "a 256-processor machine", "2 x 2 interchange boxes", "the network path width will be 32
+    # bits; memory requests will use two or four network words".
+    "ultracomputer": {
+        **{"ports": 256, "radix": 2, "width": 32, "lengths": "2:4", "queues": "output"},
+        **{"combine": "ultracomputer", "operations": "ultracomputer", "delay": 1, "beats": 1},
+    },
+    # "the combining network uses 2 x 2 interchange boxes", "each memory request is for two or three
+    # words", "only like operations can be combined, but loads are treated as fetch-and-adds of 0".
+    "rp3-combining": {
+        **{"radix": 2, "lengths": "2:3", "combine": "rp3", "operations": "rp3"},
+    },
+    # "four stages of 4 x 4 interchange boxes", "128 ports", "dual paths between the ports", "the
+    # buffers on the input ports", "32 bytes, which is nominally eight words", "a latency of two
+    # cycles", "a subsequent byte arrives each cycle", "fetch-and-OP at the memory modules".
+    "rp3": {
+        **{"ports": 128, "radix": 4, "paths": 2, "queues": "input", "depth": 8, "delay": 2},
+        **{"lengths": "2:3", "beats": 4, "combine": "none", "operations": "rp3"},
+    },
 }
-CLOCKS = {"cedar": 85, "gp1000": 1e3 / 8, "tc2000": 1e3 / 38}  # ns
+CLOCKS = {"cedar": 85, "gp1000": 1e3 / 8, "tc2000": 1e3 / 38, "rp3": 70}  # ns
 POTENTIAL = {"gp1000": 32, "tc2000": 304}  # Mbit/s of a path
 EFFECTIVE = {  # Mbit/s of a path, by data bits of a packet
     "gp1000": {16: 5.3, 256: 24.4},
     "tc2000": {32: 86.9, 128: 187.1},
 }
 STAGES = {"aspro": 2, "cedar": 2, "pasm": 4, "gp1000": 3, "tc2000": 2}
+STAGES |= {"ultracomputer": 8, "rp3-combining": 7, "rp3": 4}
 SMALL = {"aspro": 8, "cedar": 8, "pasm": 8, "gp1000": 4, "tc2000": 8}
+SMALL |= {"ultracomputer": 4, "rp3-combining": 4, "rp3": 8}
 
 
 def test_there_is_a_row_for_each_preset() -> None:
@@ -61,7 +81,9 @@ def test_parameters_are_the_papers(name: str) -> None:
     assert network.parameters.items() >= PAPER[name].items()
     assert network.family == name
     assert network.stages == STAGES[name]
-    assert network.parameters["payload"] == preset.path_bits
+    given = network.parameters
+    path = given["width"] // given["beats"] if "width" in given else given["payload"]
+    assert path == preset.path_bits
     assert preset.cycle_ns == CLOCKS.get(name)
     assert preset.source.startswith("VII-")
 

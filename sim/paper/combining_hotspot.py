@@ -26,7 +26,7 @@ _LOADS = (0.1, 0.2, 0.4, 0.6, 1.0)
 _NEAR_LIMIT = (0.5, 0.9)
 """Further loads, in parts of the limit without combining."""
 _COMBINE = ("none", "all")
-_SLOTS = 2_000_000
+_SLOTS = 500_000
 """Processors times cycles of each measurement, but at least `_WINDOW` cycles."""
 _WINDOW = 4000
 
@@ -146,10 +146,9 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         )
         for each in (accepted, latency):
             each.grid(alpha=0.3)
-    axes[1][0].legend(title="solid: combining; dashed: none", fontsize="small")
-    axes[0][0].text(
-        0.02, 0.97, "dotted: 1/(1 + h (N - 1))", transform=axes[0][0].transAxes, va="top"
-    )
+    lines, names = axes[1][0].get_legend_handles_labels()
+    title = "solid: combining; dashed: none; dotted: 1/(1 + h (N - 1))"
+    figure.legend(lines, names, loc="outside lower center", ncols=len(lines), title=title)
     return figure
 
 
