@@ -24,9 +24,12 @@ MEMORIES = ("total_histogram", "network_histogram", "history")
 # Small boxes, because most of the time goes into compiling them.
 SMALL = {"width": 5, "rows": 2, "outstanding": 4, "depth": 2, "wait": 2}
 NETWORKS: dict[str, dict[str, Any]] = {
-    "all": {"ports": 8},
-    "none": {"ports": 4, "combine": "none"},
-    "radix 4, unlimited": {"ports": 4, "radix": 4, "merge": "unlimited", "wait": 1},
+    "all": {"ports": 4},
+    "none": {"ports": 8, "combine": "none"},
+    "radix 4, unlimited": {
+        **{"ports": 4, "radix": 4, "merge": "unlimited"},
+        **{"wait": 1, "width": 3, "combine": "rp3"},
+    },
     "long messages": {"ports": 4, "lengths": "2:4"},
     "input queues": {"ports": 4, "queues": "input", "combine": "none", "delay": 2, "depth": 4},
     "two paths": {"ports": 4, "paths": 2},

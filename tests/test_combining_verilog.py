@@ -37,12 +37,12 @@ def alone(component: type, **parameters: Any) -> Fabric:
     return fabric
 
 
-def of_radix_4(**parameters: int) -> Fabric:
-    return CombiningNetwork(16, radix=4, merge="unlimited", **parameters).fabric
+def of_radix_4(ports: int, **parameters: int) -> Fabric:
+    return CombiningNetwork(ports, radix=4, merge="unlimited", **parameters).fabric
 
 
 FABRICS: dict[str, Callable[[], Fabric]] = {
-    "radix 4": lambda: of_radix_4(depth=2, wait=1, width=8),
+    "radix 4": lambda: of_radix_4(4, depth=2, wait=1, width=4),  # see also `long` below
     "not combining": lambda: CombiningNetwork(8, combine="none").fabric,
     "ultracomputer": lambda: build("ultracomputer", ports=8).fabric,
     "rp3-combining": lambda: build("rp3-combining", ports=8).fabric,
@@ -100,7 +100,7 @@ def test_tools_on_large_boxes(
     yosys_check: Callable[[Sequence[Path]], str],
 ) -> None:
     path = tmp_path / "large.v"
-    write_verilog(of_radix_4(), path)
+    write_verilog(of_radix_4(16), path)
     assert "%" not in verilators_linter(path)
     assert "Found and reported 0 problems" in yosys_check([path])
 
