@@ -583,7 +583,7 @@ def test_any_small_network_is_serializable(data: st.DataObject) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=15, derandomize=True, deadline=None, database=None)
+@settings(max_examples=12, derandomize=True, deadline=None, database=None)
 @given(st.data())
 def test_any_network_is_serializable(data: st.DataObject) -> None:
     check_any(data, 16, "auto")
