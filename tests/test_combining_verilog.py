@@ -141,7 +141,6 @@ def test_names_are_legal_in_verilog_and_systemverilog(exported: dict[str, Path])
         assert not KEYWORDS.intersection(re.findall(r"^module (\w+)", code, re.M))
 
 
-@pytest.mark.xfail(reason="MemoryLink has no representation of its own", strict=True)
 def test_text_says_nothing_of_this_process(exported: dict[str, Path]) -> None:
     """The same network gives the same text every time."""
     for name, path in exported.items():

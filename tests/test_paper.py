@@ -53,6 +53,7 @@ def rows(name: str, **options: Any) -> list[dict[str, Any]]:
 NAMES = [
     *(f"siegel-fig{number}" for number in range(1, 10)),
     *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
+    *("combining-hotspot", "combining-latency"),
 ]
 
 
@@ -340,6 +341,41 @@ def test_depth() -> None:
         assert found[switch, 1, "no"]["measured"] < 0.5
         assert found[switch, 2, "yes"]["measured"] > found[switch, 1, "yes"]["measured"]
         assert found[switch, 1, "yes"]["measured"] > base["measured"]
+
+
+def test_hot_spot() -> None:
+    """One request a cycle for 64 processors, of which h + (1 - h) / 64 are for the hot module."""
+    table = rows("combining-hotspot", quick=True)
+    found = {(row["hot"], row["combine"], row["load"]): row for row in table}
+    limit = 1 / (64 * (0.04 + 0.96 / 64))
+    for load, predicted in ((0.2, 0.2), (1.0, limit)):
+        row = found[0.04, "none", load]
+        assert row["predicted"] == pytest.approx(predicted)
+        check_measured(row)
+    free, hot, slow = found[0.0, "all", 1.0], found[0.04, "all", 1.0], found[0.04, "none", 1.0]
+    assert hot["measured"] > 0.9 * free["measured"] > 1.8 * slow["measured"]
+    assert slow["background"] > 1.2 * hot["background"]
+    assert slow["combined"] == 0 < hot["combined"]
+    assert found[0.0, "none", 0.2]["round_trip"] >= 2 * 6 + 1
+
+
+def test_simultaneous_fetch_and_adds() -> None:
+    table = rows("combining-latency", quick=True)
+    found = {(row["radix"], row["combine"], row["merge"], row["ports"]): row for row in table}
+    # One request alone: a cycle a box and direction, and one in the memory.
+    assert found[2, "none", "", 2]["measured"] == 3 + 1
+    assert found[2, "none", "", 4]["measured"] == 5 + 3
+    assert found[2, "all", "pairwise", 2]["measured"] == 3
+    assert found[2, "all", "pairwise", 4]["measured"] == 5
+    assert found[4, "none", "", 4]["measured"] == 3 + 3
+    # Two of the four requests reach the memory, and are answered one after the other.
+    assert found[4, "all", "pairwise", 4]["measured"] == 4
+    assert found[4, "all", "unlimited", 4]["measured"] == 3
+    assert found[2, "all", "pairwise", 4]["by_stage"] == "0.500 0.250"
+    assert found[4, "all", "unlimited", 4]["by_stage"] == "0.750"
+    for row in table:
+        assert row["serializable"]
+        assert row["predicted"] in (None, row["measured"])
 
 
 def test_machines() -> None:

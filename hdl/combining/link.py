@@ -102,6 +102,13 @@ class MemoryLink(wiring.Signature):
     def __hash__(self) -> int:
         return hash(self._key())
 
+    def __repr__(self) -> str:
+        names = ", ".join(operation.name for operation in self.operations)
+        return (
+            f"MemoryLink(tag={self.tag}, identity={self.identity}, address={self.address}, "
+            f"width={self.width}, operations=({names}))"
+        )
+
 
 def check_link(link: object) -> None:
     """Raise TypeError if this is not a link."""

@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.networks import FAMILIES, PartitionedNetwork
+from ...hdl.networks import FAMILIES, PacketNetwork, PartitionedNetwork
 from ...hdl.networks.catalogue import Parameter
 from ...hdl.networks.switching import OPTIONS, SWITCHES
 from ...hdl.verilog import write_verilog
@@ -95,6 +95,8 @@ def export(
 ) -> None:
     """Write a network as Verilog, and its list of ports as JSON beside it (FILE.v.json)."""
     built = network_from(network, parameters)
+    if partitions and not isinstance(built, PacketNetwork):
+        raise ValueError(f"Partitions need a network that carries packets, not {built.family}")
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     summary = write_verilog(fabric, output, top)
     if as_json:

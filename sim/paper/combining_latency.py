@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from ...hdl.combining import find_operation
 from ...hdl.networks import CombiningNetwork
 from ..simulate import simulate
 from .item import Column, Item, Options, PaperResult, deviation
@@ -37,10 +38,13 @@ def _predicted(ports: int, radix: int, stages: int, combine: str, merge: str) ->
 
 
 def _measure(options: Options) -> Iterator[dict[str, Any]]:
+    known = (find_operation("fetch-and-add"),) if options.quick else "all"
     for radix, combine, merge in _KINDS:
         ports = radix
-        while ports <= (16 if options.quick else _LARGEST):
-            network = CombiningNetwork(ports, radix=radix, combine=combine, merge=merge, rows=1)
+        while ports <= (4 if options.quick else _LARGEST):
+            network = CombiningNetwork(
+                ports, radix=radix, combine=combine, merge=merge, rows=1, operations=known
+            )
             result = simulate(
                 network,
                 traffic="all-to-one",
