@@ -10,7 +10,7 @@ was answered before another was sent comes before it (M. P. Herlihy and J. M. Wi
 "Linearizability", ACM TOPLAS 12, 1990). That asks more of the memory, and leaves less to search.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -56,12 +56,17 @@ class SerialOrder(list[int]):
 class _Search:
     """Depth first through the states: how far each processor is, and the value of the word.
 
-    `ready` and `free` hold the processors whose next access returned a certain value, or anything.
+    Each access takes the word from one value to another: from its reply, if that is known, to what
+    it makes of it. So a serial order is a path through the values that takes each access once, and
+    a value may be left only if the accesses that still begin there can be reached again.
+
+    `ready` holds the processors whose next access returned a certain value, or (None) anything.
     """
 
-    def __init__(self, history: Sequence[Access], width: int) -> None:
+    def __init__(self, history: Sequence[Access], width: int, final: int | None) -> None:
         self.history = history
         self.width = width
+        self.final = final
         self.queues: dict[int, list[int]] = defaultdict(list)
         for number, access in enumerate(history):
             self.queues[access.processor].append(number)
@@ -71,32 +76,68 @@ class _Search:
         for processor, queue in self.queues.items():
             answered = (history[number].answered for number in reversed(queue))
             self.deadlines[processor] = list(accumulate(answered, min, initial=inf))[::-1]
+        self.ends = [self._end(access) for access in history]
+        # Of the accesses that are left: how many change this value, leave it, or lead to it; and
+        # how many lead to a value that is not known.
+        self.changing: Counter[int] = Counter()
+        self.leaving: Counter[int] = Counter()
+        self.leading: Counter[int] = Counter()
+        self.unknown = 0
+        for number in range(len(history)):
+            self._count(number, 1)
         self.ready: dict[int | None, dict[int, None]] = defaultdict(dict)
         for processor in self.queues:
             self._announce(processor)
 
-    def _next(self, processor: int) -> Access | None:
+    def _end(self, access: Access) -> int | None:
+        """What an access leaves; None if that is not known."""
+        reply = self._reply(access)
+        if access.operation.kind == "store":
+            return access.operand
+        if reply is None:
+            return None
+        return access.operation.perform(reply, access.operand, self.width)
+
+    def _count(self, number: int, by: int) -> None:
+        access, end = self.history[number], self.ends[number]
+        reply = self._reply(access)
+        if reply is not None:
+            (self.leaving if reply == end else self.changing)[reply] += by
+        if end is None:
+            self.unknown += by * (access.operation.kind != "load")
+        elif end != reply:
+            self.leading[end] += by
+
+    def _next(self, processor: int) -> int | None:
         queue, done = self.queues[processor], self.done[processor]
-        return self.history[queue[done]] if done < len(queue) else None
+        return queue[done] if done < len(queue) else None
 
     def _announce(self, processor: int) -> None:
-        access = self._next(processor)
-        if access is not None:
-            self.ready[self._reply(access)][processor] = None
+        number = self._next(processor)
+        if number is not None:
+            self.ready[self._reply(self.history[number])][processor] = None
 
     def _withdraw(self, processor: int) -> None:
-        access = self._next(processor)
-        if access is not None:
-            del self.ready[self._reply(access)][processor]
+        number = self._next(processor)
+        if number is not None:
+            del self.ready[self._reply(self.history[number])][processor]
 
     @staticmethod
     def _reply(access: Access) -> int | None:
         return access.reply if access.operation.replies else None
 
-    def advance(self, processor: int, by: int) -> None:
-        """Perform the next access of a processor, or undo its last."""
+    def perform(self, processor: int) -> None:
+        """Perform the next access of a processor."""
         self._withdraw(processor)
-        self.done[processor] += by
+        self._count(self.queues[processor][self.done[processor]], -1)
+        self.done[processor] += 1
+        self._announce(processor)
+
+    def undo(self, processor: int) -> None:
+        """Undo the last access of a processor."""
+        self._withdraw(processor)
+        self.done[processor] -= 1
+        self._count(self.queues[processor][self.done[processor]], 1)
         self._announce(processor)
 
     def choices(self, value: int) -> Iterator[int]:
@@ -106,37 +147,49 @@ class _Search:
         )
         fitting, blind = (
             [
-                (processor, access)
+                (self.history[number].answered, processor, number)
                 for processor in self.ready[reply]
-                if (access := self._next(processor)) is not None and access.sent <= limit
+                if (number := self._next(processor)) is not None
+                and self.history[number].sent <= limit
             ]
             for reply in (value, None)
         )
-        for processor, access in (*fitting, *blind):
-            if self._changes_nothing(access):
+        for _, processor, number in (*fitting, *blind):
+            if self._changes_nothing(number, value):
                 # So it may as well come now as later.
                 return iter((processor,))
-        # What was answered first was probably performed first. Not known when: of those of which
-        # nothing is known, first those that leave what somebody has seen.
-        awaited = {reply for reply, waiting in self.ready.items() if waiting}
-        choices = [(access.answered, 0, processor) for processor, access in fitting]
-        for processor, access in blind:
-            lost = self.result(processor, value) not in awaited
-            choices.append((access.answered, 2 if lost else 1, processor))
-        return iter([processor for _, _, processor in sorted(choices)])
+        back = self.leading[value] + self.unknown
+        if self.leaving[value] and not back:
+            return iter(())
+        # What was answered first was probably performed first.
+        choices = sorted(fitting) if self.changing[value] <= back + 1 else []
+        if self.changing[value] <= back:
+            # A store of what nobody has seen may as well come before any other store.
+            hidden = [choice for choice in blind if self._is_hidden(choice[2])]
+            choices += hidden[:1] or sorted(blind)
+        return iter([processor for _, processor, _ in choices])
 
-    def _changes_nothing(self, access: Access) -> bool:
-        """Whether it leaves the word as it is, whenever it is performed."""
+    def _changes_nothing(self, number: int, value: int) -> bool:
+        """Whether an access that may come now leaves the word as it is."""
+        access = self.history[number]
         if access.operation.kind == "load":
             return True
-        reply = self._reply(access)
-        return reply is not None and reply == access.operation.perform(
-            reply, access.operand, self.width
+        return self._reply(access) == value == self.ends[number]
+
+    def _is_hidden(self, number: int) -> bool:
+        """Whether what an access leaves is the reply of no other, and not the final value."""
+        end = self.ends[number]
+        return (
+            not self.unknown
+            and self.final not in (None, end)
+            and not self.changing[end]
+            and not self.leaving[end]
         )
 
     def result(self, processor: int, value: int) -> int:
-        access = self._next(processor)
-        assert access is not None
+        number = self._next(processor)
+        assert number is not None
+        access = self.history[number]
         return access.operation.perform(value, access.operand, self.width)
 
     def state(self, value: int) -> tuple[int, ...]:
@@ -185,7 +238,7 @@ def serial_order(
     >>> serial_order(history, width=8, final=7) is None
     True
     """
-    search = _Search(list(history), width)
+    search = _Search(list(history), width, final)
     value = initial
     order = SerialOrder()
     trail: list[tuple[int, int]] = []
@@ -200,15 +253,15 @@ def serial_order(
             if not trail:
                 return None
             processor, value = trail.pop()
-            search.advance(processor, -1)
+            search.undo(processor)
             order.pop()
             continue
         number = search.queues[processor][search.done[processor]]
         after = search.result(processor, value)
-        search.advance(processor, 1)
+        search.perform(processor)
         state = search.state(after)
         if state in seen:
-            search.advance(processor, -1)
+            search.undo(processor)
             continue
         if len(seen) >= limit:
             raise Undecided(f"No serial order found in {limit} states")
