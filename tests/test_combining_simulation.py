@@ -214,10 +214,10 @@ MIXES = [
         },
         0.2,
     ),
-    ({"ports": 16, "lengths": "2:4", "wiring": "omega", "wait": 1}, 0.1),
-    long({"ports": 16, "radix": 4, "combine": "rp3", "depth": 2}, 0.1),
-    long({"ports": 32, "wiring": "baseline", "merge": "unlimited"}, 0.05),
-    ({"ports": 64}, 0.05),
+    ({"ports": 16, "lengths": "2:4", "wiring": "omega", "wait": 1}, 0.4),
+    long({"ports": 16, "radix": 4, "combine": "rp3", "depth": 2}, 0.4),
+    long({"ports": 32, "wiring": "baseline", "merge": "unlimited"}, 0.5),
+    ({"ports": 64}, 0.5),
 ]
 
 

@@ -28,13 +28,14 @@ _KINDS: tuple[tuple[int, str, str], ...] = (
 """Radix, what combines, and with how many others a request does."""
 
 
-def _predicted(ports: int, radix: int, stages: int, combine: str, merge: str) -> int | None:
-    """Cycles from the first request's way into the network to the last reply."""
+def _predicted(ports: int, stages: int, combine: str, merge: str) -> int:
+    """Cycles to the last reply: a cycle a box and direction, and one a request in the memory.
+
+    Boxes of an even radix halve the number of requests if they combine in pairs.
+    """
     if combine == "none":
         return 2 * stages + ports
-    if merge == "unlimited" or radix == 2:
-        return 2 * stages + 1
-    return None
+    return 2 * stages + (1 if merge == "unlimited" else ports // 2**stages)
 
 
 def _measure(options: Options) -> Iterator[dict[str, Any]]:
@@ -55,7 +56,7 @@ def _measure(options: Options) -> Iterator[dict[str, Any]]:
                 history=1,
             )
             assert result.round_trip is not None
-            predicted = _predicted(ports, radix, network.stages, combine, merge)
+            predicted = _predicted(ports, network.stages, combine, merge)
             yield {
                 "ports": ports,
                 "radix": radix,
@@ -93,11 +94,10 @@ def simultaneous(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Cycles from the offer of all N requests to the last reply. Predicted: 2 n + N without "
-            "combining, one reply a cycle; 2 n + 1, the time of one request alone, if all that "
-            "meet in a box can combine.",
-            "Combined, by stage: requests that ended there, as a share of all N. With pairwise "
-            "combining a 4 x 4 box makes two requests of four that meet.",
+            "Cycles from the offer of all N requests to the last reply. Predicted: 2 n, and a cycle "
+            "for each request that reaches the memory. These are N without combining, one if all "
+            "that meet in a box can combine, and N / 2^n if they do in pairs: their number halves.",
+            "Combined, by stage: requests that ended there, as a share of all N.",
             "Serializable: the replies, and what the word held in the end, are those of some order "
             "of the N additions.",
         ),
@@ -119,9 +119,8 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         sizes = [row["ports"] for row in points]
         look = {"color": f"C{colour}", "label": _label(*kind)}
         time.plot(sizes, [row["measured"] for row in points], "o", markersize=4, **look)
-        if all(row["predicted"] for row in points):
-            predicted = [row["predicted"] for row in points]
-            time.plot(sizes, predicted, "--", color=f"C{colour}", linewidth=1)
+        predicted = [row["predicted"] for row in points]
+        time.plot(sizes, predicted, "--", color=f"C{colour}", linewidth=1)
         if kind in bars:
             shares = points[-1]["shares"]
             width = 0.8 / len(bars)
