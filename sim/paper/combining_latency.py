@@ -94,7 +94,7 @@ def simultaneous(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Cycles from the offer of all N requests to the last reply. Predicted: 2 n, and a cycle "
+            "Cycles from the offer of all N requests to the last reply. Predicted: 2 n and a cycle "
             "for each request that reaches the memory. These are N without combining, one if all "
             "that meet in a box can combine, and N / 2^n if they do in pairs: their number halves.",
             "Combined, by stage: requests that ended there, as a share of all N.",
