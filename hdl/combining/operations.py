@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -62,13 +62,17 @@ class Operation:
         the width of a word.
     hardware : Callable[[Value, Value], Value], optional
         The same for signed Amaranth values. By default `function`, which does if it uses only
-        operators that integers and Amaranth values have in common.
+        operators that integers and Amaranth values have in common. Not used if there is `ones`.
     kind : "update", "load" or "store"
         Whether the new value depends on both, on the old one only (nothing happens to the word), or
         on the operand only.
     fetching : str
         For an operation whose reply carries no value, such as a store: the name of the operation
         with the same function whose reply carries one. Empty if its own does.
+    ones : Callable[[Value, Value], tuple[ValueLike, ValueLike]], optional
+        For an operation that leaves bits alone in which word and operand are equal: whether the new
+        value is 1 where only the word is, and where only the operand is. These operations share
+        their hardware: one look-up table a bit.
     """
 
     name: str
@@ -76,6 +80,7 @@ class Operation:
     hardware: Callable[[Value, Value], Value] | None = None
     kind: Literal["update", "load", "store"] = "update"
     fetching: str = ""
+    ones: Callable[[Value, Value], tuple[ValueLike, ValueLike]] | None = None
 
     @property
     def replies(self) -> bool:
@@ -89,11 +94,28 @@ class Operation:
 
     def build(self, value: Value, operand: Value) -> Value:
         """The new value of a word, in hardware."""
+        chosen = self.choose(value, operand)
+        if chosen is not None:
+            return select_ones(value, operand, *chosen)
         build = self.hardware or self.function
         return build(value.as_signed(), operand.as_signed())
 
+    def choose(self, value: Value, operand: Value) -> tuple[ValueLike, ValueLike] | None:
+        """What `ones` gives, or None."""
+        return self.ones and self.ones(value.as_signed(), operand.as_signed())
+
     def __repr__(self) -> str:
         return f"<Operation {self.name}>"
+
+
+def select_ones(value: Value, operand: Value, of_value: Value, of_operand: Value) -> Value:
+    """The ones that value and operand have in common, and if wanted those of only one of them."""
+    width = len(value)
+    return (
+        (value & operand)
+        | (value & Value.cast(of_value)[0].replicate(width))
+        | (operand & Value.cast(of_operand)[0].replicate(width))
+    )
 
 
 def _signed(value: int, width: int) -> int:
@@ -104,22 +126,28 @@ def _second(_: object, operand: object) -> object:
     return operand
 
 
+def _ones_of_second(_: object, __: object) -> tuple[int, int]:
+    return 0, 1
+
+
 LOAD = Operation("load", lambda x, e: x, kind="load")
 
 OPERATIONS: tuple[Operation, ...] = (
     LOAD,
-    Operation("store", _second, kind="store", fetching="fetch-and-store"),
-    Operation("fetch-and-store", _second, kind="store"),
+    Operation("store", _second, None, "store", "fetch-and-store", _ones_of_second),
+    Operation("fetch-and-store", _second, None, "store", "", _ones_of_second),
     Operation("fetch-and-add", lambda x, e: x + e),
-    Operation("fetch-and-min", min, lambda x, e: Mux(x < e, x, e)),
-    Operation("fetch-and-max", max, lambda x, e: Mux(x < e, e, x)),
-    Operation("fetch-and-or", lambda x, e: x | e),
-    Operation("fetch-and-and", lambda x, e: x & e),
-    Operation("fetch-and-store-if-zero", lambda x, e: x or e, lambda x, e: Mux(x == 0, e, x)),
+    Operation("fetch-and-min", min, ones=lambda x, e: (x < e, ~(x < e))),
+    Operation("fetch-and-max", max, ones=lambda x, e: (~(x < e), x < e)),
+    Operation("fetch-and-or", lambda x, e: x | e, ones=lambda x, e: (1, 1)),
+    Operation("fetch-and-and", lambda x, e: x & e, ones=lambda x, e: (0, 0)),
+    Operation(
+        "fetch-and-store-if-zero", lambda x, e: x or e, ones=lambda x, e: (x != 0, ~(x != 0))
+    ),
     Operation(
         "fetch-and-store-if-nonnegative",
         lambda x, e: e if x >= 0 else x,
-        lambda x, e: Mux(x >= 0, e, x),
+        ones=lambda x, e: (x[-1], ~x[-1]),
     ),
 )
 """The operations of RP3 and of the Ultracomputer (Siegel et al., VII-E and F)."""
@@ -325,7 +353,8 @@ class OperationUnit(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += self.result.eq(self.x)
+        of_x, of_operand = Signal(init=1), Signal()
+        m.d.comb += self.result.eq(select_ones(self.x, self.operand, of_x, of_operand))
         groups: dict[Callable, list[int]] = {}
         for code, operation in enumerate(self.operations):
             if operation in self.used and operation.kind != "load":
@@ -334,7 +363,11 @@ class OperationUnit(wiring.Component):
             for codes in groups.values():
                 with m.Case(*codes):
                     operation = self.operations[codes[0]]
-                    m.d.comb += self.result.eq(operation.build(self.x, self.operand))
+                    chosen = operation.choose(self.x, self.operand)
+                    if chosen is None:
+                        m.d.comb += self.result.eq(operation.build(self.x, self.operand))
+                    else:
+                        m.d.comb += [of_x.eq(chosen[0]), of_operand.eq(chosen[1])]
         return m
 
 
@@ -387,11 +420,10 @@ class Combiner(wiring.Component):
                         with m.Case(*seconds):
                             m.d.comb += [self.possible.eq(1), self.operation.eq(codes[result])]
         pairs = list(rules.pairs())
-        m.submodules.unit = unit = OperationUnit(
-            rules.operations,
-            self.width,
-            used=frozenset(second for first, second, _ in pairs if first.kind != "load"),
-        )
+        used = {second for first, second, _ in pairs if first.kind != "load"}
+        stores = [operation for operation in rules.operations if operation.function is _second]
+        unit = OperationUnit(rules.operations, self.width, used=frozenset(used.union(stores[:1])))
+        m.submodules.unit = unit
         first_loads = Signal()
         loads = [codes[first] for first, _, _ in pairs if first.kind == "load"]
         m.d.comb += [
@@ -399,6 +431,12 @@ class Combiner(wiring.Component):
             unit.x.eq(self.first_operand),
             unit.operand.eq(self.second_operand),
             first_loads.eq(self.first.matches(*loads) if loads else 0),
-            self.operand.eq(Mux(first_loads, self.second_operand, unit.result)),
+            self.operand.eq(unit.result),
         ]
+        # After a load the second operand goes on as it is, as if it were stored.
+        with m.If(first_loads):
+            if stores:
+                m.d.comb += unit.operation.eq(codes[stores[0]])
+            else:
+                m.d.comb += self.operand.eq(self.second_operand)
         return m

@@ -142,12 +142,18 @@ class CombiningQueue(wiring.Component):
             for x in range(i):
                 other = self.i[x].payload
                 with m.If(accepted[x] & same(other.tag, other.address)):
-                    m.d.comb += [
-                        found.eq(1),
-                        name.eq(new_names[x]),
-                        first.eq(new_work[x]),
-                        place.eq(places[x]),
-                    ]
+                    m.d.comb += [found.eq(1), place.eq(places[x])]
+                    if self.pairwise:
+                        # If it has been combined, this can't be, and all else doesn't matter.
+                        m.d.comb += [
+                            name.tag.eq(other.tag),
+                            name.identity.eq(other.identity),
+                            first.operation.eq(other.operation),
+                            first.operand.eq(other.operand),
+                            first.merged.eq(self.combined[x]),
+                        ]
+                    else:
+                        m.d.comb += [name.eq(new_names[x]), first.eq(new_work[x])]
 
             combines = Signal(name=f"combines_{i}")
             before = _count(appended[x] for x in range(i))
@@ -183,31 +189,26 @@ class CombiningQueue(wiring.Component):
                     new_work[i].operand.eq(arriving.operand),
                 ]
 
-        # What the slots hold after the arrivals; then all move up if the head leaves.
-        next_names, next_addresses, next_work = [], [], []
+        # All move up if the head leaves. Then what has arrived goes one slot further up, too.
         for slot in slots:
-            next_name = Signal(name_layout, name=f"next_name_{slot}")
-            next_address = Signal(self.link.address, name=f"next_address_{slot}")
-            next_job = Signal(work_layout, name=f"next_work_{slot}")
-            m.d.comb += [
-                next_name.eq(names[slot]),
-                next_address.eq(addresses[slot]),
-                next_job.eq(work[slot]),
-            ]
+            above = min(slot + 1, slots[-1])
+            with m.If(pop):
+                m.d.sync += [
+                    names[slot].eq(names[above]),
+                    addresses[slot].eq(addresses[above]),
+                    work[slot].eq(work[above]),
+                ]
             for i in writers:
-                with m.If(appended[i] & places[i][slot]):
-                    m.d.comb += [
-                        next_name.eq(new_names[i]),
-                        next_address.eq(self.i[i].payload.address),
+                arriving = self.i[i].payload
+                here = Mux(pop, places[i][above], places[i][slot])
+                with m.If(appended[i] & here):
+                    m.d.sync += [
+                        names[slot].tag.eq(arriving.tag),
+                        names[slot].identity.eq(arriving.identity),
+                        addresses[slot].eq(arriving.address),
                     ]
-                with m.If(accepted[i] & places[i][slot]):
-                    m.d.comb += next_job.eq(new_work[i])
-            next_names.append(next_name)
-            next_addresses.append(next_address)
-            next_work.append(next_job)
-        for now, after in ((names, next_names), (addresses, next_addresses), (work, next_work)):
-            for slot in slots:
-                m.d.sync += now[slot].eq(Mux(pop, after[min(slot + 1, slots[-1])], after[slot]))
+                with m.If(accepted[i] & here):
+                    m.d.sync += work[slot].eq(new_work[i])
         m.d.sync += level.eq(level + _count(appended) - pop)
         return m
 
