@@ -153,7 +153,12 @@ def one_reply_each(
 
 @pytest.mark.parametrize(
     ("merge", "wait", "outputs", "steps"),
-    [("pairwise", 1, 1, 11), ("unlimited", 2, 1, 9), ("pairwise", 1, 2, 8)],
+    [
+        ("pairwise", 1, 1, 9),
+        ("unlimited", 2, 1, 9),
+        pytest.param("pairwise", 1, 1, 11, marks=pytest.mark.long),
+        pytest.param("pairwise", 1, 2, 8, marks=pytest.mark.long),
+    ],
 )
 def test_each_request_gets_one_reply_of_its_own(
     tmp_path: Path, merge: str, wait: int, outputs: int, steps: int
