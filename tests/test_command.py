@@ -84,7 +84,8 @@ def test_sim_json(call: Call) -> None:
 @pytest.mark.parametrize("name", [*FAMILIES, "generalized-cube", "fly"])
 def test_sim_knows_all_names(name: str, call: Call) -> None:
     parameters = {parameter.name: parameter.default for parameter in find(name).parameters}
-    ports = f"ports={parameters.get('radix', 2)}"  # one stage
+    radix, paths = parameters.get("radix", 2), parameters.get("paths", 1)
+    ports = f"ports={radix if paths == 1 else radix**2 // paths}"  # one stage, or two
     status, out, _ = call("sim", name, ports, "--cycles", "5", "--warmup", "0", "--json")
     assert status == 0
     assert json.loads(out)["network"] in FAMILIES

@@ -114,7 +114,7 @@ def test_json_is_one_line_and_writes_no_file(call: Call, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["siegel-fig99"], "Item must be one of siegel-.*, not 'siegel-fig99'"),
+        (["siegel-fig99"], "Item must be one of combining-hotspot, .*, not 'siegel-fig99'"),
         (["-o", "a.svg"], "Output needs an item: multicube paper ITEM -o FILE"),
         (["siegel-fig1", "-o", "a.txt"], "Output a.txt must end in .svg, .png, .csv, .json"),
         (["siegel-fig1", "-o", "no/a.svg"], "Output no/a.svg can't be written: .*"),

@@ -224,7 +224,7 @@ def test_trace_of_one_packet() -> None:
     assert result.seed is None
     assert result.generated == result.injected == result.delivered == 1
     assert result.offered_load == 1 / 8
-    assert result.verdict == "the trace spans 1 cycles, its delivery took 4"
+    assert result.verdict == "the trace spans 1 cycle, its delivery took 4"
     assert not result.saturated
     assert not result.partial
     used = {name for name, share in result.links.items() if share}
