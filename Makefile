@@ -17,10 +17,10 @@ demo: $(LIBRARY)
 	$(BIN)/python examples/fft.py
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not long"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not long"
 
 test-long: $(TOOLS)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long
 
 bench: $(LIBRARY)
 	$(BIN)/multicube bench cube ports=64 depth=4

@@ -17,9 +17,6 @@ from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.verilog_names import KEYWORDS, is_identifier
 from multicube.sim.command import main
 
-# One worker of pytest-xdist exports the files, and runs all tests on them.
-pytestmark = pytest.mark.xdist_group("combining verilog")
-
 BY_COMMAND = "combining"
 """The one that the command exports."""
 

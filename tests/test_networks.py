@@ -17,12 +17,13 @@ from multicube.hdl.topology.multistage import PLANS
 
 SWITCHES = ["output-queued", "input-queued"]
 SIZES = [(2, 2), (4, 2), (8, 2), (4, 4), (8, 8), (27, 3), (64, 2), (64, 4), (64, 8)]
+QUICK = [(2, "output-queued"), (8, "input-queued")]
 RUNS = [
     pytest.param(
         ports,
         radix,
         switch,
-        marks=[pytest.mark.long] if (ports, radix, switch) == (64, 8, "output-queued") else [],
+        marks=[pytest.mark.long] if ports == 64 and (radix, switch) not in QUICK else [],
         id=f"{ports}-by-{radix}-{switch}",
     )
     for ports, radix in SIZES

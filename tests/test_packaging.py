@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-# One worker of pytest-xdist builds the wheel, and runs all tests on it.
-pytestmark = pytest.mark.xdist_group("packaging")
-
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("hdl", "sim", "boards")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -164,10 +164,6 @@ def test_what_is_given_comes_first(name: str, given: dict[str, Any]) -> None:
     assert build(name, **words).parameters == build(name).parameters | given
 
 
-# One worker of pytest-xdist exports the files, and runs both tests on them.
-ON_THE_FILES = pytest.mark.xdist_group("presets")
-
-
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("exported")
@@ -177,7 +173,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-@ON_THE_FILES
 def test_verilators_linter_has_nothing_to_say(
     exported: list[Path], verilators_linter: Callable[[Path], str]
 ) -> None:
@@ -186,7 +181,6 @@ def test_verilators_linter_has_nothing_to_say(
         assert "%" not in said, said
 
 
-@ON_THE_FILES
 def test_yosys_reads_and_checks_it(
     exported: list[Path], yosys_check: Callable[[Sequence[Path]], str]
 ) -> None:

@@ -66,10 +66,6 @@ def test_cycles_of_a_packet_alone(kind: str, stages: int) -> None:
     assert (result.dropped, result.attempts) == (0, 1)
 
 
-# One worker of pytest-xdist exports the files, and runs both tests on them.
-ON_THE_FILES = pytest.mark.xdist_group("small networks")
-
-
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Networks of all kinds with four ports as Verilog files, `network` on top."""
@@ -81,7 +77,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-@ON_THE_FILES
 def test_verilators_linter_has_nothing_to_say(
     exported: list[Path], verilators_linter: Callable[[Path], str]
 ) -> None:
@@ -90,7 +85,6 @@ def test_verilators_linter_has_nothing_to_say(
         assert "%" not in said, (kind, said)
 
 
-@ON_THE_FILES
 def test_yosys_reads_and_checks_it(
     exported: list[Path], yosys_check: Callable[[Sequence[Path]], str]
 ) -> None:

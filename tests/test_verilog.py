@@ -25,9 +25,6 @@ from multicube.hdl.verilog_names import KEYWORDS, legal_names
 from multicube.sim.simulate import Run
 from multicube.sim.traffic import pattern
 
-# One worker of pytest-xdist exports the files, and runs all tests on them.
-pytestmark = pytest.mark.xdist_group("verilog")
-
 CUBES: list[dict[str, Any]] = [
     {"ports": ports, "radix": radix, "switch": switch, "routing": routing, "depth": depth}
     for ports, radix in ((8, 2), (16, 4), (9, 3))

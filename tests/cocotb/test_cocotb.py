@@ -51,8 +51,9 @@ def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str,
 @pytest.mark.parametrize(
     ("case", "simulator"),
     [
-        *itertools.product(["output-queued-destination", "input-queued-xor"], SIMULATORS),
-        ("wormhole-xor", "icarus"),  # the faster to compile
+        *itertools.product(["output-queued-destination"], SIMULATORS),
+        ("input-queued-xor", "icarus"),  # the faster to compile
+        ("wormhole-xor", "icarus"),
     ],
 )
 def test_exported_network_carries_all_packets_and_keeps_amaranths_time(
