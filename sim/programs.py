@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Programs of the processors of a combining network, run against its hardware.
 
 A program is a generator. It yields what it wants to happen next, and is resumed with what came of
@@ -25,20 +24,15 @@ two yields takes no time.
 
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Cat, Module, Shape
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
-
-from ..hdl.bench.instruments import EventMeter, LinkMeter
+from ..hdl.bench import ProgramBench
 from ..hdl.checks import check_integer
-from ..hdl.combining import MemoryLink, Operation, find_operation
+from ..hdl.combining import Operation, find_operation
 from ..hdl.combining.pacing import request_length
-from ..hdl.fabric import Cell, CellType, Fabric, Pin
 from ..hdl.networks import CombiningNetwork
 from .engines import Engine
 from .engines.selection import open_engines
@@ -145,100 +139,6 @@ class ProgramRun:
             is not None
             for word, history in self.history.items()
         )
-
-
-class _Port(wiring.Component):
-    """One processor's link, as a few plain ports. Combinational; replies are always taken.
-
-    Parameters
-    ----------
-    link : MemoryLink
-
-    Members
-    -------
-    offer : In(1 + width of a request)
-        Bit 0: a request is offered. It stays until it is taken.
-    seen : Out(2)
-        Bit 0: the request is taken in this cycle; bit 1: there is a reply.
-    reply : Out(width of a reply)
-    o : Out(link)
-    """
-
-    def __init__(self, link: MemoryLink) -> None:
-        super().__init__(
-            {
-                "offer": In(1 + Shape.cast(link.request_layout).width),
-                "seen": Out(2),
-                "reply": Out(Shape.cast(link.reply_layout).width),
-                "o": Out(link),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        request, reply = self.o.request, self.o.reply
-        m.d.comb += [
-            request.valid.eq(self.offer[0]),
-            request.payload.eq(self.offer[1:]),
-            reply.ready.eq(1),
-            self.seen.eq(Cat(request.valid & request.ready, reply.valid)),
-            self.reply.eq(reply.payload),
-        ]
-        return m
-
-
-class _Machine(Fabric):
-    """The fabric of a network, with ports for programs and with meters."""
-
-    def __init__(self, network: CombiningNetwork, contents: Mapping[int, int]) -> None:
-        port = CellType(_Port, link=network.link)
-        width = port.leaves["offer",].width
-        super().__init__({f"offer_{n}": In(width) for n in range(network.ports)} | {"on": In(1)})
-        self.network = network
-        self.ports = [f"port_{n}" for n in range(network.ports)]
-        rows: dict[str, list[int]] = {}
-        for word, value in contents.items():
-            row, module = divmod(word, network.ports)
-            empty = [0] * network.parameters["rows"]
-            rows.setdefault(self.memory_cell(module), empty)[row] = value
-        for cell in network.fabric.cells.values():
-            if cell.name in rows:
-                cell = replace(cell, contents={"words": tuple(rows[cell.name])})
-            self.place(cell)
-        for n, name in enumerate(self.ports):
-            self.place(Cell(name, port))
-            self.link(Pin(None, (f"offer_{n}",)), Pin(name, ("offer",)))
-        for ends in network.fabric.links:
-            a, b = (
-                Pin(self.ports[pin.path[1]], ("o",)) if pin.cell is None else pin for pin in ends
-            )
-            self.link(a, b)
-        self.combine_meters = [
-            [self._event_meter(pin) for pin in stage] for stage in network.combined()
-        ]
-        self.memory_meters = [self._link_meter(n) for n in range(network.ports)]
-
-    @staticmethod
-    def memory_cell(module: int) -> str:
-        return f"memory_{module}"
-
-    def _event_meter(self, pin: Pin) -> str:
-        width = self.resolve(pin)[()][0].width
-        meter = self.place(
-            Cell(f"meter_{pin.cell}", CellType(EventMeter, width=width, number=True))
-        )
-        self.link(pin, Pin(meter.name, ("events",)))
-        self.link(Pin(None, ("on",)), Pin(meter.name, ("measure",)))
-        return meter.name
-
-    def _link_meter(self, module: int) -> str:
-        memory = self.memory_cell(module)
-        valid, ready = (Pin(memory, ("i", "request", name)) for name in ("valid", "ready"))
-        meter = self.place(Cell(f"meter_{memory}", CellType(LinkMeter, links=1)))
-        self.link(self.drivers[valid], Pin(meter.name, ("valid", 0)))
-        self.link(ready, Pin(meter.name, ("ready", 0)))
-        self.link(Pin(None, ("on",)), Pin(meter.name, ("measure",)))
-        return meter.name
 
 
 @dataclass(slots=True)
@@ -441,11 +341,16 @@ class _Runner:
     """Steps an engine and the programs together."""
 
     def __init__(
-        self, machine: _Machine, engine: Engine, programs: Sequence[Program], limit: int, most: int
+        self,
+        bench: ProgramBench,
+        engine: Engine,
+        programs: Sequence[Program],
+        limit: int,
+        most: int,
     ) -> None:
-        coder = _Coder(machine.network)
-        outstanding = machine.network.parameters["outstanding"]
-        self.machine = machine
+        coder = _Coder(bench.network)
+        outstanding = bench.network.parameters["outstanding"]
+        self.bench = bench
         self.engine = engine
         self.limit = limit
         self.most = most
@@ -572,15 +477,15 @@ def run_programs(
         network.locate(word)
         check_integer("Value", value, 0, (1 << width) - 1)
 
-    machine = _Machine(network, initial)
-    (opened,) = open_engines(engine, [machine])
-    runner = _Runner(machine, opened, programs, limit, cycles)
+    bench = ProgramBench(network, initial)
+    (opened,) = open_engines(engine, [bench])
+    runner = _Runner(bench, opened, programs, limit, cycles)
     runner.run()
 
     history: dict[int, list[Access]] = {}
     for sent in runner.taken:
         history.setdefault(sent.word, []).append(sent.access())
-    modules = [opened.memory(machine.memory_cell(n), "words") for n in range(network.ports)]
+    modules = [opened.memory(bench.memory_cell(n), "words") for n in range(network.ports)]
     return ProgramRun(
         engine=opened.name,
         cycles=runner.now,
@@ -588,8 +493,8 @@ def run_programs(
         memory=[value for row in zip(*modules) for value in row],
         history=history,
         requests=len(runner.taken),
-        memory_requests=sum(opened.read(machine.memory_meters, "crossed")),
-        combined=[sum(opened.read(stage, "total")) for stage in machine.combine_meters],
+        memory_requests=sum(opened.read(bench.memory_meters, "crossed")),
+        combined=[sum(opened.read(stage, "total")) for stage in bench.combine_meters],
         width=width,
         initial=initial,
     )

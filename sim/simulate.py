@@ -8,14 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from tqdm import tqdm
 
-from ..hdl.bench import Bench, MemoryBench, PacketBench, SourcePlan, bench_for
-from ..hdl.bench.instruments import COUNT_BITS
+from ..hdl.bench import Bench, PacketBench, SourcePlan, bench_for
 from ..hdl.checks import check_integer
 from ..hdl.networks import CombiningNetwork, MultistageNetwork, Network
-from .access_history import is_serializable
 from .engines import Engine
 from .engines.selection import open_engines
 from .faults import inject, parse_fault
+from .probe import Probe
 from .result import Latency, Result, SimulationError, ratio_interval
 from .theory import predict
 from .traffic import TRACE_START, Pattern, Trace, check_load, pattern
@@ -107,102 +106,6 @@ class Run:
         return self.traffic.sources(network, self.load, self.seed, self.source_depth)
 
 
-class _Probe:
-    """Access to the controls and counters of one run of an engine."""
-
-    def __init__(self, engine: Engine, run: int, bench: Bench) -> None:
-        self.engine = engine
-        self.run = run
-        self.bench = bench
-
-    def set(self, port: str, value: int) -> None:
-        self.engine.set(port, value, self.run)
-
-    def sources(self, port: str) -> list[int]:
-        return self.engine.read(self.bench.sources, port, self.run)
-
-    def sinks(self, port: str) -> list[int]:
-        return self.engine.read(self.bench.sinks, port, self.run)
-
-    def drops(self, port: str) -> int:
-        return sum(self.engine.read(self.bench.drop_meters, port, self.run))
-
-    @property
-    def waiting(self) -> int:
-        """Packets in the queues in front of the network."""
-        counts = [sum(self.sources(port)) for port in ("generated", "rejected", "injected")]
-        return counts[0] - counts[1] - counts[2]
-
-    @property
-    def in_flight(self) -> int:
-        """Packets (of a broadcast: copies) that the network has taken and still holds."""
-        dropped = 0 if self.bench.network.resubmits else self.drops("total")
-        return self.copies - dropped - self.corrupted - sum(self.sinks("delivered"))
-
-    @property
-    def corrupted(self) -> int:
-        """Packets that were found damaged and discarded."""
-        return sum(self.engine.read(self.bench.damage_meters, "total", self.run))
-
-    @property
-    def unfinished(self) -> int:
-        """Packets in flight, and those that are offered to the network and can't be taken back."""
-        return self.in_flight + sum(self.sources("pending"))
-
-    @property
-    def copies(self) -> int:
-        """Deliveries that the packets which the network has taken ask for."""
-        return sum(self.sources("copies" if self.bench.network.broadcasts else "injected"))
-
-    @property
-    def background_latency(self) -> float | None:
-        """Mean latency, from the offer to the reply, of requests not meant for a hot spot."""
-        if not isinstance(self.bench, MemoryBench):
-            return None
-        requests = sum(self.sinks("background"))
-        if requests in (0, sum(self.sinks("measured"))):
-            return None
-        return sum(self.sinks("background_sum")) / requests
-
-    @property
-    def combined(self) -> list[float] | None:
-        """By stage: the share of requests that were combined there, in the window."""
-        if not isinstance(self.bench, MemoryBench):
-            return None
-        requests = max(1, sum(self.sources("entered")))
-        return [
-            sum(self.engine.read(meters, "measured", self.run)) / requests
-            for meters in self.bench.combine_meters
-        ]
-
-    @property
-    def serializable(self) -> bool | None:
-        """Whether a serial order explains all replies; None if that can't be said."""
-        if not isinstance(self.bench, MemoryBench):
-            return None
-        return is_serializable(self.engine, self.bench, self.run)
-
-    def latency(self, kind: str, ci99: float | None) -> Latency:
-        rows = [
-            self.engine.memory(cell, f"{kind}_histogram", self.run) for cell in self.bench.sinks
-        ]
-        return Latency.from_counts(
-            np.sum(rows, axis=0, dtype=np.int64),
-            sum(self.sinks(f"{kind}_sum")),
-            max(self.sinks(f"{kind}_max")),
-            ci99,
-        )
-
-    def links(self, cycles: int) -> dict[str, float]:
-        names = [name for name, _ in self.bench.meters]
-        packed = self.engine.read(names, "crossed", self.run)
-        return {
-            str(output): (counts >> COUNT_BITS * index) % 2**COUNT_BITS / cycles
-            for counts, (_, outputs) in zip(packed, self.bench.meters)
-            for index, output in enumerate(outputs)
-        }
-
-
 _Steps = Generator[int, None, Result]
 """A run in progress: it yields how many cycles to step next, and returns its result.
 
@@ -210,7 +113,7 @@ KeyboardInterrupt thrown into it ends the measurement: the result is then partia
 """
 
 
-def _warm_up(probe: _Probe, run: Run, batch: int) -> Generator[int, None, bool]:
+def _warm_up(probe: Probe, run: Run, batch: int) -> Generator[int, None, bool]:
     """Wait until the network is steady, or as long as asked; say whether it is (held to be)."""
     if run.warmup != "auto":
         yield run.warmup
@@ -224,7 +127,7 @@ def _warm_up(probe: _Probe, run: Run, batch: int) -> Generator[int, None, bool]:
     return False
 
 
-def _drain(probe: _Probe, batch: int, patience: int) -> Generator[int, None, int]:
+def _drain(probe: Probe, batch: int, patience: int) -> Generator[int, None, int]:
     """Step until the network is empty, or nothing has moved for so long that nothing will."""
     start = moved = probe.engine.cycle
     left = probe.unfinished
@@ -239,7 +142,7 @@ def _drain(probe: _Probe, batch: int, patience: int) -> Generator[int, None, int
     return probe.engine.cycle - start
 
 
-def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps:
+def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps:
     """A run with random traffic: warm-up, window, drain."""
     batch = max(25, 4 * network.stages)
     settled = partial = False
@@ -317,7 +220,7 @@ def _random_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Step
     )
 
 
-def _finite_run(probe: _Probe, network: Network, run: Run, engine: str) -> _Steps:
+def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps:
     """A run of a number of packets, such as a trace: all of it is the window."""
     traffic = run.traffic
     if isinstance(traffic, Trace):
@@ -400,7 +303,7 @@ def _judge(
 
 
 def _result(
-    probe: _Probe,
+    probe: Probe,
     network: Network,
     *,
     cycles: int,
@@ -505,7 +408,7 @@ def simulate_runs(
             first = len(results)
             steps = [
                 (_finite_run if _is_finite(run) else _random_run)(
-                    _Probe(stepper, lane, benches[first + lane]), network, run, stepper.name
+                    Probe(stepper, lane, benches[first + lane]), network, run, stepper.name
                 )
                 for lane, run in enumerate(runs[first : first + stepper.runs])
             ]

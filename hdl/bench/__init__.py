@@ -2,6 +2,7 @@
 
 from .bench import Bench, MemoryBench, PacketBench, SourcePlan, bench_for
 from .processor import Processor
+from .program_bench import ProgramBench
 from .sink import Sink
 from .sources import BernoulliSource, ReplaySource
 
@@ -11,6 +12,7 @@ __all__ = [
     "MemoryBench",
     "PacketBench",
     "Processor",
+    "ProgramBench",
     "ReplaySource",
     "Sink",
     "SourcePlan",

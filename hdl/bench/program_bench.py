@@ -1,0 +1,134 @@
+# amaranth: UnusedElaboratable=no
+"""The bench for programs: a network with memory, and ports that software sends and receives by."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from amaranth.hdl import Cat, Module, Shape
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..combining import MemoryLink
+from ..fabric import Cell, CellType, Fabric, Pin
+from ..networks.combining import CombiningNetwork
+from .instruments import EventMeter, LinkMeter
+
+__all__ = ["ProgramBench", "ProgramPort"]
+
+
+class ProgramPort(wiring.Component):
+    """One processor's link, as a few plain ports. Combinational; replies are always taken.
+
+    Parameters
+    ----------
+    link : MemoryLink
+
+    Members
+    -------
+    offer : In(1 + width of a request)
+        Bit 0: a request is offered. It stays until it is taken.
+    seen : Out(2)
+        Bit 0: the request is taken in this cycle; bit 1: there is a reply.
+    reply : Out(width of a reply)
+    o : Out(link)
+    """
+
+    def __init__(self, link: MemoryLink) -> None:
+        super().__init__(
+            {
+                "offer": In(1 + Shape.cast(link.request_layout).width),
+                "seen": Out(2),
+                "reply": Out(Shape.cast(link.reply_layout).width),
+                "o": Out(link),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        request, reply = self.o.request, self.o.reply
+        m.d.comb += [
+            request.valid.eq(self.offer[0]),
+            request.payload.eq(self.offer[1:]),
+            reply.ready.eq(1),
+            self.seen.eq(Cat(request.valid & request.ready, reply.valid)),
+            self.reply.eq(reply.payload),
+        ]
+        return m
+
+
+class ProgramBench(Fabric):
+    """The fabric of a combining network with a `ProgramPort` at each of its ports, and meters.
+
+    Parameters
+    ----------
+    network : CombiningNetwork
+    contents : Mapping[int, int]
+        What words hold in the beginning, if not 0.
+
+    Members
+    -------
+    offer_0, offer_1, ... : In(1 + width of a request)
+        Of the ports.
+    on : In(1)
+        Meters count.
+
+    Attributes
+    ----------
+    network : CombiningNetwork
+    ports : list[str]
+        Names of the ports' cells.
+    combine_meters : list[list[str]]
+        By stage: names of the meters that count the requests that it combines.
+    memory_meters : list[str]
+        By memory module: names of those that count the requests that reach it.
+    """
+
+    def __init__(self, network: CombiningNetwork, contents: Mapping[int, int]) -> None:
+        port = CellType(ProgramPort, link=network.link)
+        width = port.leaves["offer",].width
+        super().__init__({f"offer_{n}": In(width) for n in range(network.ports)} | {"on": In(1)})
+        self.network = network
+        self.ports = [f"port_{n}" for n in range(network.ports)]
+        rows: dict[str, list[int]] = {}
+        for word, value in contents.items():
+            row, module = divmod(word, network.ports)
+            empty = [0] * network.parameters["rows"]
+            rows.setdefault(self.memory_cell(module), empty)[row] = value
+        for cell in network.fabric.cells.values():
+            if cell.name in rows:
+                cell = replace(cell, contents={"words": tuple(rows[cell.name])})
+            self.place(cell)
+        for n, name in enumerate(self.ports):
+            self.place(Cell(name, port))
+            self.link(Pin(None, (f"offer_{n}",)), Pin(name, ("offer",)))
+        for ends in network.fabric.links:
+            a, b = (
+                Pin(self.ports[pin.path[1]], ("o",)) if pin.cell is None else pin for pin in ends
+            )
+            self.link(a, b)
+        self.combine_meters = [
+            [self._event_meter(pin) for pin in stage] for stage in network.combined()
+        ]
+        self.memory_meters = [self._link_meter(n) for n in range(network.ports)]
+
+    @staticmethod
+    def memory_cell(module: int) -> str:
+        return f"memory_{module}"
+
+    def _event_meter(self, pin: Pin) -> str:
+        width = self.resolve(pin)[()][0].width
+        meter = self.place(
+            Cell(f"meter_{pin.cell}", CellType(EventMeter, width=width, number=True))
+        )
+        self.link(pin, Pin(meter.name, ("events",)))
+        self.link(Pin(None, ("on",)), Pin(meter.name, ("measure",)))
+        return meter.name
+
+    def _link_meter(self, module: int) -> str:
+        memory = self.memory_cell(module)
+        valid, ready = (Pin(memory, ("i", "request", name)) for name in ("valid", "ready"))
+        meter = self.place(Cell(f"meter_{memory}", CellType(LinkMeter, links=1)))
+        self.link(self.drivers[valid], Pin(meter.name, ("valid", 0)))
+        self.link(ready, Pin(meter.name, ("ready", 0)))
+        self.link(Pin(None, ("on",)), Pin(meter.name, ("measure",)))
+        return meter.name
