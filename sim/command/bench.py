@@ -18,7 +18,10 @@ __all__ = ["bench"]
 @click.option("--runs", default=8, show_default=True, help="Runs side by side, compiled engine.")
 @click.option("--seconds", default=5.0, show_default=True, help="Length of each measurement.")
 @click.option(
-    "--verilator-limit", default=300.0, show_default=True, help="Seconds it may compile; 0: leave it out."
+    "--verilator-limit",
+    default=300.0,
+    show_default=True,
+    help="Seconds it may compile; 0: leave it out.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench(
