@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from amaranth.hdl import Cat, Module, Signal, Value
 from multicube.hdl.bench import Sink
-from multicube.hdl.bench import bench as bench_module
+from multicube.hdl.bench import sink as sink_module
+from multicube.hdl.bench.instruments import record_latency
 from multicube.hdl.networks.multistage import MultistageNetwork
 from multicube.sim import Result, Trace, TracePacket, simulate
 from multicube.sim.theory.multistage_cube import buffered_delay
@@ -309,17 +310,15 @@ def test_short_packets_raise_what_a_network_of_small_queues_can_carry() -> None:
     assert carried == [pytest.approx(value, abs=0.02) for value in (0.557, 0.438, 0.342)]
 
 
-def messages(parts: int) -> type[Sink]:
-    """A sink that measures the last packet of each message: one in `parts` of each flow."""
+def last_of_messages(parts: int) -> Callable[..., None]:
+    """How sinks record the last packet of each message only: one in `parts` of each flow."""
 
-    class MessageSink(Sink):
-        def _record(self, m: Module, name: str, latency: Signal, measured: Signal) -> None:
-            ends = Signal(name=f"{name}_ends")
-            number = self.i.payload.payload.sequence
-            m.d.sync += ends.eq(number % parts == parts - 1)
-            super()._record(m, name, latency, measured & ends)
+    def record(m: Module, sink: Sink, kind: str, latency: Signal, measured: Signal) -> None:
+        ends = Signal(name=f"{kind}_ends")
+        m.d.sync += ends.eq(sink.i.payload.payload.sequence % parts == parts - 1)
+        record_latency(m, sink, kind, latency, measured & ends)
 
-    return MessageSink
+    return record
 
 
 def message_delay(
@@ -335,7 +334,7 @@ def message_delay(
     network = MultistageNetwork(
         16, length=length, switch="cut-through", queues="crosspoint", depth=256
     )
-    monkeypatch.setattr(bench_module, "Sink", messages(parts))
+    monkeypatch.setattr(sink_module, "record_latency", last_of_messages(parts))
     result: Result = simulate(network, traffic=Trace("messages", tuple(packets)), bins=4096)
     assert result.latency.mean is not None
     return result.latency.mean
