@@ -117,7 +117,7 @@ def storage(part: Part) -> Storage:
         queues = [(request, 1, depth), (reply, 1, depth)]
         return _sum([*map(_queue, queues), Storage(digit, 0), Storage(digit, 0)], radix)
     replies = _queue((reply, radix, depth + radix - 1))
-    if not any(True for _ in Rules(link.operations, given["policy"]).pairs()):
+    if not Rules(link.operations, given["policy"]).combines:
         return _sum([_queue((request, radix, depth)), replies], radix)
     # All but the head may combine, and must know whether they have.
     merged = depth - 1 if given["merge"] == "pairwise" else 0

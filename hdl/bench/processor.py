@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 from ..combining import MemoryLink
+from ..combining.pacing import paced
 from ..switches.arrival_queue import ArrivalQueue
 from ..topology.tags import AddressCode
 from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency
@@ -201,15 +202,15 @@ class Processor(wiring.Component):
         m.d.comb += taken.eq(request.valid & request.ready)
         queue = self._generate(m, random.value[-LOAD_BITS:], random.valid)
         busy, identity, free = self._identities(m, taken)
-        rest = self._rest(m, taken)
+        paced_request = paced(m, "pacer", "request", self.lengths, self.o)
 
         # What the next request asks for stands in registers, so that it stays while it waits.
         what = Signal(self.link.request_layout)
         favoured = Signal()
         m.d.comb += [
-            request.payload.eq(what),
-            request.payload.identity.eq(identity),
-            request.valid.eq(queue.o.valid & free & ~rest & (self.open | self.pending)),
+            paced_request.payload.eq(what),
+            paced_request.payload.identity.eq(identity),
+            paced_request.valid.eq(queue.o.valid & free & (self.open | self.pending)),
             queue.o.ready.eq(taken),
         ]
         drawn = Signal()
@@ -289,22 +290,6 @@ class Processor(wiring.Component):
                 with m.If(~after[number]):
                     m.d.sync += identity.eq(number)
         return busy, identity, free
-
-    def _rest(self, m: Module, taken: Value) -> Value:
-        """Whether the link still carries the words of the last request."""
-        short, long = self.lengths
-        if long == 1:
-            return Signal()
-        loads = [
-            code for code, operation in enumerate(self.link.operations) if operation.kind == "load"
-        ]
-        left = Signal(range(long))
-        is_load = self.o.request.payload.operation.matches(*loads) if loads else 0
-        with m.If(taken):
-            m.d.sync += left.eq(Mux(is_load, short - 1, long - 1))
-        with m.Elif(left != 0):
-            m.d.sync += left.eq(left - 1)
-        return left != 0
 
     def _draw(
         self, m: Module, what: data.View, favoured: Signal, luck: Value, choice: Value

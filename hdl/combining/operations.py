@@ -292,6 +292,11 @@ class Rules:
                 if result is not None:
                     yield first, second, result
 
+    @property
+    def combines(self) -> bool:
+        """Whether any two requests combine."""
+        return any(True for _ in self.pairs())
+
     @cached_property
     def codes(self) -> dict[Operation, int]:
         """The code of each operation."""

@@ -234,7 +234,7 @@ class CombiningNetwork(Network):
                 merge=given["merge"],
             )
         rules = Rules(self.operations, given["combine"])
-        if any(True for _ in rules.pairs()):
+        if rules.combines:
             raise ValueError(f"Combine must be none with queues=input, not {rules.policy.name}")
         check_integer("Depth", given["depth"], 1)
         depth = given["depth"] * given["beats"]
