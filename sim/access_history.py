@@ -5,8 +5,9 @@ from collections import defaultdict
 from ..hdl.bench import MemoryBench
 from ..hdl.bench.processor import access_layout
 from ..hdl.networks import CombiningNetwork
+from . import serial_order
 from .engines import Engine
-from .serial_order import Access, Undecided, serial_order
+from .serial_order import Access, Undecided
 
 __all__ = ["access_histories", "is_serializable"]
 
@@ -68,15 +69,10 @@ def is_serializable(engine: Engine, bench: MemoryBench, run: int = 0) -> bool | 
         return None
     network = bench.network
     contents = [engine.memory(name, "words", run) for name in bench.memories]
+    final = [value for row in zip(*contents) for value in row]
     try:
-        return all(
-            serial_order(
-                history,
-                width=network.parameters["width"],
-                final=contents[word % network.ports][word // network.ports],
-            )
-            is not None
-            for word, history in histories.items()
+        return serial_order.is_serializable(
+            histories, width=network.parameters["width"], initial={}, final=final
         )
     except Undecided:
         return None

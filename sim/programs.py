@@ -36,7 +36,7 @@ from ..hdl.combining.pacing import request_length
 from ..hdl.networks import CombiningNetwork
 from .engines import Engine
 from .engines.selection import open_engines
-from .serial_order import Access, serial_order
+from .serial_order import Access, is_serializable
 
 __all__ = ["Pause", "Program", "ProgramRun", "ProgramsStuck", "Request", "run_programs"]
 
@@ -129,15 +129,8 @@ class ProgramRun:
         Undecided
             If that could not be found out.
         """
-        return all(
-            serial_order(
-                history,
-                width=self.width,
-                initial=self.initial.get(word, 0),
-                final=self.memory[word],
-            )
-            is not None
-            for word, history in self.history.items()
+        return is_serializable(
+            self.history, width=self.width, initial=self.initial, final=self.memory
         )
 
 

@@ -11,14 +11,14 @@ was answered before another was sent comes before it (M. P. Herlihy and J. M. Wi
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import inf
 
 from ..hdl.combining.operations import Operation
 
-__all__ = ["Access", "SerialOrder", "Undecided", "serial_order"]
+__all__ = ["Access", "SerialOrder", "Undecided", "is_serializable", "serial_order"]
 
 
 @dataclass(frozen=True)
@@ -270,3 +270,35 @@ def serial_order(
         order.append(number)
         value = after
         pending.append(search.choices(value))
+
+
+def is_serializable(
+    histories: Mapping[int, Iterable[Access]],
+    *,
+    width: int,
+    initial: Mapping[int, int],
+    final: Sequence[int],
+) -> bool:
+    """Whether each word of a memory has a serial order.
+
+    Parameters
+    ----------
+    histories : Mapping[int, Iterable[Access]]
+        By word, as `serial_order` takes them.
+    width : int
+        Of a word in bits.
+    initial : Mapping[int, int]
+        Words that were not zero at the beginning.
+    final : Sequence[int]
+        All words at the end.
+
+    Raises
+    ------
+    Undecided
+        If a search was given up.
+    """
+    return all(
+        serial_order(history, width=width, initial=initial.get(word, 0), final=final[word])
+        is not None
+        for word, history in histories.items()
+    )
