@@ -4,6 +4,7 @@ from .catalogue import FAMILIES, build
 from .circuit import CircuitNetwork
 from .combining import CombiningNetwork
 from .extra_stage import ReconfigurableExtraStageCube
+from .hypercube import HypercubeNetwork
 from .multistage import MultistageNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
@@ -13,6 +14,7 @@ __all__ = [
     "FAMILIES",
     "CircuitNetwork",
     "CombiningNetwork",
+    "HypercubeNetwork",
     "MultistageNetwork",
     "Network",
     "PacketNetwork",

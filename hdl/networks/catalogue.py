@@ -9,9 +9,11 @@ from ..combining import POLICIES as COMBINE_POLICIES
 from ..interfaces.parity import PARITIES
 from ..switches.circuit import POLICIES
 from ..topology import multistage
+from ..topology.hypercube_routing import HYPERCUBE_ROUTINGS
 from ..topology.tags import ROUTINGS
 from .combining import QUEUES as COMBINING_QUEUES
 from .combining import CombiningNetwork
+from .hypercube import HypercubeNetwork
 from .multistage import MultistageNetwork
 from .network import Network
 from .presets import PRESETS, Preset
@@ -139,6 +141,14 @@ _COMBINING_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "paths": ("paths between two ports", True, ()),
 }
 
+_HYPERCUBE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
+    "n": ("dimension of the hypercube: it has 2^n terminals", True, ()),
+    "routing": ("order of the dimensions", False, HYPERCUBE_ROUTINGS),
+    "depth": ("flits that fit into each queue", True, ()),
+    "payload": ("width of the payload in bits", True, ()),
+    "length": ("flits of a packet", True, ("LOW:HIGH",)),
+}
+
 
 def _parameters(
     component: type[Network], described: dict[str, tuple[str, bool, tuple[str, ...]]]
@@ -191,6 +201,14 @@ _NETWORKS["combining"] = Family(
     CombiningNetwork,
     {},
     _parameters(CombiningNetwork, _COMBINING_PARAMETERS),
+)
+
+_NETWORKS["hypercube"] = Family(
+    "hypercube",
+    "wormhole routers in n dimensions; routing=ecube (dimensions in order) or adaptive (p-cube)",
+    HypercubeNetwork,
+    {},
+    _parameters(HypercubeNetwork, _HYPERCUBE_PARAMETERS),
 )
 
 FAMILIES: dict[str, Family] = _NETWORKS | {

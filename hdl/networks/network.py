@@ -42,7 +42,7 @@ class Network(FabricComponent, ABC):
     ordered : bool
         Whether packets of one flow (source and destination) keep their order.
     stages : int
-        Switches on every path.
+        Switches on every path; in a network with paths of several lengths, on the longest.
     lengths : tuple[int, int]
         Fewest and most cycles that a packet occupies a link: its flits, if each takes one.
     drops : bool
@@ -71,8 +71,8 @@ class Network(FabricComponent, ABC):
 class PacketNetwork(Network):
     """A network that carries packets: one input and one output stream a terminal.
 
-    The header of a packet that never waits takes a cycle a stage. A subclass sets `parameters`,
-    `ports`, `tags` and `packet`, and then calls this constructor.
+    The header of a packet that never waits takes a cycle for each switch that it passes. A subclass
+    sets `parameters`, `ports`, `tags` and `packet`, and then calls this constructor.
 
     Attributes
     ----------

@@ -1,0 +1,131 @@
+# amaranth: UnusedElaboratable=no
+"""Hypercubes of wormhole routers."""
+
+from amaranth.hdl import ShapeLike
+
+from ..checks import check_integer, check_limit
+from ..fabric import Cell, CellType, Fabric, Pin
+from ..packet import Packet
+from ..switches.hypercube_router import HypercubeRouter
+from ..topology.hypercube_routing import HYPERCUBE_ROUTINGS, HypercubeRouting, dimension_path
+from ..topology.tags import AddressCode, TagScheme
+from .network import PacketNetwork, Terminals
+from .switching import parse_lengths
+
+__all__ = ["HypercubeNetwork"]
+
+_MOST_DIMENSIONS = 12
+_MOST_DEPTH = 2**16
+_MOST_PAYLOAD = 2**12
+
+
+class HypercubeNetwork(PacketNetwork):
+    """A hypercube of 2^n nodes, with a terminal and a wormhole router (`HypercubeRouter`) each.
+
+    A packet for a terminal whose address differs from its source's in h bits crosses h links and
+    passes h + 1 routers. Unhindered, one of c flits takes h + c cycles, from the cycle in which its
+    header is offered to that in which its tail is taken. Under uniform traffic, in which a packet
+    may be for its own terminal, h is n / 2 in the mean.
+
+    Neither routing can dead-lock, as long as the terminals take what arrives
+    (`topology.hypercube_routing`).
+
+    Parameters
+    ----------
+    n : int
+        Dimension, from 1 to 12.
+    routing : "ecube" or "adaptive"
+        Whether dimensions are crossed in order, lowest first, or in any that is free: first of
+        those from 1 to 0, then of those from 0 to 1 (p-cube routing). Adaptive routing does not
+        keep the order of packets.
+    depth : int
+        Flits that fit into each queue of a router, from 1 to 65,536. A queue of depth 1 has half
+        the throughput.
+    payload : ShapeLike
+        Shape of the payload, or its width in bits, from 1 to 4,096.
+    length : int or str
+        Flits of a packet, or "LOW:HIGH".
+
+    Attributes
+    ----------
+    n : int
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(ports)
+    o : Out(stream.Signature(packet)).array(ports)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above.
+    """
+
+    family = "hypercube"
+
+    def __init__(
+        self,
+        n: int = 4,
+        *,
+        routing: HypercubeRouting = "ecube",
+        depth: int = 4,
+        payload: ShapeLike = 16,
+        length: int | str = 1,
+    ) -> None:
+        check_integer("Dimension", n, 1, _MOST_DIMENSIONS)
+        if routing not in HYPERCUBE_ROUTINGS:
+            allowed = " or ".join(HYPERCUBE_ROUTINGS)
+            raise ValueError(f"Routing must be {allowed}, not {routing!r}")
+        check_integer("Depth", depth, 1)
+        check_limit("Depth", depth, _MOST_DEPTH)
+        if isinstance(payload, int):
+            check_integer("Payload", payload, 1)
+            check_limit("Payload", payload, _MOST_PAYLOAD)
+        self.lengths = parse_lengths(length)
+        self.parameters = {
+            "n": n,
+            "routing": routing,
+            "depth": depth,
+            "payload": payload,
+            "length": length,
+        }
+        self.n = n
+        self.routing = routing
+        self.ports = 1 << n
+        self.stages = n + 1
+        self.ordered = routing == "ecube"
+        # The top digit of a tag is that of "stage" 0: so bit i of a tag is bit i of the address.
+        digits = tuple(range(n))[::-1]
+        kind = "xor" if routing == "ecube" else "destination"
+        self.tags = TagScheme(kind, AddressCode(2, n), digits, digits)
+        self.packet = Packet(n, payload, flits=True)
+        super().__init__()
+
+    def place(self, fabric: Fabric) -> Terminals:
+        router = CellType(
+            HypercubeRouter,
+            packet=self.packet,
+            dimension=self.n,
+            depth=self.parameters["depth"],
+            routing=self.routing,
+        )
+        for node in range(self.ports):
+            straps = {"address": node} if self.routing == "adaptive" else {}
+            fabric.place(Cell(f"router_{node}", router, straps))
+        for node in range(self.ports):
+            for i in range(self.n):
+                fabric.link(
+                    Pin(f"router_{node}", ("o", i)), Pin(f"router_{node ^ 1 << i}", ("i", i))
+                )
+        return Terminals(
+            [Pin(f"router_{node}", ("i", self.n)) for node in range(self.ports)],
+            [Pin(f"router_{node}", ("o", self.n)) for node in range(self.ports)],
+        )
+
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """As in `Network`; with adaptive routing, the path that a packet takes if all are free."""
+        node, pins = source, []
+        for i in dimension_path(self.routing, source, destination):
+            pins.append(Pin(f"router_{node}", ("o", i)))
+            node ^= 1 << i
+        return [*pins, Pin(f"router_{node}", ("o", self.n))]
