@@ -22,12 +22,13 @@ class Sink(wiring.Component):
     """Takes one flit a cycle, judges the packets and counts them.
 
     *Misrouted* is a packet that was sent elsewhere: its tag is not the one that leads from the
-    source in its stamp to here (a broadcast mask says which bits of it don't matter). Of each flow
-    the sink keeps the number that comes next and which of the eight before it have arrived, so that
-    a packet that comes late is told from one that comes twice (*reordered*, *duplicated*); the
-    counts are exact while a flow is less than eight packets out of order, and later ones count as
-    reordered. Misrouted packets enter no flow. *Damaged* are flits that are not the ones that must
-    follow the header: of another packet, in another order, too many or too few.
+    source in its stamp to here (a broadcast mask says which bits of it don't matter), or it has a
+    destination in its stamp, and that is not here. Of each flow the sink keeps the number that
+    comes next and which of the eight before it have arrived, so that a packet that comes late is
+    told from one that comes twice (*reordered*, *duplicated*); the counts are exact while a flow is
+    less than eight packets out of order, and later ones count as reordered. Misrouted packets enter
+    no flow. *Damaged* are flits that are not the ones that must follow the header: of another
+    packet, in another order, too many or too few.
 
     Latencies, counted while `measure` is 1, are the difference between the cycle in which the tail
     is delivered and that of the birth (total), or that in which the packet reached the network's
@@ -102,6 +103,9 @@ class Sink(wiring.Component):
             difference &= ~packet.mask
         misrouted = Signal()
         m.d.comb += misrouted.eq(difference.any())
+        if "destination" in stamp.shape().members:
+            astray = stamp.destination != self.address
+            m.d.comb += misrouted.eq(difference.any() | astray)
 
         arrival = self.i.valid
         if packet.shape().flits:

@@ -150,6 +150,8 @@ class Sender(wiring.Component):
             stamp.birth.eq(order.birth),
             stamp.offered.eq(offered),
         ]
+        if "destination" in stamp.shape().members:
+            m.d.comb += stamp.destination.eq(order.destination)
         return m
 
     def _broadcast(self, m: Module, mask: Value, taken: Value) -> None:

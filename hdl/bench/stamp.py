@@ -19,6 +19,7 @@ class Stamp(data.StructLayout):
     into being, and `offered` the cycle in which it reached the head of its source's queue and so
     the input of the network. Both are modulo 2^20: latencies below 1,048,576 cycles are exact.
     `length` is the number of flits, if packets have several; each flit carries the same stamp.
+    `destination` (an address code) is there if the tag can't say at the output what it was.
 
     Parameters
     ----------
@@ -30,10 +31,18 @@ class Stamp(data.StructLayout):
         Width of a sequence number: 4 suffice where at most 7 packets of a flow can be missing.
     length : int
         Width of `length`, 0 if every packet is one flit.
+    destination : bool
+        Whether there is a destination.
     """
 
     def __init__(
-        self, address: int, payload: int = 0, *, sequence: int = SEQUENCE_BITS, length: int = 0
+        self,
+        address: int,
+        payload: int = 0,
+        *,
+        sequence: int = SEQUENCE_BITS,
+        length: int = 0,
+        destination: bool = False,
     ) -> None:
         fields = {
             "source": address,
@@ -43,6 +52,8 @@ class Stamp(data.StructLayout):
         }
         if length:
             fields["length"] = length
+        if destination:
+            fields["destination"] = address
         spare = payload - sum(fields.values())
         if spare > 0:
             fields["unused"] = spare
@@ -64,4 +75,5 @@ def stamp_for(network: PacketNetwork) -> Stamp:
         Shape.cast(network.parameters["payload"]).width,
         sequence=sequence,
         length=network.lengths[1].bit_length() if network.packet.flits else 0,
+        destination=network.consumes_tags,
     )

@@ -80,6 +80,8 @@ class PacketNetwork(Network):
         How a packet's tag follows from source and destination.
     packet : Packet
         Layout of a packet on every link.
+    consumes_tags : bool
+        Whether a packet's tag is used up on its way: at an output it only says where that is.
 
     Members
     -------
@@ -89,6 +91,7 @@ class PacketNetwork(Network):
 
     tags: TagScheme
     packet: Packet
+    consumes_tags: bool = False
 
     def __init__(self) -> None:
         link = stream.Signature(self.packet)

@@ -1,0 +1,62 @@
+"""What the nodes of a hypercube hold and send."""
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, ShapeLike, Value
+from amaranth.lib import data
+
+__all__ = ["Message", "Slot", "chosen", "earliest"]
+
+
+class Message(data.StructLayout):
+    """A message on its way between nodes.
+
+    `relative` is the exclusive or of the address of the node where the message is and that of its
+    destination: a 1 for every dimension that it has yet to cross. `processor` is the one that
+    shall have it there, if nodes have several. `born` is the step in which it was injected, modulo
+    2^age, if its priority is its age.
+
+    Parameters
+    ----------
+    dimensions : int
+        Width of `relative`.
+    processor_bits, age : int
+        Widths of `processor` and `born`; 0: there is none.
+    payload : ShapeLike
+    """
+
+    def __init__(self, dimensions: int, processor_bits: int, age: int, payload: ShapeLike) -> None:
+        super().__init__(
+            {
+                "relative": dimensions,
+                **({"processor": processor_bits} if processor_bits else {}),
+                **({"born": age} if age else {}),
+                "payload": payload,
+            }
+        )
+
+
+class Slot(data.StructLayout):
+    """A place for a message, and whether there is one in it."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__({"valid": 1, "message": message})
+
+
+def earliest(wanting: Sequence[Value], before: Sequence[Value]) -> list[Value]:
+    """Of the candidates that want something, one flag each: the one that comes before all others.
+
+    Bit j of `before[i]` says that candidate i comes before candidate j.
+    """
+    return [
+        want & ~Cat(other & order[i] for other, order in zip(wanting, before)).any()
+        for i, want in enumerate(wanting)
+    ]
+
+
+def chosen(flags: Sequence[Value], values: Sequence[Value]) -> Value:
+    """The value whose flag is 1; zero if none is. At most one may be."""
+    result: Value = Const(0)
+    for flag, value in zip(flags, map(Value.cast, values)):
+        result |= value & flag.replicate(len(value))
+    return result

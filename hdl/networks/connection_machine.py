@@ -1,0 +1,165 @@
+"""The Connection Machine's network: a hypercube of routers (Stanfill, 4)."""
+
+from typing import Literal
+
+from amaranth.hdl import ShapeLike
+
+from ..checks import check_integer, check_limit
+from ..fabric import Cell, CellType, Fabric, Pin
+from ..hypercube.node import LINKS, SCHEDULES, HypercubeNode
+from ..hypercube.seniority import PRIORITIES
+from ..packet import Packet
+from ..topology.hypercube import Hypercube
+from .network import PacketNetwork, Terminals
+
+__all__ = ["ConnectionMachine"]
+
+LIMITS = {"n": 16, "processors": 64, "buffers": 64, "payload": 2**12, "age": 48}
+"""Largest values; beyond them elaboration takes hours."""
+
+
+class ConnectionMachine(PacketNetwork):
+    """2^n nodes of P processors each, joined as a hypercube.
+
+    The node of address x is the cell `node_{x}`, a `HypercubeNode`; all are of one type. Terminal
+    x P + p is processor p of node x. A packet that nothing hinders takes h + 2 cycles, if its
+    destination is h wires away, all wires are served in a cycle, and wires carry words. Packets
+    of one flow may overtake each other.
+
+    The machine itself: n=12, processors=16, schedule=petit, links=serial.
+
+    Parameters
+    ----------
+    n : int
+        Dimensions, from 1 to 16.
+    processors : int
+        P: a power of two, from 1 to 64.
+    buffers : int
+        Messages that each node can store, from 1 to 64.
+    payload : ShapeLike
+        Shape of the payload, or its width in bits, from 1 to 4,096.
+    schedule : "parallel" or "petit"
+        Whether all wires are served in each step, or one dimension a step, in turn.
+    priority : "oldest" or "fixed"
+        Which messages are routed first, and referred last. The oldest first guarantees delivery.
+    links : "word" or "serial"
+        Whether a message crosses a wire in one cycle, or bit by bit.
+    age : int or "auto"
+        Width in bits of the step of birth that messages carry with priority "oldest", from 1 to 48.
+        "auto" is as many as a message's age can ever need, if processors take what they are offered
+        in the step in which they are offered it.
+
+    Attributes
+    ----------
+    plan : Hypercube
+    node : CellType
+    step : int
+        Cycles of a step.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(ports)
+    o : Out(stream.Signature(packet)).array(ports)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above.
+    """
+
+    family = "connection-machine"
+    ordered = False
+    consumes_tags = True
+
+    def __init__(
+        self,
+        n: int = 4,
+        *,
+        processors: int = 1,
+        buffers: int = 4,
+        payload: ShapeLike = 16,
+        schedule: str = "parallel",
+        priority: str = "oldest",
+        links: str = "word",
+        age: int | Literal["auto"] = "auto",
+    ) -> None:
+        check_integer("Dimension n", n, 1)
+        check_limit("Dimension n", n, LIMITS["n"])
+        self.plan = Hypercube(n, processors)
+        check_limit("Processors", processors, LIMITS["processors"])
+        check_integer("Buffers", buffers, 1)
+        check_limit("Buffers", buffers, LIMITS["buffers"])
+        if isinstance(payload, int):
+            check_integer("Payload", payload, 1)
+            check_limit("Payload", payload, LIMITS["payload"])
+        for what, value, choices in (
+            ("Schedule", schedule, SCHEDULES),
+            ("Priority", priority, PRIORITIES),
+            ("Links", links, LINKS),
+        ):
+            if value not in choices:
+                raise ValueError(f"{what} must be {' or '.join(choices)}, not {value!r}")
+        if age != "auto":
+            check_integer("Age", age, 1)
+            check_limit("Age", age, LIMITS["age"])
+        self.parameters = {
+            "n": n,
+            "processors": processors,
+            "buffers": buffers,
+            "payload": payload,
+            "schedule": schedule,
+            "priority": priority,
+            "links": links,
+            "age": age,
+        }
+        self.ports = self.plan.terminals
+        self.tags = self.plan.tags()
+        self.packet = Packet(self.tags.code.width, payload)
+        self.node = CellType(
+            HypercubeNode,
+            packet=self.packet,
+            dimensions=n,
+            processors=processors,
+            buffers=buffers,
+            age=longest_life(self.plan, buffers).bit_length() if age == "auto" else age,
+            schedule=schedule,
+            priority=priority,
+            links=links,
+        )
+        self.step = self.node.build().cycles
+        self.lengths = (1, 1)
+        self.stages = (n + 2) * self.step
+        super().__init__()
+
+    def place(self, fabric: Fabric) -> Terminals:
+        for node in range(self.plan.nodes):
+            fabric.place(Cell(f"node_{node}", self.node, {"address": node}))
+        for node, dimension, other in self.plan.wires():
+            fabric.link(
+                Pin(f"node_{node}", ("o_wire", dimension)),
+                Pin(f"node_{other}", ("i_wire", dimension)),
+            )
+        places = [self.plan.place(terminal) for terminal in range(self.ports)]
+        return Terminals(
+            [Pin(f"node_{node}", ("i", processor)) for node, processor in places],
+            [Pin(f"node_{node}", ("o", processor)) for node, processor in places],
+        )
+
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """As in `Network`; the path of a packet that nothing hinders, if all wires are served."""
+        hops = [
+            Pin(f"node_{node}", ("o_wire", dimension))
+            for node, dimension in self.plan.path(source, destination)
+        ]
+        node, processor = self.plan.place(destination)
+        return [*hops, Pin(f"node_{node}", ("o", processor))]
+
+
+def longest_life(plan: Hypercube, buffers: int) -> int:
+    """Steps after which a message has arrived, with priority "oldest"; see `HypercubeNode`.
+
+    Holds if processors take what they are offered in the step in which they are offered it. There
+    can be no more messages than slots in buffers and on wires.
+    """
+    messages = plan.nodes * (buffers + plan.dimensions)
+    return (plan.dimensions + 1) * messages + 1

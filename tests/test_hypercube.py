@@ -1,0 +1,461 @@
+# amaranth: UnusedElaboratable=no
+"""Hypercubes of wormhole routers: exact latencies and paths, dead-lock, the books, Verilog."""
+
+import doctest
+import itertools
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat, Value
+from multicube.hdl import FAMILIES, build, write_verilog
+from multicube.hdl.fabric import Pin
+from multicube.hdl.networks import HypercubeNetwork
+from multicube.hdl.packet import Packet
+from multicube.hdl.switches.hypercube_router import HypercubeRouter
+from multicube.hdl.topology import hypercube_routing
+from multicube.hdl.topology.hypercube_routing import (
+    HYPERCUBE_ROUTINGS,
+    dependencies,
+    dependency_cycle,
+    dimension_path,
+    next_dimensions,
+)
+from multicube.sim import Result, SimulationError, simulate
+from multicube.sim.command import main
+
+SEED = 7
+Worm = list[int]
+
+
+def any_order(node: int, destination: int) -> list[int]:
+    """Minimal routing that crosses dimensions in any order: it can dead-lock."""
+    return [i for i in range(16) if (node ^ destination) >> i & 1]
+
+
+def worm(dut: HypercubeNetwork, source: int, destination: int, number: int, length: int) -> Worm:
+    """The flits of a packet: source, number and index are its payload; the tag is data too."""
+    flits = []
+    for index in range(length):
+        tag = dut.tags.tag(source, destination) if index == 0 else (5 * index + 1) % dut.ports
+        name = index << 12 | number % 256 << 4 | source
+        flits.append(tag | name << dut.n | (index == length - 1) << dut.n + 16)
+    return flits
+
+
+def transfers(dut: HypercubeNetwork) -> Callable[[], Value]:
+    """Whether a flit crosses: a bit for each output of each router, `n` + 1 bits a router."""
+    return lambda: Cat(
+        port.valid & port.ready
+        for node in range(dut.ports)
+        for port in dut.instances[f"router_{node}"].o
+    )
+
+
+def crossed(dut: HypercubeNetwork, watched: int) -> list[tuple[int, int]]:
+    """The routers and their outputs whose bits are set."""
+    outputs = range(dut.ports * (dut.n + 1))
+    return [divmod(place, dut.n + 1) for place in outputs if watched >> place & 1]
+
+
+def on_path(dut: HypercubeNetwork, source: int, destination: int) -> list[tuple[int, int]]:
+    """The routers and outputs that a packet passes: `ecube` by the words of the issue."""
+    left, node, places = source ^ destination, source, []
+    while left:
+        choices = left
+        if dut.routing == "adaptive":
+            choices = left & node or left
+        low = choices & -choices
+        places.append((node, low.bit_length() - 1))
+        node, left = node ^ low, left ^ low
+    return [*places, (node, dut.n)]
+
+
+@pytest.mark.parametrize("length", [1, 3])
+@pytest.mark.parametrize(
+    ("routing", "n"),
+    [
+        *(("ecube", n) for n in (1, 2, 3, 4)),
+        *(("adaptive", n) for n in (1, 2, 3)),
+    ],
+)
+def test_each_pair_takes_its_path_in_h_plus_c_cycles(
+    transport: Callable[..., list], routing: Any, n: int, length: int
+) -> None:
+    """Routers passed, h + 1, and c - 1 for the flits behind the header; each on its very link.
+
+    e-cube: all sources at once with one relative address, which never meet. Adaptive: each pair
+    alone in the network.
+    """
+    dut = HypercubeNetwork(n, routing=routing, length=length, depth=2)
+    ports = range(dut.ports)
+    if routing == "ecube":
+        turns = [[(source, source ^ relative) for source in ports] for relative in ports]
+    else:
+        turns = [[pair] for pair in itertools.product(ports, repeat=2)]
+    period = n + 1 + length
+
+    def offer(port: int, cycle: int) -> int | None:
+        turn, index = divmod(cycle, period)
+        destinations = dict(turns[turn])
+        if port not in destinations or index >= length:
+            return None
+        return worm(dut, port, destinations[port], turn, length)[index]
+
+    trace = transport(
+        dut, dut.i, dut.o, cycles=len(turns) * period, offer=offer, watch=transfers(dut)
+    )
+    expected: list[set[tuple[int, int]]] = [set() for _ in trace]
+    arrivals: list[dict[int, int]] = [{} for _ in trace]
+    for turn, pairs in enumerate(turns):
+        for source, destination in pairs:
+            places = on_path(dut, source, destination)
+            hamming = (source ^ destination).bit_count()
+            assert len(places) == hamming + 1
+            assert dut.path(source, destination) == [
+                Pin(f"router_{a}", ("o", i)) for a, i in places
+            ]
+            flits = worm(dut, source, destination, turn, length)
+            for index, flit in enumerate(flits):
+                for hop, place in enumerate(places):
+                    expected[turn * period + index + 1 + hop].add(place)
+                arrivals[turn * period + index + 1 + hamming][destination] = flit
+    assert [set(crossed(dut, cycle.watched)) for cycle in trace] == expected
+    assert [dict(cycle.moved()) for cycle in trace] == arrivals
+
+
+class Load:
+    """Random packets of some lengths, as fast as the network takes them, up to some cycle."""
+
+    def __init__(self, dut: HypercubeNetwork, cycles: int) -> None:
+        print("seed", SEED)
+        self.dut, self.cycles = dut, cycles
+        self.random = random.Random(SEED)
+        self.rest: list[Worm] = [[] for _ in range(dut.ports)]
+        self.numbers = [0] * dut.ports
+        self.sent: dict[tuple[int, int, int], Worm] = {}
+
+    def offer(self, port: int, cycle: int) -> int | None:
+        if cycle < self.cycles and not self.rest[port]:
+            destination, number = self.random.randrange(self.dut.ports), self.numbers[port]
+            flits = worm(self.dut, port, destination, number, self.random.randint(1, 8))
+            self.sent[port, destination, number] = flits
+            self.rest[port] = flits[:]
+            self.numbers[port] += 1
+        return self.rest[port].pop(0) if self.rest[port] else None
+
+
+@pytest.mark.parametrize(("n", "depth"), [(1, 1), (2, 3), (3, 1), (3, 2)])
+@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+def test_waiting_terminals_dead_lock_nothing(
+    transport: Callable[..., list], routing: Any, n: int, depth: int
+) -> None:
+    """Full load, outputs that wait at random: each packet arrives whole, unmixed and unchanged."""
+    dut = HypercubeNetwork(n, routing=routing, length="1:8", depth=depth)
+    load = Load(dut, 200)
+    trace = transport(
+        dut,
+        dut.i,
+        dut.o,
+        cycles=500,
+        offer=load.offer,
+        ready=lambda port, cycle: cycle >= 200 or load.random.random() < 0.7,
+    )
+    came: dict[tuple[int, int, int], Worm] = {}
+    open_: dict[int, Worm] = {}
+    flows: dict[tuple[int, int], int] = {}
+    overtaken = 0
+    for cycle in trace:
+        for output, flit in cycle.moved():
+            open_.setdefault(output, []).append(flit)
+            if flit >> n + 16:
+                flits = open_.pop(output)
+                name = flits[0] >> n
+                source, number = name & 15, name >> 4 & 255
+                assert (source, output, number) not in came
+                came[source, output, number] = flits
+                overtaken += number < flows.get((source, output), -1)
+                flows[source, output] = number
+    assert not open_
+    assert came == load.sent
+    assert len(came) > 8 * dut.ports
+    if routing == "ecube":
+        assert overtaken == 0
+
+
+def run(network: HypercubeNetwork, **options: Any) -> Result:
+    """A run under load that is refused if its books do not balance."""
+    print("seed", SEED)
+    given: dict[str, Any] = {"cycles": 300, "warmup": 0, "bins": 64, "source_depth": 4}
+    result = simulate(network, seed=SEED, **given | options)
+    assert (result.lost, result.misrouted, result.duplicated, result.damaged) == (0, 0, 0, 0)
+    assert result.injected == result.delivered > 0
+    if network.ordered:
+        assert result.reordered == 0
+    return result
+
+
+@pytest.mark.parametrize("length", [1, "1:8"])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+def test_books_balance_under_full_load(routing: Any, n: int, length: int | str) -> None:
+    """Everything that is sent arrives, whatever the depth, and the network drains."""
+    for depth in (1, 2, 5):
+        network = HypercubeNetwork(n, routing=routing, length=length, depth=depth)
+        load = 1.0 if length == 1 else 0.3
+        for traffic in ("uniform", "hotspot:0.3") if depth == 2 else ("uniform",):
+            run(network, load=load, traffic=traffic, cycles=2000, engine="compiled")
+
+
+@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+def test_engines_agree(routing: Any) -> None:
+    for n in (1, 2):
+        network = HypercubeNetwork(n, routing=routing, length="1:8", depth=2)
+        records = [
+            run(network, load=0.4, cycles=100, engine=engine).to_json()
+            for engine in ("amaranth", "compiled")
+        ]
+        assert [record.pop("engine") for record in records] == ["amaranth", "compiled"]
+        assert records[0] == records[1]
+
+
+@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+@pytest.mark.parametrize(("n", "length"), [(3, 1), (4, 4), (6, 1)])
+def test_mean_latency_without_load(n: int, routing: Any, length: int) -> None:
+    """Uniform traffic crosses n / 2 links in the mean. A load of 0.2 % still meets itself."""
+    network = HypercubeNetwork(n, routing=routing, length=length)
+    result = run(network, load=0.002, cycles=200_000 >> n - 3, warmup=100, source_depth=64)
+    mean, error = result.network_latency.mean, result.network_latency.ci99
+    assert mean is not None
+    assert error is not None
+    assert error < 0.15
+    assert -error < mean - (n / 2 + length) < error + 0.03 * length
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+def test_no_channel_waits_for_itself(routing: Any, n: int) -> None:
+    waits = dependencies(n, lambda node, to: next_dimensions(routing, node, to))
+    assert len(waits) == n << n
+    assert dependency_cycle(waits) is None
+    # Every worm of more than one hop waits somewhere.
+    assert sum(map(len, waits.values())) > 0 or n == 1
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+def test_channels_wait_for_themselves_without_an_order(n: int) -> None:
+    """The check finds circles where there are some, and what it finds is one."""
+    waits = dependencies(n, any_order)
+    cycle = dependency_cycle(waits)
+    assert cycle is not None
+    assert len(cycle) > 4
+    assert cycle[0] == cycle[-1]
+    assert all(before in waits[after] for before, after in itertools.pairwise(cycle))
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_routings_are_minimal_and_as_adaptive_as_promised(n: int) -> None:
+    """e-cube: one path, dimensions in order. p-cube: k! (h - k)! paths, k dimensions down."""
+
+    def paths(routing: Any, node: int, to: int) -> list[list[int]]:
+        if node == to:
+            return [[]]
+        nexts = next_dimensions(routing, node, to)
+        return [[i, *rest] for i in nexts for rest in paths(routing, node ^ 1 << i, to)]
+
+    factorial = [1, 1, 2, 6, 24, 120]
+    for source, to in itertools.product(range(1 << n), repeat=2):
+        differing = any_order(source, to)
+        down = (source & ~to).bit_count()
+        assert paths("ecube", source, to) == [differing]
+        ways = paths("adaptive", source, to)
+        assert len(ways) == factorial[down] * factorial[len(differing) - down]
+        assert all(sorted(way) == differing for way in ways)
+        for routing in HYPERCUBE_ROUTINGS:
+            assert dimension_path(routing, source, to) == paths(routing, source, to)[0]
+
+
+def test_network_without_an_order_dead_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bench sees a dead-lock: a router that takes any free dimension, without more channels."""
+
+    def wanted(self: HypercubeRouter, i: int, tag: Value) -> Value:
+        left = tag ^ self.address
+        return Cat(left, ~left.any())
+
+    monkeypatch.setattr(HypercubeRouter, "_wanted", wanted)
+    network = HypercubeNetwork(3, routing="adaptive", length=16, depth=1)
+    with pytest.raises(SimulationError, match="lost or stuck"):
+        run(network, load=0.06, cycles=5000)
+
+
+@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+def test_router_serves_all_inputs_in_turn(transport: Callable[..., list], routing: Any) -> None:
+    """All inputs always have worms of 3 flits for the terminal: each gets every fourth turn."""
+    dut = HypercubeRouter(Packet(3, 2, flits=True), dimension=3, depth=4, routing=routing)
+    sent = [0] * 4
+
+    def offer(port: int, cycle: int) -> int:
+        sent[port] += 1
+        return port << 3 | (sent[port] % 3 == 0) << 5
+
+    trace = transport(dut, dut.i, dut.o, cycles=121, offer=offer)
+    came = [flit >> 3 & 3 for cycle in trace for _, flit in cycle.moved()]
+    assert len(came) == 120
+    assert {port for cycle in trace for port, _ in cycle.moved()} == {3}
+    worms = [came[at : at + 3] for at in range(0, 120, 3)]
+    assert all(len(set(flits)) == 1 for flits in worms)
+    assert all(len({flits[0] for flits in worms[at : at + 4]}) == 4 for at in range(37))
+
+
+def of_terminal(
+    requests: Sequence[tuple[int, int]], length: int
+) -> Callable[[int, int], int | None]:
+    """Offers of a header at an input for a tag, from the first cycle on, and its further flits."""
+    flits = {
+        port: [tag | port << 3 | (index == length - 1) << 5 for index in range(length)]
+        for port, tag in requests
+    }
+    return lambda port, cycle: flits[port].pop(0) if flits.get(port) else None
+
+
+def test_adaptive_router_goes_around_what_is_in_its_way(
+    transport: Callable[..., list],
+) -> None:
+    """Two worms for the same node, from node 0: they leave side by side. So does one whose lowest
+    dimension is not ready."""
+    kind = {"dimension": 3, "depth": 4}
+    offers = [(2, 0b011), (3, 0b011)]
+    dut = HypercubeRouter(Packet(3, 2, flits=True), routing="adaptive", **kind)
+    trace = transport(dut, dut.i, dut.o, cycles=8, offer=of_terminal(offers, 4))
+    used = [Counter(port for port, _ in cycle.moved()) for cycle in trace]
+    assert used[2] == {0: 1, 1: 1}
+    assert sum(used, Counter()) == {0: 4, 1: 4}
+    dut = HypercubeRouter(Packet(3, 2, flits=True), routing="adaptive", **kind)
+    trace = transport(
+        dut,
+        dut.i,
+        dut.o,
+        cycles=8,
+        offer=of_terminal(offers[1:], 4),
+        ready=lambda port, cycle: port != 0,
+    )
+    assert [[port for port, _ in cycle.moved()] for cycle in trace] == [[], *[[1]] * 4, *[[]] * 3]
+
+
+@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+def test_verilog_of_a_cube(
+    tmp_path: Path,
+    verilators_linter: Callable[[Path], str],
+    yosys_check: Callable[[Sequence[Path]], str],
+    routing: Any,
+) -> None:
+    """One module for all routers; linted; no combinational loop around a cycle of nodes."""
+    for depth in (1, 4):
+        path = tmp_path / f"cube_{depth}.v"
+        network = HypercubeNetwork(3, routing=routing, length="1:8", depth=depth)
+        summary = write_verilog(network.fabric, path)
+        assert (summary["modules"], summary["cells"]) == (1, 8)
+        said = verilators_linter(path)
+        assert "%" not in said, said
+        assert "Found and reported 0 problems" in yosys_check([path])
+
+
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "sim hypercube n=3 routing=ecube --load 0.1 --cycles 200 --json"
+    with pytest.raises(SystemExit) as exit_:
+        main(words.split())
+    assert exit_.value.code == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["network"] == "hypercube"
+    assert record["parameters"] == {
+        "n": 3,
+        "routing": "ecube",
+        "depth": 4,
+        "payload": 16,
+        "length": 1,
+    }
+    assert (record["lost"], record["reordered"]) == (0, 0)
+
+
+def test_catalogue_builds_hypercubes() -> None:
+    network = build("hypercube", n="3", routing="adaptive", depth="2", payload=5, length="2:3")
+    assert isinstance(network, HypercubeNetwork)
+    assert network.parameters == {
+        "n": 3,
+        "routing": "adaptive",
+        "depth": 2,
+        "payload": 5,
+        "length": "2:3",
+    }
+    assert (network.ports, network.stages, network.lengths, network.ordered) == (
+        8,
+        4,
+        (2, 3),
+        False,
+    )
+    assert "ecube" in FAMILIES["hypercube"].description
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n": 0}, ValueError, "Dimension must be from 1 to 12, not 0"),
+        ({"n": 13}, ValueError, "Dimension must be from 1 to 12, not 13"),
+        ({"n": 2.0}, TypeError, "Dimension must be an integer, not 2.0"),
+        ({"routing": "xor"}, ValueError, "Routing must be ecube or adaptive, not 'xor'"),
+        ({"depth": 0}, ValueError, "Depth must be at least 1, not 0"),
+        ({"depth": 65537}, ValueError, "Depth must be at most 65536, not 65537"),
+        ({"payload": 0}, ValueError, "Payload must be at least 1, not 0"),
+        ({"payload": 4097}, ValueError, "Payload must be at most 4096, not 4097"),
+        ({"length": "3:2"}, ValueError, "Length must be LOW:HIGH with LOW at most HIGH, not '3:2'"),
+    ],
+)
+def test_network_rejects(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{message}$"):
+        HypercubeNetwork(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("packet", "parameters", "error", "message"),
+    [
+        ({"flits": True}, {"dimension": 0}, ValueError, "Dimension must be at least 1, not 0"),
+        ({"flits": True}, {"depth": "2"}, TypeError, "Depth must be an integer, not '2'"),
+        (
+            {"flits": True},
+            {"routing": "dor"},
+            ValueError,
+            "Routing must be ecube or adaptive, not 'dor'",
+        ),
+        ({}, {}, ValueError, "Packet must be of flits"),
+        (
+            {"flits": True, "broadcast": True},
+            {},
+            ValueError,
+            "Packet of several flits must not have a broadcast mask",
+        ),
+        (
+            {"flits": True},
+            {"dimension": 4},
+            ValueError,
+            "Tag of a packet must have 4 bits in a hypercube of dimension 4, not 3",
+        ),
+    ],
+)
+def test_router_rejects(
+    packet: dict[str, bool], parameters: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=f"^{message}$"):
+        HypercubeRouter(Packet(3, 8, **packet), **{"dimension": 3, "depth": 2, **parameters})
+
+
+def test_routing_rejects_other_names() -> None:
+    with pytest.raises(ValueError, match=r"^Routing must be ecube or adaptive, not 'valiant'$"):
+        next_dimensions("valiant", 0, 1)
+
+
+def test_examples_of_routing() -> None:
+    assert doctest.testmod(hypercube_routing) == (0, 1)
