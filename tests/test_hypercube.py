@@ -25,7 +25,7 @@ from multicube.hdl.topology.hypercube_routing import (
     dimension_path,
     next_dimensions,
 )
-from multicube.sim import Result, SimulationError, simulate
+from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.command import main
 
 SEED = 7
@@ -305,10 +305,13 @@ def test_network_without_an_order_dead_locks(monkeypatch: pytest.MonkeyPatch) ->
         return Cat(left[0] & ~(odd & left[1]), left[1] & (odd | ~left[0]), ~left.any())
 
     assert dependency_cycle(dependencies(2, relation)) is not None
+    opposite = Trace("opposite", tuple(TracePacket(0, node, node ^ 3, 8) for node in range(4)))
+    for routing in HYPERCUBE_ROUTINGS:
+        simulate(HypercubeNetwork(2, routing=routing, length=8, depth=1), traffic=opposite)
     monkeypatch.setattr(HypercubeRouter, "_wanted", wanted)
     network = HypercubeNetwork(2, routing="adaptive", length=8, depth=1)
-    with pytest.raises(SimulationError, match="lost or stuck"):
-        run(network, load=0.06, cycles=2000)
+    with pytest.raises(SimulationError, match="4 lost or stuck"):
+        simulate(network, traffic=opposite)
 
 
 @pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
