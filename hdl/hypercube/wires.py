@@ -100,11 +100,9 @@ class Wires(wiring.Component):
                 exit_.payload.eq(register.message),
                 entry.ready.eq(1),
             ]
-        slots = [Cat(entry.valid, entry.payload) for entry in self.i_wire]
+        slots: list[Value] = [Cat(entry.valid, entry.payload) for entry in self.i_wire]
         if self.shared:
-            slots = [
-                _either([Mux(entry.valid, slot, 0) for entry, slot in zip(self.i_wire, slots)])
-            ]
+            slots = [chosen([entry.valid for entry in self.i_wire], slots)]
         for arrived, slot in zip(self.arrived, slots):
             m.d.comb += arrived.eq(slot)
 

@@ -1,0 +1,306 @@
+# amaranth: UnusedElaboratable=no
+"""The Connection Machine's router against a plain model of it, cycle by cycle."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from multicube.hdl.bench import PacketBench
+from multicube.hdl.fabric import Pin
+from multicube.hdl.networks.connection_machine import ConnectionMachine, longest_life
+from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.simulate import Run
+from multicube.sim.traffic import Pattern, pattern
+
+KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))
+
+
+@dataclass
+class Message:
+    """A packet on its way; `tag` is its destination, the node above the processor."""
+
+    tag: int
+    payload: int
+    relative: int
+    processor: int
+    born: int
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """What decides between messages: the lowest comes first."""
+        return self.born, -self.tag
+
+
+@dataclass
+class Node:
+    address: int
+    slots: list[Message | None]
+    arrived: list[Message | None]
+    outputs: list[Message | None]
+    first: int = 0
+    ready: list[bool] = field(default_factory=list)
+    referred: int = 0
+
+
+class Machine:
+    """All nodes, a step at a time.
+
+    Parameters
+    ----------
+    n, processors, buffers : int
+    petit, oldest : bool
+    """
+
+    def __init__(self, n: int, processors: int, buffers: int, *, petit: bool, oldest: bool) -> None:
+        self.n = n
+        self.processors = processors
+        self.petit = petit
+        self.oldest = oldest
+        self.time = 0
+        self.lives: list[int] = []
+        arrivals = 1 if petit else n
+        self.nodes = [
+            Node(address, [None] * buffers, [None] * arrivals, [None] * processors)
+            for address in range(1 << n)
+        ]
+
+    def step(
+        self,
+        offered: Sequence[Sequence[tuple[int, int] | None]],
+        taken: Sequence[Sequence[bool]],
+    ) -> None:
+        """One step: `offered` are tags and payloads by node and processor.
+
+        Afterwards each node's `ready` and `referred` are what they were in this step; all else is
+        what it is in the next one.
+        """
+        served = [self.time % self.n] if self.petit else list(range(self.n))
+        sent = [self._step(*given, served) for given in zip(self.nodes, offered, taken)]
+        for node in self.nodes:
+            node.arrived = [sent[node.address ^ 1 << k].get(k) for k in served]
+        self.time += 1
+
+    def idle(self, taken: Sequence[Sequence[bool]]) -> None:
+        """A cycle between two steps."""
+        for node, flags in zip(self.nodes, taken):
+            node.ready = [False] * self.processors
+            node.referred = 0
+            for processor, flag in enumerate(flags):
+                if flag:
+                    node.outputs[processor] = None
+
+    def messages(self) -> list[Message]:
+        """All that are in buffers or on wires."""
+        return [
+            message
+            for node in self.nodes
+            for message in (*node.slots, *node.arrived)
+            if message is not None
+        ]
+
+    def _step(
+        self,
+        node: Node,
+        offered: Sequence[tuple[int, int] | None],
+        taken: Sequence[bool],
+        served: Sequence[int],
+    ) -> dict[int, Message]:
+        """What a node sends, by dimension."""
+        places = [*node.slots, *node.arrived]
+        here = [(place, message) for place, message in enumerate(places) if message is not None]
+        if self.oldest:
+            here.sort(key=lambda item: (*item[1].rank, item[0]))
+
+        # Deliver.
+        for processor, flag in enumerate(taken):
+            if flag:
+                node.outputs[processor] = None
+        left = []
+        for place, message in here:
+            if message.relative == 0 and node.outputs[message.processor] is None:
+                node.outputs[message.processor] = message
+                self.lives.append(self.time - message.born)
+                continue
+            left.append((place, message))
+
+        # Route.
+        sent: dict[int, Message] = {}
+        for k in served:
+            for item in left:
+                if item[1].relative >> k & 1:
+                    sent[k] = item[1]
+                    left.remove(item)
+                    break
+
+        # Refer.
+        excess = sorted(left[len(node.slots) :], key=lambda item: item[0])
+        left = left[: len(node.slots)]
+        free = [k for k in served if k not in sent]
+        assert len(excess) <= len(free), "a node has overflowed"
+        for k, (_, message) in zip(free, excess):
+            sent[k] = message
+        for k, message in sent.items():
+            message.relative ^= 1 << k
+        node.referred = len(excess)
+
+        # Buffer.
+        slots: list[Message | None] = [None] * len(node.slots)
+        arriving = []
+        for place, message in sorted(left, key=lambda item: item[0]):
+            if place < len(slots):
+                slots[place] = message
+            else:
+                arriving.append(message)
+        empty = [index for index, message in enumerate(slots) if message is None]
+        for message in arriving:
+            slots[empty.pop(0)] = message
+
+        # Inject.
+        order = [(node.first + p) % self.processors for p in range(self.processors)]
+        waiting = [p for p in order if offered[p] is not None]
+        node.ready = [waiting[: len(empty)].count(p) == 1 for p in range(self.processors)]
+        if len(waiting) > len(empty):
+            node.first = waiting[len(empty)]
+        for p in sorted(waiting[: len(empty)]):
+            offer = offered[p]
+            assert offer is not None
+            tag, payload = offer
+            goal, processor = divmod(tag, self.processors)
+            message = Message(tag, payload, goal ^ node.address, processor, self.time)
+            slots[empty.pop(0)] = message
+        node.slots = slots
+        return sent
+
+
+class Comparison:
+    """A network and its model, in lock step.
+
+    Attributes
+    ----------
+    referred : int
+        Messages referred so far.
+    fullest : int
+        The most messages that a node's buffers held.
+    slowest : int
+        The most steps for which the messages that come first in the machine stayed as many.
+    """
+
+    def __init__(self, network: ConnectionMachine, traffic: Pattern, load: float) -> None:
+        given = network.parameters
+        self.network = network
+        self.bench = PacketBench(network, Run(traffic, load).sources(network), bins=64)
+        self.engine = CompiledEngine([self.bench], threads=1)
+        self.model = Machine(
+            given["n"],
+            given["processors"],
+            given["buffers"],
+            petit=given["schedule"] == "petit",
+            oldest=given["priority"] == "oldest",
+        )
+        self.tag_bits = network.tags.code.width
+        self.step_cycles = self.bench.network.step
+        self.referred = self.fullest = self.slowest = 0
+        self._first: tuple[tuple[int, int], int] | None = None
+        self._since = 0
+        self.engine.set("send", 1)
+
+    def _stream(self, node: Node, side: str) -> list[tuple[int, int] | None]:
+        """Tag and payload of what is offered at the streams between a node and its processors."""
+        seen: list[tuple[int, int] | None] = []
+        for p in range(self.network.parameters["processors"]):
+            pin = Pin(f"node_{node.address}", (side, p))
+            word = self.engine.get(Pin(pin.cell, (*pin.path, "payload")))
+            offer = word % (1 << self.tag_bits), word >> self.tag_bits
+            seen.append(offer if self.engine.get(Pin(pin.cell, (*pin.path, "valid"))) else None)
+        return seen
+
+    def run(self, cycles: int) -> None:
+        for cycle in range(cycles):
+            nodes = self.model.nodes
+            for node in nodes:
+                shown = [m and (m.tag, m.payload) for m in node.outputs]
+                assert self._stream(node, "o") == shown, f"node {node.address}, cycle {cycle}"
+            levels = [sum(m is not None for m in node.slots) for node in nodes]
+            names = [f"node_{node.address}" for node in nodes]
+            assert self.engine.read(names, "level") == levels
+            self.fullest = max(self.fullest, *levels)
+
+            offered = [self._stream(node, "i") for node in nodes]
+            taken = [[m is not None for m in node.outputs] for node in nodes]
+            if cycle % self.step_cycles == self.step_cycles - 1:
+                self._watch()
+                self.model.step(offered, taken)
+            else:
+                self.model.idle(taken)
+            for node, offers in zip(nodes, offered):
+                for p, offer in enumerate(offers):
+                    if offer is not None:
+                        pin = Pin(f"node_{node.address}", ("i", p, "ready"))
+                        assert self.engine.get(pin) == node.ready[p], f"{pin}, cycle {cycle}"
+            assert self.engine.read(names, "referred") == [node.referred for node in nodes]
+            self.referred += sum(node.referred for node in nodes)
+            self.engine.step(1)
+
+    def _watch(self) -> None:
+        """Note for how long the messages that come first have been as many."""
+        ranks = [message.rank for message in self.model.messages()]
+        first = (min(ranks), ranks.count(min(ranks))) if ranks else None
+        if first != self._first or first is None:
+            self._first, self._since = first, self.model.time
+        self.slowest = max(self.slowest, self.model.time - self._since + 1)
+
+    def drain(self, cycles: int) -> None:
+        """Send no more, and see that everything arrives."""
+        self.engine.set("send", 0)
+        self.run(cycles)
+        sinks = self.bench.sinks
+        assert not self.model.messages()
+        delivered = sum(self.engine.read(sinks, "delivered"))
+        assert delivered == sum(self.engine.read(self.bench.sources, "injected")) > 0
+        assert not any(self.engine.read(sinks, "misrouted") + self.engine.read(sinks, "duplicated"))
+
+
+@pytest.mark.parametrize(("n", "processors", "buffers"), [(2, 2, 1), (3, 4, 3), (4, 1, 1)])
+@pytest.mark.parametrize(("schedule", "priority"), KINDS)
+def test_every_cycle_is_the_models(
+    n: int, processors: int, buffers: int, schedule: str, priority: str
+) -> None:
+    """Uniform traffic, as much as the network takes, and few buffers."""
+    network = ConnectionMachine(
+        n, processors=processors, buffers=buffers, schedule=schedule, priority=priority
+    )
+    comparison = Comparison(network, pattern("uniform", network.ports), 1.0)
+    comparison.run(250)
+    comparison.drain(150)
+    assert comparison.fullest == buffers
+    # Of two dimensions, served in turn, the next one is always the one that a message has left.
+    if buffers == 1 and (n > 2 or schedule == "parallel"):
+        assert comparison.referred > 0
+
+
+@pytest.mark.parametrize(("schedule", "priority"), [("parallel", "fixed"), ("petit", "oldest")])
+def test_serial_wires(schedule: str, priority: str) -> None:
+    network = ConnectionMachine(
+        3, processors=2, buffers=1, schedule=schedule, priority=priority, links="serial"
+    )
+    comparison = Comparison(network, pattern("uniform", network.ports), 1.0)
+    step = comparison.step_cycles
+    comparison.run(40 * step)
+    comparison.drain(30 * step)
+    assert comparison.referred > 0
+
+
+@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+@pytest.mark.parametrize("name", ["all-to-one", "hot", "uniform"])
+def test_the_first_message_always_advances(name: str, schedule: str) -> None:
+    """What guarantees delivery: every n + 1 steps one of those that come first is delivered."""
+    network = ConnectionMachine(3, processors=1, buffers=1, schedule=schedule)
+    bias = {"all-to-one": 1.0, "hot": 0.5, "uniform": 0.0}[name]
+    traffic = Pattern(name, (5,) * network.ports, bias, quota=40)
+    comparison = Comparison(network, traffic, 1.0)
+    comparison.run(600)
+    comparison.drain(100)
+    assert sum(comparison.engine.read(comparison.bench.sinks, "delivered")) == 40 * network.ports
+    assert comparison.slowest <= network.plan.dimensions + 1
+    assert max(comparison.model.lives) <= longest_life(network.plan, 1)
