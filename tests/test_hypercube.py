@@ -23,6 +23,7 @@ from multicube.hdl.topology.hypercube_routing import (
     dependencies,
     dependency_cycle,
     dimension_path,
+    escape_dependencies,
     next_dimensions,
 )
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
@@ -48,7 +49,7 @@ def worm(dut: HypercubeNetwork, source: int, destination: int, number: int, leng
 
 
 def transfers(dut: HypercubeNetwork) -> Callable[[], Value]:
-    """Whether a flit crosses: a bit for each output of each router, `n` + 1 bits a router."""
+    """Whether a flit crosses: a bit for each output of each router."""
     return lambda: Cat(
         port.valid & port.ready
         for node in range(dut.ports)
@@ -56,10 +57,14 @@ def transfers(dut: HypercubeNetwork) -> Callable[[], Value]:
     )
 
 
+def watched_bits(dut: HypercubeNetwork) -> int:
+    return dut.ports * (dut.n + 1 + (dut.n if dut.routing == "adaptive" else 0))
+
+
 def crossed(dut: HypercubeNetwork, watched: int) -> list[tuple[int, int]]:
     """The routers and their outputs whose bits are set."""
-    outputs = range(dut.ports * (dut.n + 1))
-    return [divmod(place, dut.n + 1) for place in outputs if watched >> place & 1]
+    count = watched_bits(dut) // dut.ports
+    return [divmod(place, count) for place in range(watched_bits(dut)) if watched >> place & 1]
 
 
 def on_path(dut: HypercubeNetwork, source: int, destination: int) -> list[tuple[int, int]]:
@@ -67,10 +72,11 @@ def on_path(dut: HypercubeNetwork, source: int, destination: int) -> list[tuple[
     left, node, places = source ^ destination, source, []
     while left:
         choices = left
-        if dut.routing == "adaptive":
+        if dut.routing == "pcube":
             choices = left & node or left
         low = choices & -choices
-        places.append((node, low.bit_length() - 1))
+        second = dut.n + 1 if dut.routing == "adaptive" else 0
+        places.append((node, second + low.bit_length() - 1))
         node, left = node ^ low, left ^ low
     return [*places, (node, dut.n)]
 
@@ -80,8 +86,8 @@ def on_path(dut: HypercubeNetwork, source: int, destination: int) -> list[tuple[
     ("routing", "n"),
     [
         *(("ecube", n) for n in (1, 2, 3, 4)),
-        *(("adaptive", n) for n in (1, 2, 3)),
-        pytest.param("adaptive", 4, marks=pytest.mark.long),
+        *((routing, n) for routing in ("pcube", "adaptive") for n in (1, 2, 3)),
+        *(pytest.param(routing, 4, marks=pytest.mark.long) for routing in ("pcube", "adaptive")),
     ],
 )
 def test_each_pair_takes_its_path_in_h_plus_c_cycles(
@@ -89,7 +95,7 @@ def test_each_pair_takes_its_path_in_h_plus_c_cycles(
 ) -> None:
     """Routers passed, h + 1, and c - 1 for the flits behind the header; each on its very link.
 
-    e-cube: all sources at once with one relative address, which never meet. Adaptive: each pair
+    e-cube: all sources at once with one relative address, which never meet. Others: each pair
     alone in the network.
     """
     dut = HypercubeNetwork(n, routing=routing, length=length, depth=2)
@@ -165,6 +171,7 @@ def test_waiting_terminals_dead_lock_nothing(
         cycles=500,
         offer=load.offer,
         ready=lambda port, cycle: cycle >= 200 or load.random.random() < 0.7,
+        watch=transfers(dut),
     )
     came: dict[tuple[int, int, int], Worm] = {}
     open_: dict[int, Worm] = {}
@@ -183,6 +190,16 @@ def test_waiting_terminals_dead_lock_nothing(
                 flows[source, output] = number
     assert not open_
     assert came == load.sent
+    # Every path is a shortest one; the two channels of a link never send at once.
+    hops = sum(((a ^ b).bit_count() + 1) * len(flits) for (a, b, _), flits in came.items())
+    assert sum(cycle.watched.bit_count() for cycle in trace) == hops
+    if routing == "adaptive":
+        places = [crossed(dut, cycle.watched) for cycle in trace]
+        used = Counter(output for cycle in places for _, output in cycle)
+        assert all(used[output] for output in range(2 * n + 1))
+        for cycle in places:
+            links = [(node, output % (n + 1)) for node, output in cycle if output != n]
+            assert len(links) == len(set(links))
     assert len(came) > 8 * dut.ports
     if routing == "ecube":
         assert overtaken == 0
@@ -250,13 +267,26 @@ def test_mean_latency_without_load(n: int, routing: Any, length: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(1, 7))
-@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+@pytest.mark.parametrize("routing", ["ecube", "pcube"])
 def test_no_channel_waits_for_itself(routing: Any, n: int) -> None:
     waits = dependencies(n, lambda node, to: next_dimensions(routing, node, to))
     assert len(waits) == n << n
     assert dependency_cycle(waits) is None
     # Every worm of more than one hop waits somewhere.
     assert sum(map(len, waits.values())) > 0 or n == 1
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_no_escape_channel_waits_for_itself(n: int) -> None:
+    """Not even by way of other channels, while all channels together do."""
+    waits = escape_dependencies(n)
+    assert dependency_cycle(waits) is None
+    direct = dependencies(n, lambda node, to: next_dimensions("ecube", node, to))
+    assert all(waits[channel] >= direct[channel] for channel in direct)
+    if n > 1:
+        assert any(waits[channel] > direct[channel] for channel in direct) or n == 2
+        everything = dependencies(n, lambda node, to: next_dimensions("adaptive", node, to))
+        assert dependency_cycle(everything) is not None
 
 
 @pytest.mark.parametrize("n", range(2, 7))
@@ -272,7 +302,8 @@ def test_channels_wait_for_themselves_without_an_order(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(1, 6))
 def test_routings_are_minimal_and_as_adaptive_as_promised(n: int) -> None:
-    """e-cube: one path, dimensions in order. p-cube: k! (h - k)! paths, k dimensions down."""
+    """e-cube: one path, dimensions in order. p-cube: k! (h - k)! paths, k dimensions down. Fully
+    adaptive: all h!."""
 
     def paths(routing: Any, node: int, to: int) -> list[list[int]]:
         if node == to:
@@ -285,9 +316,11 @@ def test_routings_are_minimal_and_as_adaptive_as_promised(n: int) -> None:
         differing = any_order(source, to)
         down = (source & ~to).bit_count()
         assert paths("ecube", source, to) == [differing]
-        ways = paths("adaptive", source, to)
+        ways = paths("pcube", source, to)
         assert len(ways) == factorial[down] * factorial[len(differing) - down]
         assert all(sorted(way) == differing for way in ways)
+        ways = paths("adaptive", source, to)
+        assert sorted(map(tuple, ways)) == list(itertools.permutations(differing))
         for routing in HYPERCUBE_ROUTINGS:
             assert dimension_path(routing, source, to) == paths(routing, source, to)[0]
 
@@ -309,7 +342,7 @@ def test_network_without_an_order_dead_locks(monkeypatch: pytest.MonkeyPatch) ->
     for routing in HYPERCUBE_ROUTINGS:
         simulate(HypercubeNetwork(2, routing=routing, length=8, depth=1), traffic=opposite)
     monkeypatch.setattr(HypercubeRouter, "_wanted", wanted)
-    network = HypercubeNetwork(2, routing="adaptive", length=8, depth=1)
+    network = HypercubeNetwork(2, routing="pcube", length=8, depth=1)
     with pytest.raises(SimulationError, match="4 lost or stuck"):
         simulate(network, traffic=opposite)
 
@@ -320,7 +353,9 @@ def test_router_serves_all_inputs_in_turn(transport: Callable[..., list], routin
     dut = HypercubeRouter(Packet(3, 2, flits=True), dimension=3, depth=4, routing=routing)
     sent = [0] * 4
 
-    def offer(port: int, cycle: int) -> int:
+    def offer(port: int, cycle: int) -> int | None:
+        if port > 3:
+            return None
         sent[port] += 1
         return port << 3 | (sent[port] % 3 == 0) << 5
 
@@ -344,19 +379,19 @@ def of_terminal(
     return lambda port, cycle: flits[port].pop(0) if flits.get(port) else None
 
 
-def test_adaptive_router_goes_around_what_is_in_its_way(
+def test_router_goes_around_what_is_in_its_way(
     transport: Callable[..., list],
 ) -> None:
     """Two worms for the same node, from node 0: they leave side by side. So does one whose lowest
     dimension is not ready."""
     kind = {"dimension": 3, "depth": 4}
     offers = [(2, 0b011), (3, 0b011)]
-    dut = HypercubeRouter(Packet(3, 2, flits=True), routing="adaptive", **kind)
+    dut = HypercubeRouter(Packet(3, 2, flits=True), routing="pcube", **kind)
     trace = transport(dut, dut.i, dut.o, cycles=8, offer=of_terminal(offers, 4))
     used = [Counter(port for port, _ in cycle.moved()) for cycle in trace]
     assert used[2] == {0: 1, 1: 1}
     assert sum(used, Counter()) == {0: 4, 1: 4}
-    dut = HypercubeRouter(Packet(3, 2, flits=True), routing="adaptive", **kind)
+    dut = HypercubeRouter(Packet(3, 2, flits=True), routing="pcube", **kind)
     trace = transport(
         dut,
         dut.i,
@@ -366,6 +401,18 @@ def test_adaptive_router_goes_around_what_is_in_its_way(
         ready=lambda port, cycle: port != 0,
     )
     assert [[port for port, _ in cycle.moved()] for cycle in trace] == [[], *[[1]] * 4, *[[]] * 3]
+
+
+def test_adaptive_routing_carries_more_where_e_cube_crowds() -> None:
+    """Bit reversal: e-cube leads many pairs over few links."""
+    carried = {}
+    for routing in HYPERCUBE_ROUTINGS:
+        network = HypercubeNetwork(4, routing=routing, length=8)
+        result = run(
+            network, traffic="bit-reversal", load=0.125, cycles=4000, warmup=500, source_depth=16
+        )
+        carried[routing] = 8 * result.throughput
+    assert carried["adaptive"] > 1.2 * carried["ecube"], carried
 
 
 @pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
@@ -428,7 +475,11 @@ def test_catalogue_builds_hypercubes() -> None:
         ({"n": 0}, ValueError, "Dimension must be from 1 to 12, not 0"),
         ({"n": 13}, ValueError, "Dimension must be from 1 to 12, not 13"),
         ({"n": 2.0}, TypeError, "Dimension must be an integer, not 2.0"),
-        ({"routing": "xor"}, ValueError, "Routing must be ecube or adaptive, not 'xor'"),
+        (
+            {"routing": "xor"},
+            ValueError,
+            "Routing must be one of ecube, pcube, adaptive, not 'xor'",
+        ),
         ({"depth": 0}, ValueError, "Depth must be at least 1, not 0"),
         ({"depth": 65537}, ValueError, "Depth must be at most 65536, not 65537"),
         ({"payload": 0}, ValueError, "Payload must be at least 1, not 0"),
@@ -450,7 +501,7 @@ def test_network_rejects(parameters: dict[str, Any], error: type[Exception], mes
             {"flits": True},
             {"routing": "dor"},
             ValueError,
-            "Routing must be ecube or adaptive, not 'dor'",
+            "Routing must be one of ecube, pcube, adaptive, not 'dor'",
         ),
         ({}, {}, ValueError, "Packet must be of flits"),
         (
@@ -475,7 +526,9 @@ def test_router_rejects(
 
 
 def test_routing_rejects_other_names() -> None:
-    with pytest.raises(ValueError, match=r"^Routing must be ecube or adaptive, not 'valiant'$"):
+    with pytest.raises(
+        ValueError, match=r"^Routing must be one of ecube, pcube, adaptive, not 'valiant'$"
+    ):
         next_dimensions("valiant", 0, 1)
 
 

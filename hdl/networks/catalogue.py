@@ -205,7 +205,7 @@ _NETWORKS["combining"] = Family(
 
 _NETWORKS["hypercube"] = Family(
     "hypercube",
-    "wormhole routers in n dimensions; routing=ecube (dimensions in order) or adaptive (p-cube)",
+    "wormhole routers in n dimensions; routing=ecube (dimensions in order), pcube or adaptive",
     HypercubeNetwork,
     {},
     _parameters(HypercubeNetwork, _HYPERCUBE_PARAMETERS),

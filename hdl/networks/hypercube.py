@@ -27,17 +27,17 @@ class HypercubeNetwork(PacketNetwork):
     header is offered to that in which its tail is taken. Under uniform traffic, in which a packet
     may be for its own terminal, h is n / 2 in the mean.
 
-    Neither routing can dead-lock, as long as the terminals take what arrives
+    No routing can dead-lock, as long as the terminals take what arrives
     (`topology.hypercube_routing`).
 
     Parameters
     ----------
     n : int
         Dimension, from 1 to 12.
-    routing : "ecube" or "adaptive"
-        Whether dimensions are crossed in order, lowest first, or in any that is free: first of
-        those from 1 to 0, then of those from 0 to 1 (p-cube routing). Adaptive routing does not
-        keep the order of packets.
+    routing : "ecube", "pcube" or "adaptive"
+        The dimensions are crossed in order, lowest first; or first all those from 1 to 0, then
+        those from 0 to 1, each in any order; or all in any order, over two channels a link. Only
+        e-cube keeps the order of packets.
     depth : int
         Flits that fit into each queue of a router, from 1 to 65,536. A queue of depth 1 has half
         the throughput.
@@ -74,8 +74,8 @@ class HypercubeNetwork(PacketNetwork):
     ) -> None:
         check_integer("Dimension", n, 1, _MOST_DIMENSIONS)
         if routing not in HYPERCUBE_ROUTINGS:
-            allowed = " or ".join(HYPERCUBE_ROUTINGS)
-            raise ValueError(f"Routing must be {allowed}, not {routing!r}")
+            allowed = ", ".join(HYPERCUBE_ROUTINGS)
+            raise ValueError(f"Routing must be one of {allowed}, not {routing!r}")
         check_integer("Depth", depth, 1)
         check_limit("Depth", depth, _MOST_DEPTH)
         if isinstance(payload, int):
@@ -110,22 +110,26 @@ class HypercubeNetwork(PacketNetwork):
             routing=self.routing,
         )
         for node in range(self.ports):
-            straps = {"address": node} if self.routing == "adaptive" else {}
+            straps = {} if self.routing == "ecube" else {"address": node}
             fabric.place(Cell(f"router_{node}", router, straps))
         for node in range(self.ports):
             for i in range(self.n):
-                fabric.link(
-                    Pin(f"router_{node}", ("o", i)), Pin(f"router_{node ^ 1 << i}", ("i", i))
-                )
+                here, there = f"router_{node}", f"router_{node ^ 1 << i}"
+                fabric.link(Pin(here, ("o", i)), Pin(there, ("i", i)))
+                if self.routing == "adaptive":
+                    second = self.n + 1 + i
+                    fabric.link(Pin(here, ("o", second)), Pin(there, ("i", second)))
+                    fabric.link(Pin(here, ("empty", i)), Pin(there, ("vacant", i)))
         return Terminals(
             [Pin(f"router_{node}", ("i", self.n)) for node in range(self.ports)],
             [Pin(f"router_{node}", ("o", self.n)) for node in range(self.ports)],
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`; with adaptive routing, the path that a packet takes if all are free."""
+        """As in `Network`; of several paths, the one that a packet takes if all are free."""
         node, pins = source, []
+        channel = self.n + 1 if self.routing == "adaptive" else 0
         for i in dimension_path(self.routing, source, destination):
-            pins.append(Pin(f"router_{node}", ("o", i)))
+            pins.append(Pin(f"router_{node}", ("o", channel + i)))
             node ^= 1 << i
         return [*pins, Pin(f"router_{node}", ("o", self.n))]

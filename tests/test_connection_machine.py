@@ -1,0 +1,197 @@
+# amaranth: UnusedElaboratable=no
+"""The Connection Machine's network on the bench: paths, books, priorities, engines."""
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Cat
+from multicube.hdl.hypercube import HypercubeNode
+from multicube.hdl.networks.connection_machine import ConnectionMachine
+from multicube.hdl.packet import Packet
+from multicube.hdl.topology.hypercube import Hypercube
+from multicube.sim import simulate
+from multicube.sim.traffic import Pattern, Trace, TracePacket
+
+KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))
+
+
+def crossings(result: Any) -> int:
+    """Messages that crossed wires between nodes."""
+    return round(
+        sum(rate for pin, rate in result.links.items() if ".o_wire." in pin) * result.cycles
+    )
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 4])
+def test_plan(dimensions: int) -> None:
+    plan = Hypercube(dimensions, 2)
+    assert plan.terminals == 2 * plan.nodes == 2 << dimensions
+    wires = list(plan.wires())
+    assert len(set(wires)) == dimensions << dimensions
+    assert {(other, k, node) for node, k, other in wires} == set(wires)
+    for source, destination in itertools.product(range(plan.terminals), repeat=2):
+        path = plan.path(source, destination)
+        assert len(path) == plan.distance(source, destination)
+        end = source // 2
+        for node, dimension in path:
+            assert node == end
+            end = plan.neighbour(node, dimension)
+        assert plan.place(destination) == (end, destination % 2)
+        assert plan.tags().tag(source, destination) == destination
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "processors", "message"),
+    [
+        (0, 1, "^Dimensions must be at least 1, not 0$"),
+        (1, 0, "^Processors must be at least 1, not 0$"),
+        (1, 3, "^Processors must be a power of two, not 3$"),
+    ],
+)
+def test_plan_rejects(dimensions: int, processors: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Hypercube(dimensions, processors)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n": 0}, "^Dimension n must be at least 1, not 0$"),
+        ({"n": 17}, "^Dimension n must be at most 16, not 17$"),
+        ({"processors": 128}, "^Processors must be at most 64, not 128$"),
+        ({"buffers": 0}, "^Buffers must be at least 1, not 0$"),
+        ({"payload": 0}, "^Payload must be at least 1, not 0$"),
+        ({"schedule": "random"}, "^Schedule must be parallel or petit, not 'random'$"),
+        ({"priority": "newest"}, "^Priority must be oldest or fixed, not 'newest'$"),
+        ({"links": "optical"}, "^Links must be word or serial, not 'optical'$"),
+        ({"age": 0}, "^Age must be at least 1, not 0$"),
+    ],
+)
+def test_network_rejects(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ConnectionMachine(**parameters)
+
+
+def test_node_rejects_a_tag_of_another_width() -> None:
+    with pytest.raises(
+        ValueError, match=r"^Tag of a packet must have 4 bits for 3 dimensions and 2 .* not 5$"
+    ):
+        HypercubeNode(Packet(5, 8), dimensions=3, processors=2)
+
+
+@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+@pytest.mark.parametrize(("n", "processors"), [(1, 2), (2, 2), (3, 1), (4, 1)])
+def test_a_message_alone_crosses_as_many_wires_as_its_distance(
+    n: int, processors: int, schedule: str
+) -> None:
+    """Every pair of terminals, one after the other."""
+    network = ConnectionMachine(n, processors=processors, schedule=schedule)
+    pairs = list(itertools.product(range(network.ports), repeat=2))
+    trace = Trace(
+        "pairs",
+        tuple(TracePacket((n + 3) * number, *pair) for number, pair in enumerate(pairs)),
+    )
+    result = simulate(network, traffic=trace)
+    distances = Counter(network.plan.distance(*pair) for pair in pairs)
+    assert crossings(result) == sum(h * number for h, number in distances.items())
+    if schedule == "parallel":
+        taken = dict(enumerate(result.latency.histogram))
+        assert {h + 2: number for h, number in distances.items()} == {
+            cycles: number for cycles, number in taken.items() if number
+        }
+        assert all(len(network.path(*pair)) == network.plan.distance(*pair) + 1 for pair in pairs)
+    else:
+        assert result.latency.max == n + 2
+
+
+@pytest.mark.parametrize(("n", "processors"), [(1, 1), (3, 2), (5, 1), (4, 4)])
+@pytest.mark.parametrize(("schedule", "priority"), KINDS)
+def test_nothing_is_lost_under_heavy_load(
+    n: int, processors: int, schedule: str, priority: str
+) -> None:
+    """`simulate` checks that nothing is lost, duplicated or misrouted."""
+    network = ConnectionMachine(
+        n, processors=processors, buffers=1, schedule=schedule, priority=priority
+    )
+    result = simulate(network, load=1.0, cycles=400, warmup=20, source_depth=8)
+    assert result.lost == result.misrouted == result.duplicated == 0
+    assert result.delivered == result.injected > 0
+    if n > 2:
+        assert crossings(result) > 0
+
+
+@pytest.mark.parametrize(("schedule", "priority"), [("parallel", "oldest"), ("petit", "fixed")])
+@pytest.mark.parametrize("links", ["word", "serial"])
+def test_engines_agree(schedule: str, priority: str, links: str) -> None:
+    network = ConnectionMachine(
+        2, processors=1, buffers=1, schedule=schedule, priority=priority, links=links
+    )
+    load, cycles = (1.0, 60) if links == "word" else (0.02, 400)
+    results = [
+        simulate(network, load=load, cycles=cycles, warmup=5, engine=engine, source_depth=4)
+        for engine in ("amaranth", "compiled")
+    ]
+    for name in ("generated", "injected", "delivered", "latency", "terminals", "links"):
+        assert getattr(results[0], name) == getattr(results[1], name), name
+
+
+@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+@pytest.mark.parametrize("buffers", [1, 2])
+def test_all_to_one(schedule: str, buffers: int) -> None:
+    """The output of the one is the only limit, once messages wait at it."""
+    network = ConnectionMachine(4, buffers=buffers, schedule=schedule)
+    traffic = Pattern("all to 6", (6,) * network.ports, 1.0, quota=20)
+    result = simulate(network, traffic=traffic)
+    messages = 20 * network.ports
+    assert result.delivered == messages
+    assert result.cycles <= (network.plan.dimensions + 1) * messages
+
+
+@pytest.mark.parametrize(("schedule", "priority"), KINDS)
+def test_outputs_that_are_seldom_ready(
+    transport: Callable[..., Any], schedule: str, priority: str
+) -> None:
+    """A message that can't be delivered is kept, or sent round again; none is lost."""
+    network = ConnectionMachine(
+        2, buffers=1, payload=12, schedule=schedule, priority=priority, age=8
+    )
+    rng = random.Random(7)
+    sent: list[Counter[int]] = [Counter() for _ in range(network.ports)]
+
+    def offer(port: int, cycle: int) -> int | None:
+        if cycle >= 120 or rng.random() < 0.3:
+            return None
+        destination = rng.randrange(network.ports)
+        packet = destination | cycle << 2 | port << 10
+        return packet
+
+    def ready(port: int, cycle: int) -> bool:
+        return cycle >= 150 or (port != 2 and rng.random() < 0.3)
+
+    def watch() -> Cat:
+        return Cat(network.instances[f"node_{node}"].referred for node in range(4))
+
+    trace = transport(
+        network, network.i, network.o, cycles=260, offer=offer, ready=ready, watch=watch
+    )
+    for cycle in trace:
+        for _, packet in cycle.entered():
+            sent[packet & 3][packet] += 1
+    for port, packets in enumerate(sent):
+        came = Counter(packet for cycle in trace for j, packet in cycle.moved() if j == port)
+        assert came == packets
+    assert sum(map(len, sent)) > 20
+    if schedule == "parallel":
+        assert any(cycle.watched for cycle in trace)
+
+
+@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+@pytest.mark.parametrize("links", ["word", "serial"])
+def test_no_combinational_loop(schedule: str, links: str) -> None:
+    network = ConnectionMachine(2, processors=2, buffers=2, schedule=schedule, links=links)
+    assert "attribute" in rtlil.convert(network)
