@@ -43,9 +43,9 @@ def next_dimensions(routing: HypercubeRouting, node: int, destination: int) -> l
       those of higher dimensions only, so there is no circle.
     - `pcube` (Glass and Ni, 1992) crosses, in any order, first those in which the header goes from
       1 to 0, then those from 0 to 1. Of the h! shortest paths over k dimensions down and h - k up
-      it allows k! (h - k)!. A channel down waits for channels up, and for those down from an address
-      with fewer ones; one up only for those up from an address with more ones. So there is no
-      circle, without virtual channels.
+      it allows k! (h - k)!. A channel down waits for channels up, and for those down from an
+      address with fewer ones; one up only for those up from an address with more ones. So there is
+      no circle, without virtual channels.
     - `adaptive` (after Duato, 1993) crosses any, in any order. Each link has two channels. The
       *escape* channel may be asked for in the lowest dimension only, as with `ecube`; the other one
       in all dimensions, but only while its queue is empty, so that no header waits in it behind
