@@ -49,6 +49,11 @@ class Probe:
         return sum(self.engine.read(self.bench.damage_meters, "total", self.run))
 
     @property
+    def referred(self) -> int:
+        """How often packets were sent away from their destination, for want of room."""
+        return sum(self.engine.read(self.bench.referral_meters, "total", self.run))
+
+    @property
     def unfinished(self) -> int:
         """Packets in flight, and those that are offered to the network and can't be taken back."""
         return self.in_flight + sum(self.sources("pending"))

@@ -120,6 +120,8 @@ class Result:
         Packets that the network took, and gave back (each copy of a broadcast counts).
     dropped : int
         Packets, or attempts to send them, that a network dropped which does so by definition.
+    referred : int
+        How often packets were sent away from their destination, because there was no buffer.
     corrupted : int
         Packets that were found damaged by their parity, and discarded.
     attempts : float or None
@@ -175,6 +177,7 @@ class Result:
     injected: int
     delivered: int
     dropped: int
+    referred: int
     corrupted: int
     attempts: float | None
     lost: int | None

@@ -338,6 +338,7 @@ def _result(
         injected=injected,
         delivered=delivered,
         dropped=dropped,
+        referred=probe.referred,
         corrupted=probe.corrupted,
         attempts=1 + probe.drops("measured") / sum(measured) if any(measured) else None,
         lost=None if partial else probe.in_flight + duplicated,

@@ -99,6 +99,7 @@ def test_a_message_alone_crosses_as_many_wires_as_its_distance(
     result = simulate(network, traffic=trace)
     distances = Counter(network.plan.distance(*pair) for pair in pairs)
     assert crossings(result) == sum(h * number for h, number in distances.items())
+    assert result.referred == 0
     if schedule == "parallel":
         taken = dict(enumerate(result.latency.histogram))
         assert {h + 2: number for h, number in distances.items()} == {
@@ -109,7 +110,7 @@ def test_a_message_alone_crosses_as_many_wires_as_its_distance(
         assert result.latency.max == n + 2
 
 
-@pytest.mark.parametrize(("n", "processors"), [(1, 1), (3, 2), (5, 1), (4, 4)])
+@pytest.mark.parametrize(("n", "processors"), [(1, 1), (3, 2), (5, 1), (3, 4)])
 @pytest.mark.parametrize(("schedule", "priority"), KINDS)
 def test_nothing_is_lost_under_heavy_load(
     n: int, processors: int, schedule: str, priority: str
@@ -121,8 +122,9 @@ def test_nothing_is_lost_under_heavy_load(
     result = simulate(network, load=1.0, cycles=400, warmup=20, source_depth=8)
     assert result.lost == result.misrouted == result.duplicated == 0
     assert result.delivered == result.injected > 0
-    if n > 2:
-        assert crossings(result) > 0
+    # Of one dimension, a message that arrives is at its destination.
+    if n > 1 and priority == "oldest" and processors == 1:
+        assert result.referred > 0
 
 
 @pytest.mark.parametrize(("schedule", "priority"), [("parallel", "oldest"), ("petit", "fixed")])

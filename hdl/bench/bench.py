@@ -58,6 +58,8 @@ class Bench(Fabric):
         Names of the meters that count what the network drops.
     damage_meters : list[str]
         Names of those that count what it finds damaged.
+    referral_meters : list[str]
+        Names of those that count what it sends away from its destination, for want of room.
     combine_meters : list[list[str]]
         By stage: names of those that count the requests that it combines.
     """
@@ -71,6 +73,7 @@ class Bench(Fabric):
         self.meters: list[tuple[str, list[Pin]]] = []
         self.drop_meters: list[str] = []
         self.damage_meters: list[str] = []
+        self.referral_meters: list[str] = []
         self.combine_meters: list[list[str]] = []
         self.timer = self.place(Cell("timer", CellType(Timer)))
 
@@ -169,6 +172,7 @@ class PacketBench(Bench):
         self.drop_meters = [self._meter_events(pin, number=False) for pin in terminals.drops]
         self.damage_meters = [self._meter_events(pin, number=False) for pin in terminals.corrupted]
         self.drop_meters += [self._meter_events(pin, number=True) for pin in terminals.losses]
+        self.referral_meters = [self._meter_events(pin, number=True) for pin in terminals.referrals]
 
 
 class MemoryBench(Bench):

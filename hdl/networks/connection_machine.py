@@ -143,6 +143,7 @@ class ConnectionMachine(PacketNetwork):
         return Terminals(
             [Pin(f"node_{node}", ("i", processor)) for node, processor in places],
             [Pin(f"node_{node}", ("o", processor)) for node, processor in places],
+            referrals=[Pin(f"node_{node}", ("referred",)) for node in range(self.plan.nodes)],
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:

@@ -19,6 +19,7 @@ class Terminals(NamedTuple):
 
     `drops` are the outputs that tell of dropped packets, one pulse a packet, and `losses` those
     that tell their number. `corrupted` tell of packets that were found damaged and discarded.
+    `referrals` tell the number of packets that are sent away from their destination in a cycle.
     """
 
     inputs: list[Pin]
@@ -26,6 +27,7 @@ class Terminals(NamedTuple):
     drops: Sequence[Pin] = ()
     losses: Sequence[Pin] = ()
     corrupted: Sequence[Pin] = ()
+    referrals: Sequence[Pin] = ()
 
 
 class Network(FabricComponent, ABC):
