@@ -1,7 +1,7 @@
 """Deliver: "removing a message which has reached its destination ... and placing it in a
 processor"."""
 
-from amaranth.hdl import Cat, Const, Module
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -68,17 +68,17 @@ class Deliver(wiring.Component):
         taken = []
         for p, output in enumerate(self.o):
             free = self.step & (~output.valid | output.ready)
-            waiting = []
-            for slot in self.i:
+            waiting = Signal(self.places, name=f"waiting_{p}")
+            for place, slot in enumerate(self.i):
                 here = slot.valid & (slot.message.relative == 0)
                 if bits:
                     here &= slot.message.processor == p
-                waiting.append(here & free)
+                m.d.comb += waiting[place].eq(here & free)
             flags = earliest(waiting, self.before)
             taken.append(Cat(flags))
             with m.If(output.ready):
                 m.d.sync += output.valid.eq(0)
-            with m.If(Cat(waiting).any()):
+            with m.If(waiting.any()):
                 message = chosen(flags, [slot.message for slot in self.i])
                 m.d.sync += [
                     output.valid.eq(1),

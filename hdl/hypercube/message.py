@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, ShapeLike, Value
+from amaranth.hdl import Const, ShapeLike, Value
 from amaranth.lib import data
 
 __all__ = ["Message", "Slot", "chosen", "earliest"]
@@ -43,15 +43,12 @@ class Slot(data.StructLayout):
         super().__init__({"valid": 1, "message": message})
 
 
-def earliest(wanting: Sequence[Value], before: Sequence[Value]) -> list[Value]:
+def earliest(wanting: Value, before: Sequence[Value]) -> list[Value]:
     """Of the candidates that want something, one flag each: the one that comes before all others.
 
-    Bit j of `before[i]` says that candidate i comes before candidate j.
+    Bit j of `before[i]` says that candidate j comes before candidate i.
     """
-    return [
-        want & ~Cat(other & order[i] for other, order in zip(wanting, before)).any()
-        for i, want in enumerate(wanting)
-    ]
+    return [want & ~(wanting & before[i]).any() for i, want in enumerate(wanting)]
 
 
 def chosen(flags: Sequence[Value], values: Sequence[Value]) -> Value:

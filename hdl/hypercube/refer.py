@@ -58,9 +58,7 @@ class Refer(wiring.Component):
         m = Module()
         refer = Signal(self.places)
         for i in range(self.places):
-            ahead = sum(
-                (self.left[j] & self.before[j][i] for j in range(self.places) if j != i), start=0
-            )
+            ahead = sum(self.left & self.before[i], start=0)
             m.d.comb += refer[i].eq(self.left[i] & (ahead >= self.buffers))
         # At most as many are referred as there are wires.
         number = [Signal(range(self.wires + 1), name=f"number_{i}") for i in range(self.places + 1)]

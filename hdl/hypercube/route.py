@@ -53,7 +53,7 @@ class Route(wiring.Component):
             wanting = Signal(self.places, name=f"wanting_{w}")
             for i, wanted in enumerate(self.wanted):
                 m.d.comb += wanting[i].eq(wanted[w] & left[i])
-            for i, flag in enumerate(earliest(list(wanting), self.before)):
+            for i, flag in enumerate(earliest(wanting, self.before)):
                 m.d.comb += sent[i].eq(flag)
             rest = Signal(self.places, name=f"left_{w + 1}")
             m.d.comb += rest.eq(left & ~sent)

@@ -35,7 +35,7 @@ class Seniority(wiring.Component):
         Number of this step. Only if messages have an age.
     i : In(message).array(places)
     before : Out(places).array(places)
-        Bit j of `before[i]` is 1 if place i comes before place j.
+        Bit j of `before[i]` is 1 if place j comes before place i.
     """
 
     def __init__(self, message: Message, *, places: int) -> None:
@@ -69,5 +69,5 @@ class Seniority(wiring.Component):
                     m.d.comb += first.eq(keys[i] >= keys[j])
                 else:
                     m.d.comb += first.eq(1)
-                m.d.comb += [self.before[i][j].eq(first), self.before[j][i].eq(~first)]
+                m.d.comb += [self.before[i][j].eq(~first), self.before[j][i].eq(first)]
         return m
