@@ -40,6 +40,7 @@ class Node:
     outputs: list[Message | None]
     first: int = 0
     ready: list[bool] = field(default_factory=list)
+    crossed: int = 0
     referred: int = 0
 
 
@@ -72,7 +73,7 @@ class Machine:
     ) -> None:
         """One step: `offered` are tags and payloads by node and processor.
 
-        Afterwards each node's `ready` and `referred` are what they were in this step; all else is
+        Afterwards each node's `ready`, `crossed` and `referred` are of this step; all else is
         what it is in the next one.
         """
         served = [self.time % self.n] if self.petit else list(range(self.n))
@@ -85,7 +86,7 @@ class Machine:
         """A cycle between two steps."""
         for node, flags in zip(self.nodes, taken):
             node.ready = [False] * self.processors
-            node.referred = 0
+            node.crossed = node.referred = 0
             for processor, flag in enumerate(flags):
                 if flag:
                     node.outputs[processor] = None
@@ -142,6 +143,7 @@ class Machine:
             sent[k] = message
         for k, message in sent.items():
             message.relative ^= 1 << k
+        node.crossed = len(sent)
         node.referred = len(excess)
 
         # Buffer.
@@ -238,6 +240,7 @@ class Comparison:
                     if offer is not None:
                         pin = Pin(f"node_{node.address}", ("i", p, "ready"))
                         assert self.engine.get(pin) == node.ready[p], f"{pin}, cycle {cycle}"
+            assert self.engine.read(names, "crossed") == [node.crossed for node in nodes]
             assert self.engine.read(names, "referred") == [node.referred for node in nodes]
             self.referred += sum(node.referred for node in nodes)
             self.engine.step(1)

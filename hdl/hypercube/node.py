@@ -96,8 +96,10 @@ class HypercubeNode(wiring.Component):
         From registers. The tag says where the output is.
     i_wire, o_wire
         As in `Wires`; `o_wire` comes from registers.
+    crossed : Out(range(W + 1))
+        Messages that go over wires in this step, told in its last cycle.
     referred : Out(range(W + 1))
-        Messages referred in this cycle.
+        Those of them that are referred.
     level : Out(range(B + 1))
         Messages in the buffers.
 
@@ -158,6 +160,7 @@ class HypercubeNode(wiring.Component):
                 "i": In(ports).array(processors),
                 "o": Out(ports).array(processors),
                 **wire_members(self.message, dimensions, serial=links == "serial"),
+                "crossed": Out(range(self._served + 1)),
                 "referred": Out(range(self._served + 1)),
                 "level": Out(range(buffers + 1)),
             }
@@ -248,7 +251,10 @@ class HypercubeNode(wiring.Component):
             self.level.eq(buffer.level),
         ]
         with m.If(step):
-            m.d.comb += self.referred.eq(refer.referred)
+            m.d.comb += [
+                self.crossed.eq(sum((sent.valid for sent in links.sent), start=0)),
+                self.referred.eq(refer.referred),
+            ]
         for w, (entry, arrived) in enumerate(zip(buffer.arrived, links.arrived)):
             m.d.comb += [
                 entry.message.eq(arrived.message),
