@@ -17,8 +17,8 @@ from .wires import Wires, wire_members
 
 __all__ = ["LINKS", "SCHEDULES", "HypercubeNode"]
 
-SCHEDULES = ("parallel", "petit")
-"""Whether all wires are served in each step, or one dimension a step, in turn."""
+SCHEDULES = ("petit", "parallel")
+"""Whether one dimension is served in a step, in turn, or all wires in each."""
 
 LINKS = ("word", "serial")
 """Whether a message crosses a wire in one cycle, or bit by bit."""
@@ -73,8 +73,8 @@ class HypercubeNode(wiring.Component):
         B, at least 1.
     age : int
         Width of ages in bits, with priority "oldest".
-    schedule : "parallel" or "petit"
-        Petit: in step t only dimension t mod n is served.
+    schedule : "petit" or "parallel"
+        Petit: in step t only dimension t mod n is served; parallel: all are.
     priority : "oldest" or "fixed"
     links : "word" or "serial"
 
@@ -117,7 +117,7 @@ class HypercubeNode(wiring.Component):
         processors: int = 1,
         buffers: int = 4,
         age: int = 16,
-        schedule: str = "parallel",
+        schedule: str = "petit",
         priority: str = "oldest",
         links: str = "word",
     ) -> None:

@@ -26,7 +26,8 @@ class ConnectionMachine(PacketNetwork):
     destination is h wires away, all wires are served in a cycle, and wires carry words. Packets
     of one flow may overtake each other.
 
-    The machine itself: n=12, processors=16, schedule=petit, links=serial.
+    The machine itself: n=12, processors=16, links=serial. With links=word it does the same in the
+    same steps, each in one cycle.
 
     Parameters
     ----------
@@ -38,8 +39,8 @@ class ConnectionMachine(PacketNetwork):
         Messages that each node can store, from 1 to 64.
     payload : ShapeLike
         Shape of the payload, or its width in bits, from 1 to 4,096.
-    schedule : "parallel" or "petit"
-        Whether all wires are served in each step, or one dimension a step, in turn.
+    schedule : "petit" or "parallel"
+        Whether one dimension is served a step, in turn, or all wires in each.
     priority : "oldest" or "fixed"
         Which messages are routed first, and referred last. The oldest first guarantees delivery.
     links : "word" or "serial"
@@ -55,6 +56,8 @@ class ConnectionMachine(PacketNetwork):
     node : CellType
     step : int
         Cycles of a step.
+    served : int
+        Wires, of all nodes together, that can take a message in a step.
 
     Members
     -------
@@ -78,7 +81,7 @@ class ConnectionMachine(PacketNetwork):
         processors: int = 1,
         buffers: int = 4,
         payload: ShapeLike = 16,
-        schedule: str = "parallel",
+        schedule: str = "petit",
         priority: str = "oldest",
         links: str = "word",
         age: int | Literal["auto"] = "auto",
@@ -127,6 +130,7 @@ class ConnectionMachine(PacketNetwork):
             links=links,
         )
         self.step = self.node.build().cycles
+        self.served = self.plan.nodes * (n if schedule == "parallel" else 1)
         self.lengths = (1, 1)
         self.stages = (n + 2) * self.step
         super().__init__()
@@ -143,7 +147,9 @@ class ConnectionMachine(PacketNetwork):
         return Terminals(
             [Pin(f"node_{node}", ("i", processor)) for node, processor in places],
             [Pin(f"node_{node}", ("o", processor)) for node, processor in places],
+            crossings=[Pin(f"node_{node}", ("crossed",)) for node in range(self.plan.nodes)],
             referrals=[Pin(f"node_{node}", ("referred",)) for node in range(self.plan.nodes)],
+            levels=[Pin(f"node_{node}", ("level",)) for node in range(self.plan.nodes)],
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:

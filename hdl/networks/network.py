@@ -19,7 +19,9 @@ class Terminals(NamedTuple):
 
     `drops` are the outputs that tell of dropped packets, one pulse a packet, and `losses` those
     that tell their number. `corrupted` tell of packets that were found damaged and discarded.
-    `referrals` tell the number of packets that are sent away from their destination in a cycle.
+    Where nodes route by what is free, `crossings` tell the number of packets that leave a node over
+    wires in a cycle, `referrals` that of those sent away from their destination, and `levels` how
+    many the node stores.
     """
 
     inputs: list[Pin]
@@ -27,7 +29,9 @@ class Terminals(NamedTuple):
     drops: Sequence[Pin] = ()
     losses: Sequence[Pin] = ()
     corrupted: Sequence[Pin] = ()
+    crossings: Sequence[Pin] = ()
     referrals: Sequence[Pin] = ()
+    levels: Sequence[Pin] = ()
 
 
 class Network(FabricComponent, ABC):
@@ -96,13 +100,17 @@ class PacketNetwork(Network):
     consumes_tags: bool = False
 
     def __init__(self) -> None:
+        super().__init__(self._joined)
+
+    def _joined(self) -> Fabric:
+        """The network between its own inputs and outputs."""
         link = stream.Signature(self.packet)
         fabric = Fabric({"i": In(link).array(self.ports), "o": Out(link).array(self.ports)})
         terminals = self.place(fabric)
         for index, (entry, exit_) in enumerate(zip(terminals.inputs, terminals.outputs)):
             fabric.link(Pin(None, ("i", index)), entry)
             fabric.link(exit_, Pin(None, ("o", index)))
-        super().__init__(fabric)
+        return fabric
 
     @property
     def broadcasts(self) -> bool:
