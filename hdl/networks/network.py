@@ -19,7 +19,8 @@ class Terminals(NamedTuple):
 
     `drops` are the outputs that tell of dropped packets, one pulse a packet, and `losses` those
     that tell their number. `corrupted` tell of packets that were found damaged and discarded.
-    `referrals` tell the number of packets that are sent away from their destination in a cycle.
+    `referrals` tell the number of packets that are sent away from their destination in a cycle, and
+    `combined` the number of those that vanish in it, because they are combined with others.
     """
 
     inputs: list[Pin]
@@ -28,6 +29,7 @@ class Terminals(NamedTuple):
     losses: Sequence[Pin] = ()
     corrupted: Sequence[Pin] = ()
     referrals: Sequence[Pin] = ()
+    combined: Sequence[Pin] = ()
 
 
 class Network(FabricComponent, ABC):
@@ -84,6 +86,8 @@ class PacketNetwork(Network):
         Layout of a packet on every link.
     consumes_tags : bool
         Whether a packet's tag is used up on its way: at an output it only says where that is.
+    combine : str
+        By what operation on their payloads packets to the same terminal become one, or "none".
 
     Members
     -------
@@ -94,6 +98,7 @@ class PacketNetwork(Network):
     tags: TagScheme
     packet: Packet
     consumes_tags: bool = False
+    combine: str = "none"
 
     def __init__(self) -> None:
         link = stream.Signature(self.packet)
