@@ -16,7 +16,7 @@ way; in others each message arrives by itself. One message to many goes by copie
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -25,7 +25,8 @@ from ..hdl.checks import check_integer
 from ..hdl.hypercube.combine import Fold
 from ..hdl.networks.network import PacketNetwork
 from ..hdl.topology.copies import copy_rounds
-from .engines.selection import open_engines
+from .engines import Engine
+from .engines.selection import open_engines, resolve_engine
 from .result import SimulationError
 
 __all__ = [
@@ -131,7 +132,7 @@ class Messenger:
     Parameters
     ----------
     network : PacketNetwork
-        Loses no packet, and carries each as one flit to one terminal.
+        Loses no packet, and carries each to one terminal.
     operation : str, optional
         One of `FOLDS`: what terminals do with the values that they receive. By default what the
         network does when it combines, and it can be nothing else; or "overwrite".
@@ -173,8 +174,15 @@ class Messenger:
         self.fold = Fold(operation, network.packet.members["payload"])
         check_integer("Depth", depth, 1)
         self.depth = depth
+        self._name = resolve_engine(engine)
+        self._threads = threads
         self._bench = MessageBench(network, self.fold, depth=depth)
-        (self._engine,) = open_engines(engine, [self._bench], threads=threads)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        # Opened when there is something to send: by then what is wrong has been found.
+        (engine,) = open_engines(self._name, [self._bench], threads=self._threads)
+        return engine
 
     def send(self, messages: Iterable[Message]) -> MessageRun:
         """Send messages, all at the same time, those of one source in order.
@@ -358,7 +366,6 @@ def _check_network(network: object) -> None:
     for what, wrong in (
         ("loses packets", network.drops),
         ("has broadcast masks", network.broadcasts),
-        ("has packets of several flits", network.packet.flits),
     ):
         if wrong:
             raise ValueError(f"Network must not be one that {what}, for messages with values")

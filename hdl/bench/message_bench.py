@@ -27,6 +27,8 @@ class Row(data.StructLayout):
 class MessageSource(wiring.Component):
     """Keeps a list of messages, and sends them in its order, one a cycle if the network takes it.
 
+    Where packets have several flits, a message is a packet of one.
+
     `o` comes from memory, registers and `send`.
 
     Parameters
@@ -81,6 +83,8 @@ class MessageSource(wiring.Component):
             self.o.valid.eq(list_.o.valid & self.send),
             list_.o.ready.eq(self.o.ready & self.send),
         ]
+        if self.packet.flits:
+            m.d.comb += self.o.payload.last.eq(1)
         m.d.sync += self.injected.eq(self.injected + (self.o.valid & self.o.ready))
         return m
 
@@ -145,7 +149,7 @@ class MessageBench(Fabric):
     Parameters
     ----------
     network : PacketNetwork
-        Carries packets of one flit, each to one terminal.
+        Without broadcast masks.
     fold : Fold
         Of the collectors; of the network's payloads.
     depth : int

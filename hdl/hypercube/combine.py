@@ -128,14 +128,15 @@ class Combine(wiring.Component):
         for i, (entry, exit_) in enumerate(zip(self.i, self.o)):
             behind = Signal(self.places, name=f"behind_{i}")
             partner = earliest(behind, self.before)
+            second = Signal.like(payloads[i], name=f"second_{i}")
             m.d.comb += [
+                second.eq(chosen(partner, payloads)),
                 vanishes[i].eq((fellows[i] & self.before[i]).xor()),
                 behind.eq(fellows[i] & ~self.before[i]),
                 exit_.message.eq(entry.message),
                 exit_.valid.eq(entry.valid & ~vanishes[i]),
             ]
             with m.If(behind.any()):
-                second = chosen(partner, payloads)
                 m.d.comb += exit_.message.payload.eq(self.fold.build(payloads[i], second))
         m.d.comb += self.combined.eq(sum(vanishes, start=0))
         return m
