@@ -1,9 +1,9 @@
 # amaranth: UnusedElaboratable=no
 """Messages with values: fan-in by folding, fan-out by copies, and what they refuse."""
 
+import doctest
 import functools
 import itertools
-import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -16,15 +16,14 @@ from multicube.hdl import build
 from multicube.hdl.hypercube import Combine, Fold
 from multicube.hdl.networks.connection_machine import ConnectionMachine
 from multicube.hdl.networks.network import Terminals
-from multicube.hdl.topology.copies import copy_rounds
 from multicube.sim import (
     Copies,
     Message,
     Messenger,
     SimulationError,
-    copy_messages,
     send_messages,
 )
+from multicube.sim import messages as messages_module
 from multicube.sim import simulate as run_packets
 
 FOLDS: dict[str, Callable[[list[int]], int]] = {
@@ -200,66 +199,6 @@ def test_other_networks_carry_messages_too(network: str) -> None:
         assert value == (sum(values) if values else None)
 
 
-def test_copy_rounds() -> None:
-    rng = random.Random(5)
-    for _ in range(200):
-        terminals = rng.sample(range(64), rng.randrange(1, 64))
-        copies: dict[int, list[int]] = {terminals[0]: []}
-        source = terminals[0]
-        for terminal in terminals[1:]:
-            if rng.random() < 0.2:
-                source = terminal
-                copies[source] = []
-            else:
-                copies[source].append(terminal)
-        rounds = copy_rounds(copies)
-        most = max(map(len, copies.values()))
-        assert len(rounds) == math.ceil(math.log2(most + 1))
-        origin = {source: source for source in copies}
-        for pairs in rounds:
-            assert len({sender for sender, _ in pairs}) == len(pairs)
-            got = {to: origin[sender] for sender, to in pairs}
-            assert not got.keys() & origin.keys()
-            origin |= got
-        assert origin == {
-            terminal: source for source in copies for terminal in (source, *copies[source])
-        }
-
-
-def test_copy_rounds_over_one_wire_each() -> None:
-    for source in (0, 11):
-        others = [terminal for terminal in range(16) if terminal != source]
-        rounds = copy_rounds({source: others})
-        assert [len(pairs) for pairs in rounds] == [1, 2, 4, 8]
-        assert all((sender ^ to).bit_count() == 1 for pairs in rounds for sender, to in pairs)
-
-
-def test_one_to_all() -> None:
-    """In 4 rounds of 3 cycles each (one wire); sent one by one it takes as many as there are."""
-    network = ConnectionMachine(4)
-    messenger = Messenger(network, threads=1)
-    others = [terminal for terminal in range(16) if terminal != 6]
-    run = messenger.copy([Copies(6, others, 1234)])
-    assert run.values == [1234] * 16
-    assert [each.sent for each in run.rounds] == [1, 2, 4, 8]
-    assert [each.cycles for each in run.rounds] == [3, 3, 3, 3]
-    assert run.cycles == 12
-    one_by_one = messenger.send([Message(6, other, 1234) for other in others])
-    assert one_by_one.cycles >= 15
-
-
-def test_many_to_many_by_copies() -> None:
-    network = ConnectionMachine(3, processors=2, buffers=1, schedule="petit", combine="add")
-    given = [Copies(0, (3, 8, 9, 15), 100), Copies(7, (1,), 200), Copies(14, (), 300)]
-    run = copy_messages(network, given, threads=1)
-    expected: list[int | None] = [None] * 16
-    for source, destinations, value in given:
-        for terminal in (source, *destinations):
-            expected[terminal] = value
-    assert run.values == expected
-    assert [each.sent for each in run.rounds] == [2, 2, 1]
-
-
 @pytest.fixture(scope="module")
 def small() -> Messenger:
     return Messenger(ConnectionMachine(2, payload=8), depth=2, engine="amaranth")
@@ -337,6 +276,10 @@ def test_networks_rejected(
 ) -> None:
     with pytest.raises(error, match=message):
         Messenger(network(), operation)
+
+
+def test_doctest() -> None:
+    assert doctest.testmod(messages_module).failed == 0
 
 
 def test_combine_rejected() -> None:
