@@ -155,11 +155,21 @@ class PacketBench(Bench):
     ----------
     follows_flows : bool
         Whether sinks tell packets that come twice or late.
+
+    Raises
+    ------
+    ValueError
+        If the network combines packets, which changes their payloads, and with them the stamps.
     """
 
     network: PacketNetwork
 
     def __init__(self, network: PacketNetwork, sources: SourcePlan, *, bins: int) -> None:
+        if network.combine != "none":
+            raise ValueError(
+                f"Combine must be none, not {network.combine!r}, for packets that are traced; "
+                "use send_messages for a network that combines"
+            )
         super().__init__()
         code = network.tags.code
         stamp = stamp_for(network)

@@ -23,6 +23,8 @@ class Buffer(wiring.Component):
         Number of slots.
     arrivals, injections : int
         Messages from wires and from processors that can come in in one step.
+    rewrites : bool
+        Whether messages that stay can get another payload.
 
     Members
     -------
@@ -30,6 +32,8 @@ class Buffer(wiring.Component):
         Messages move in this cycle.
     stay : In(buffers)
         Slots whose message stays.
+    payload : In(message.members["payload"]).array(buffers)
+        What messages carry that stay. Only if it can be rewritten.
     arrived : In(Slot(message)).array(arrivals)
         Messages from wires that must be stored. There must be slots for all.
     injected : In(Slot(message)).array(injections)
@@ -41,7 +45,15 @@ class Buffer(wiring.Component):
     o : Out(Slot(message)).array(buffers)
     """
 
-    def __init__(self, message: Message, *, buffers: int, arrivals: int, injections: int) -> None:
+    def __init__(
+        self,
+        message: Message,
+        *,
+        buffers: int,
+        arrivals: int,
+        injections: int,
+        rewrites: bool = False,
+    ) -> None:
         check_integer("Buffers", buffers, 1)
         check_integer("Arrivals", arrivals, 1)
         check_integer("Injections", injections, 1)
@@ -49,11 +61,14 @@ class Buffer(wiring.Component):
         self.buffers = buffers
         self.arrivals = arrivals
         self.injections = injections
+        self.rewrites = rewrites
         slot = Slot(message)
+        payload = In(message.members["payload"]).array(buffers)
         super().__init__(
             {
                 "step": In(1),
                 "stay": In(buffers),
+                **({"payload": payload} if rewrites else {}),
                 "arrived": In(slot).array(arrivals),
                 "injected": In(slot).array(injections),
                 "room": Out(range(buffers + 1)),
@@ -91,6 +106,9 @@ class Buffer(wiring.Component):
                     slot.valid.eq(Cat(flags).any()),
                     slot.message.eq(chosen(flags, [entry.message for entry in entering])),
                 ]
+            if self.rewrites:
+                with m.If(self.step & ~free[b]):
+                    m.d.sync += slot.message.payload.eq(self.payload[b])
         return m
 
 

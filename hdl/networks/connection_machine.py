@@ -6,7 +6,7 @@ from amaranth.hdl import ShapeLike
 
 from ..checks import check_integer, check_limit
 from ..fabric import Cell, CellType, Fabric, Pin
-from ..hypercube.node import LINKS, SCHEDULES, HypercubeNode
+from ..hypercube.node import COMBINES, LINKS, SCHEDULES, HypercubeNode
 from ..hypercube.seniority import PRIORITIES
 from ..packet import Packet
 from ..topology.hypercube import Hypercube
@@ -45,6 +45,9 @@ class ConnectionMachine(PacketNetwork):
         Which messages are routed first, and referred last. The oldest first guarantees delivery.
     links : "word" or "serial"
         Whether a message crosses a wire in one cycle, or bit by bit.
+    combine : "none", "add", "or", "max" or "overwrite"
+        Whether messages to the same terminal that meet in a node become one, and what its payload
+        is then. Packets that arrive are then fewer than were sent, and carry other payloads.
     age : int or "auto"
         Width in bits of the step of birth that messages carry with priority "oldest", from 1 to 48.
         "auto" is as many as a message's age can ever need, if processors take what they are offered
@@ -84,6 +87,7 @@ class ConnectionMachine(PacketNetwork):
         schedule: str = "petit",
         priority: str = "oldest",
         links: str = "word",
+        combine: str = "none",
         age: int | Literal["auto"] = "auto",
     ) -> None:
         check_integer("Dimension n", n, 1)
@@ -99,6 +103,7 @@ class ConnectionMachine(PacketNetwork):
             ("Schedule", schedule, SCHEDULES),
             ("Priority", priority, PRIORITIES),
             ("Links", links, LINKS),
+            ("Combine", combine, COMBINES),
         ):
             if value not in choices:
                 raise ValueError(f"{what} must be {' or '.join(choices)}, not {value!r}")
@@ -113,8 +118,10 @@ class ConnectionMachine(PacketNetwork):
             "schedule": schedule,
             "priority": priority,
             "links": links,
+            "combine": combine,
             "age": age,
         }
+        self.combine = combine
         self.ports = self.plan.terminals
         self.tags = self.plan.tags()
         self.packet = Packet(self.tags.code.width, payload)
@@ -128,6 +135,7 @@ class ConnectionMachine(PacketNetwork):
             schedule=schedule,
             priority=priority,
             links=links,
+            combine=combine,
         )
         self.step = self.node.build().cycles
         self.served = self.plan.nodes * (n if schedule == "parallel" else 1)
@@ -143,13 +151,15 @@ class ConnectionMachine(PacketNetwork):
                 Pin(f"node_{node}", ("o_wire", dimension)),
                 Pin(f"node_{other}", ("i_wire", dimension)),
             )
+        nodes = [f"node_{node}" for node in range(self.plan.nodes)]
         places = [self.plan.place(terminal) for terminal in range(self.ports)]
         return Terminals(
             [Pin(f"node_{node}", ("i", processor)) for node, processor in places],
             [Pin(f"node_{node}", ("o", processor)) for node, processor in places],
-            crossings=[Pin(f"node_{node}", ("crossed",)) for node in range(self.plan.nodes)],
-            referrals=[Pin(f"node_{node}", ("referred",)) for node in range(self.plan.nodes)],
-            levels=[Pin(f"node_{node}", ("level",)) for node in range(self.plan.nodes)],
+            crossings=[Pin(node, ("crossed",)) for node in nodes],
+            referrals=[Pin(node, ("referred",)) for node in nodes],
+            levels=[Pin(node, ("level",)) for node in nodes],
+            combined=[Pin(node, ("combined",)) for node in nodes if self.combine != "none"],
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:

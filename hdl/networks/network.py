@@ -20,8 +20,8 @@ class Terminals(NamedTuple):
     `drops` are the outputs that tell of dropped packets, one pulse a packet, and `losses` those
     that tell their number. `corrupted` tell of packets that were found damaged and discarded.
     Where nodes route by what is free, `crossings` tell the number of packets that leave a node over
-    wires in a cycle, `referrals` that of those sent away from their destination, and `levels` how
-    many the node stores.
+    wires in a cycle, `referrals` that of those sent away from their destination, `levels` how many
+    the node stores, and `combined` how many vanish because they are combined with others.
     """
 
     inputs: list[Pin]
@@ -32,6 +32,7 @@ class Terminals(NamedTuple):
     crossings: Sequence[Pin] = ()
     referrals: Sequence[Pin] = ()
     levels: Sequence[Pin] = ()
+    combined: Sequence[Pin] = ()
 
 
 class Network(FabricComponent, ABC):
@@ -88,6 +89,8 @@ class PacketNetwork(Network):
         Layout of a packet on every link.
     consumes_tags : bool
         Whether a packet's tag is used up on its way: at an output it only says where that is.
+    combine : str
+        By what operation on their payloads packets to the same terminal become one, or "none".
 
     Members
     -------
@@ -98,6 +101,7 @@ class PacketNetwork(Network):
     tags: TagScheme
     packet: Packet
     consumes_tags: bool = False
+    combine: str = "none"
 
     def __init__(self) -> None:
         super().__init__(self._joined)
