@@ -184,6 +184,15 @@ class Fabric:
         self.drivers: dict[Pin, Pin] = {}
         self.links: list[tuple[Pin, Pin]] = []
 
+    @classmethod
+    def alone(cls, type_: CellType) -> "Fabric":
+        """A single cell, whose ports are those of the boundary: nothing is strapped."""
+        fabric = cls(dict(type_.build().signature.members))
+        fabric.place(Cell("alone", type_))
+        for name in fabric.signature.members:
+            fabric.link(Pin(None, (name,)), Pin("alone", (name,)))
+        return fabric
+
     def place(self, cell: Cell) -> Cell:
         """Add a cell.
 
