@@ -264,8 +264,20 @@ class Comparison:
         assert not any(self.engine.read(sinks, "misrouted") + self.engine.read(sinks, "duplicated"))
 
 
-@pytest.mark.parametrize(("n", "processors", "buffers"), [(2, 2, 1), (3, 4, 3), (4, 1, 1)])
-@pytest.mark.parametrize(("schedule", "priority"), KINDS)
+@pytest.mark.parametrize(
+    ("n", "processors", "buffers", "schedule", "priority"),
+    [
+        *((2, 2, 1, *kind) for kind in KINDS),
+        (3, 4, 3, "parallel", "oldest"),
+        (4, 1, 1, "parallel", "fixed"),
+        (4, 1, 1, "petit", "oldest"),
+        pytest.param(3, 4, 3, "parallel", "fixed", marks=pytest.mark.long),
+        pytest.param(3, 4, 3, "petit", "fixed", marks=pytest.mark.long),
+        pytest.param(3, 4, 3, "petit", "oldest", marks=pytest.mark.long),
+        pytest.param(4, 1, 1, "parallel", "oldest", marks=pytest.mark.long),
+        pytest.param(4, 1, 1, "petit", "fixed", marks=pytest.mark.long),
+    ],
+)
 def test_every_cycle_is_the_models(
     n: int, processors: int, buffers: int, schedule: str, priority: str
 ) -> None:
@@ -274,28 +286,37 @@ def test_every_cycle_is_the_models(
         n, processors=processors, buffers=buffers, schedule=schedule, priority=priority
     )
     comparison = Comparison(network, pattern("uniform", network.ports), 1.0)
-    comparison.run(250)
-    comparison.drain(150)
+    comparison.run(150)
+    comparison.drain(100)
     assert comparison.fullest == buffers
     # Of two dimensions, served in turn, the next one is always the one that a message has left.
     if buffers == 1 and (n > 2 or schedule == "parallel"):
         assert comparison.referred > 0
 
 
-@pytest.mark.parametrize(("schedule", "priority"), [("parallel", "fixed"), ("petit", "oldest")])
-def test_serial_wires(schedule: str, priority: str) -> None:
+@pytest.mark.parametrize(
+    ("n", "schedule", "priority"),
+    [
+        (2, "parallel", "oldest"),
+        pytest.param(3, "parallel", "fixed", marks=pytest.mark.long),
+        pytest.param(3, "petit", "oldest", marks=pytest.mark.long),
+    ],
+)
+def test_serial_wires(n: int, schedule: str, priority: str) -> None:
     network = ConnectionMachine(
-        3, processors=2, buffers=1, schedule=schedule, priority=priority, links="serial"
+        n, processors=2, buffers=1, schedule=schedule, priority=priority, links="serial"
     )
     comparison = Comparison(network, pattern("uniform", network.ports), 1.0)
     step = comparison.step_cycles
-    comparison.run(40 * step)
-    comparison.drain(30 * step)
+    comparison.run(20 * step)
+    comparison.drain(20 * step)
     assert comparison.referred > 0
 
 
 @pytest.mark.parametrize("schedule", ["parallel", "petit"])
-@pytest.mark.parametrize("name", ["all-to-one", "hot", "uniform"])
+@pytest.mark.parametrize(
+    "name", ["all-to-one", "hot", pytest.param("uniform", marks=pytest.mark.long)]
+)
 def test_the_first_message_always_advances(name: str, schedule: str) -> None:
     """What guarantees delivery: every n + 1 steps one of those that come first is delivered."""
     network = ConnectionMachine(3, processors=1, buffers=1, schedule=schedule)
