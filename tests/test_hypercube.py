@@ -223,7 +223,6 @@ def run(network: HypercubeNetwork, **options: Any) -> Result:
 @pytest.mark.parametrize(
     ("n", "depth", "length"),
     [
-        (1, 1, "1:8"),
         (2, 2, 1),
         (3, 1, "1:8"),
         *(
