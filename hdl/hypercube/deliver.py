@@ -17,8 +17,8 @@ class Deliver(wiring.Component):
 
     A message has arrived when its relative address is all 0. Each processor has a register, which
     takes the first of its messages if it is empty or is emptied in this cycle; the others are
-    treated like all messages that find no wire. `o` comes from registers; `taken` depends
-    combinationally on `i`, `before`, `step` and `o[*].ready`.
+    treated like all messages that find no wire. `o` comes from registers and the address; `taken`
+    depends combinationally on `i`, `before`, `step` and `o[*].ready`.
 
     Parameters
     ----------
@@ -83,8 +83,9 @@ class Deliver(wiring.Component):
                 m.d.sync += [
                     output.valid.eq(1),
                     output.payload.payload.eq(self.message(message).payload),
-                    output.payload.tag.eq(Cat(Const(p, bits), self.address)),
                 ]
+            # Where the output is: no need to store it.
+            m.d.comb += output.payload.tag.eq(Cat(Const(p, bits), self.address))
         delivered = taken[0]
         for flags in taken[1:]:
             delivered |= flags
