@@ -30,7 +30,7 @@ class Part:
     def verilog(self) -> str:
         """The node as a module `top`; what it only tells a bench is left open."""
         ports = self.type.build().signature.members
-        told = ("crossed", "referred", "level")
+        told = ("crossed", "referred", "level", "combined")
         fabric = Fabric({name: port for name, port in ports.items() if name not in told})
         fabric.place(Cell("part", self.type))
         for name in fabric.signature.members:
@@ -38,8 +38,10 @@ class Part:
         return verilog_text(fabric, "top")
 
 
-def node(n: int = 3, *, buffers: int = 2, **parameters: Any) -> Part:
-    network = ConnectionMachine(n, buffers=buffers, payload=PAYLOAD, **parameters)
+def node(n: int = 3, *, buffers: int = 2, schedule: str = "parallel", **parameters: Any) -> Part:
+    network = ConnectionMachine(
+        n, buffers=buffers, payload=PAYLOAD, schedule=schedule, **parameters
+    )
     return Part(network.node)
 
 
@@ -61,6 +63,7 @@ PARTS: dict[str, Callable[[], Part]] = {
     "buffers 1": lambda: node(buffers=1),
     "buffers 4, petit": lambda: node(buffers=4, schedule="petit"),
     "processors 2": lambda: node(processors=2),
+    "petit, adds": lambda: node(schedule="petit", combine="add"),
     "e-cube": lambda: router("ecube"),
     "p-cube": lambda: router("pcube"),
     "adaptive": lambda: router("adaptive"),

@@ -66,7 +66,7 @@ def test_plan_rejects(dimensions: int, processors: int, message: str) -> None:
         ({"processors": 128}, "^Processors must be at most 64, not 128$"),
         ({"buffers": 0}, "^Buffers must be at least 1, not 0$"),
         ({"payload": 0}, "^Payload must be at least 1, not 0$"),
-        ({"schedule": "random"}, "^Schedule must be parallel or petit, not 'random'$"),
+        ({"schedule": "random"}, "^Schedule must be petit or parallel, not 'random'$"),
         ({"priority": "newest"}, "^Priority must be oldest or fixed, not 'newest'$"),
         ({"links": "optical"}, "^Links must be word or serial, not 'optical'$"),
         ({"age": 0}, "^Age must be at least 1, not 0$"),

@@ -1,11 +1,11 @@
 """Buffer: "temporarily storing a message when a wire is being used"."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
-from .message import Message, Slot, chosen
+from .message import Message, Slot, chosen, ones
 
 __all__ = ["Buffer"]
 
@@ -81,11 +81,11 @@ class Buffer(wiring.Component):
         m = Module()
         most = self.buffers + 1
         free = ~self.stay
-        m.d.comb += self.level.eq(_ones(Cat(slot.valid for slot in self.o)))
+        m.d.comb += self.level.eq(ones(slot.valid for slot in self.o))
         stored = Signal(range(most))
         m.d.comb += [
-            stored.eq(_ones(Cat(slot.valid for slot in self.arrived))),
-            self.room.eq(_ones(free) - stored),
+            stored.eq(ones(slot.valid for slot in self.arrived)),
+            self.room.eq(ones(free) - stored),
         ]
 
         entering = [*self.arrived, *self.injected]
@@ -99,7 +99,7 @@ class Buffer(wiring.Component):
             ranks.append(rank)
         for b, slot in enumerate(self.o):
             number = Signal(range(most), name=f"number_{b}")
-            m.d.comb += number.eq(_ones(free[:b]))
+            m.d.comb += number.eq(ones(free[:b]))
             flags = [entry.valid & (rank == number) for entry, rank in zip(entering, ranks)]
             with m.If(self.step & free[b]):
                 m.d.sync += [
@@ -110,8 +110,3 @@ class Buffer(wiring.Component):
                 with m.If(self.step & ~free[b]):
                     m.d.sync += slot.message.payload.eq(self.payload[b])
         return m
-
-
-def _ones(flags: Value) -> Value:
-    """How many of some flags are 1."""
-    return sum(flags, start=0)

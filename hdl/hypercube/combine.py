@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 from ..combining.operations import Operation, find_operation
-from .message import Message, Slot, chosen, earliest
+from .message import Message, Slot, chosen, earliest, ones
 
 __all__ = ["FOLDS", "Combine", "Fold"]
 
@@ -138,7 +138,7 @@ class Combine(wiring.Component):
             ]
             with m.If(behind.any()):
                 m.d.comb += exit_.message.payload.eq(self.fold.build(payloads[i], second))
-        m.d.comb += self.combined.eq(sum(vanishes, start=0))
+        m.d.comb += self.combined.eq(ones(vanishes))
         return m
 
     def _same_destination(self, a: Value, b: Value) -> Value:

@@ -10,7 +10,7 @@ from .buffer import Buffer
 from .combine import FOLDS, Combine, Fold
 from .deliver import Deliver
 from .inject import Inject
-from .message import Message, Slot, chosen
+from .message import Message, Slot, chosen, ones
 from .refer import Refer
 from .route import Route
 from .seniority import PRIORITIES, Seniority
@@ -279,7 +279,7 @@ class HypercubeNode(wiring.Component):
         ]
         with m.If(step):
             m.d.comb += [
-                self.crossed.eq(sum((sent.valid for sent in links.sent), start=0)),
+                self.crossed.eq(ones(sent.valid for sent in links.sent)),
                 self.referred.eq(refer.referred),
             ]
         for w, (entry, slot) in enumerate(zip(buffer.arrived, slots[self.buffers :])):
