@@ -2,6 +2,7 @@
 """The Connection Machine's network on the bench: paths, books, priorities, engines."""
 
 import itertools
+import json
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -10,12 +11,15 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat
+from multicube.hdl.bench import PacketBench
 from multicube.hdl.hypercube import HypercubeNode
+from multicube.hdl.networks import build
 from multicube.hdl.networks.connection_machine import ConnectionMachine
 from multicube.hdl.packet import Packet
 from multicube.hdl.topology.hypercube import Hypercube
-from multicube.sim import simulate
-from multicube.sim.traffic import Pattern, Trace, TracePacket
+from multicube.sim import Run, simulate
+from multicube.sim.command import main
+from multicube.sim.traffic import Pattern, Trace, TracePacket, pattern
 
 KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))
 
@@ -139,6 +143,64 @@ def test_nothing_is_lost_under_heavy_load(
     # Of one dimension, a message that arrives is at its destination.
     if n > 1 and priority == "oldest" and processors == 1:
         assert result.referred > 0
+
+
+@pytest.mark.parametrize(
+    ("schedule", "links"), [("petit", "word"), ("parallel", "word"), ("petit", "serial")]
+)
+def test_what_the_routers_did(schedule: str, links: str) -> None:
+    """Petit cycles, use of wires and buffers: counted apart, and from what the links carried."""
+    network = ConnectionMachine(3, processors=2, buffers=2, schedule=schedule, links=links)
+    result = simulate(network, traffic="one-each", seed=3)
+    assert result.delivered == network.ports
+    step = PacketBench(network, Run(pattern("one-each", 16)).sources(network), bins=2).network.step
+    assert result.petit_cycles == -(-result.cycles // step)
+    assert result.buffer_occupancy is not None
+    assert 0 < result.buffer_occupancy["mean"] <= result.buffer_occupancy["max"] <= 2
+    if links == "word":
+        assert step == 1
+        served = 3 if schedule == "parallel" else 1
+        assert result.wire_use == pytest.approx(crossings(result) / (result.cycles * 8 * served))
+    else:
+        assert step > 1
+        assert 0 < result.wire_use < 1
+
+
+def test_other_networks_have_no_routers() -> None:
+    result = simulate(build("cube", ports=4), cycles=50)
+    assert (result.petit_cycles, result.wire_use, result.buffer_occupancy) == (None, None, None)
+
+
+def run_command(words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    with pytest.raises(SystemExit) as exit_:
+        main([*words.split(), "--json"])
+    assert exit_.value.code == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run_command("sim connection-machine n=2 --traffic one-each:complement", capsys)
+    assert result["parameters"]["schedule"] == "petit"
+    assert (result["delivered"], result["referred"], result["lost"]) == (4, 0, 0)
+    # Each message crosses both dimensions, one a petit cycle, and nothing is in its way.
+    assert result["wire_use"] * result["petit_cycles"] * 4 == pytest.approx(4 * 2)
+    assert set(result["buffer_occupancy"]) == {"mean", "max"}
+
+
+@pytest.mark.long
+def test_as_large_as_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    """65,536 processors send a message each: all arrive, by the sums of their stamps the same."""
+    words = "sim connection-machine n=12 processors=16 --traffic one-each"
+    result = run_command(words, capsys)
+    assert result["delivered"] == result["injected"] == 2**16
+    assert result["terminals"]["injected"] == [1] * 2**16
+    assert sum(result["terminals"]["delivered"]) == 2**16
+    assert (result["lost"], result["misrouted"], result["stamps_differ"]) == (0, 0, False)
+    # One dimension a petit cycle: a node's 16 messages cross 6 wires each.
+    assert 96 < result["petit_cycles"] < 200
+    assert result["referred"] > 0
+    assert result["wire_use"] > 0.5
+    assert 1 < result["buffer_occupancy"]["mean"] < result["buffer_occupancy"]["max"] == 4
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_copy_rounds_over_one_wire_each() -> None:
 
 def test_one_to_all() -> None:
     """In 4 rounds of 3 cycles each (one wire); sent one by one it takes as many as there are."""
-    network = ConnectionMachine(4)
+    network = ConnectionMachine(4, schedule="parallel")
     messenger = Messenger(network, threads=1)
     others = [terminal for terminal in range(16) if terminal != 6]
     run = messenger.copy([Copies(6, others, 1234)])

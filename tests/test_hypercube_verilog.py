@@ -22,8 +22,8 @@ from multicube.sim.command import main
 SEED = 5
 
 
-def machine(n: int, **parameters: Any) -> Fabric:
-    return ConnectionMachine(n, payload=3, **parameters).fabric
+def machine(n: int, *, schedule: str = "parallel", **parameters: Any) -> Fabric:
+    return ConnectionMachine(n, payload=3, schedule=schedule, **parameters).fabric
 
 
 def alone(fabric: Fabric) -> Fabric:
@@ -39,6 +39,7 @@ FABRICS: dict[str, Callable[[], Fabric]] = {
     "parallel": lambda: machine(2, buffers=2),
     "petit, of 2 processors": lambda: machine(2, processors=2, buffers=1, schedule="petit"),
     "serial": lambda: machine(2, buffers=1, links="serial"),
+    "adds": lambda: machine(2, buffers=2, schedule="petit", combine="add"),
     "e-cube": lambda: wormhole("ecube"),
     "p-cube": lambda: wormhole("pcube"),
     "adaptive": lambda: wormhole("adaptive"),

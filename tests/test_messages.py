@@ -110,7 +110,7 @@ def test_combining_makes_a_hot_spot_quick(schedule: str) -> None:
 
 def test_messages_that_do_not_meet_and_that_do() -> None:
     """Combining takes no time; messages of two neighbours, sent in one cycle, meet at the third."""
-    network = ConnectionMachine(3, combine="max")
+    network = ConnectionMachine(3, schedule="parallel", combine="max")
     messenger = Messenger(network, threads=1)
     for source, destination in itertools.product((0, 5), range(8)):
         run = messenger.send([Message(source, destination, 1 << source)])
@@ -125,7 +125,7 @@ def test_messages_that_do_not_meet_and_that_do() -> None:
 def test_what_overwrites() -> None:
     """The last of a flow, if all else is quiet; and of two that meet, the younger one: that of
     terminal 4 is a cycle younger, and has one wire less to cross."""
-    messenger = Messenger(ConnectionMachine(3, combine="overwrite"), threads=1)
+    messenger = Messenger(ConnectionMachine(3, schedule="parallel", combine="overwrite"), threads=1)
     for destination in (0, 3, 7):
         run = messenger.send([Message(0, destination, value) for value in range(16)])
         assert run.values[destination] == 15

@@ -54,6 +54,8 @@ NAMES = [
     *(f"siegel-fig{number}" for number in range(1, 10)),
     *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
     *("combining-hotspot", "combining-latency"),
+    *("stanfill-800us", "stanfill-processors-per-node"),
+    *("stanfill-hypercube", "stanfill-permutation"),
 ]
 
 
@@ -396,3 +398,55 @@ def test_machines() -> None:
     cycles = [row["cycles"] for row in table if row["unit"] == "cycles"]
     # PASM of 16 terminals: four boxes are set up, a word crosses; two cycles until another try.
     assert cycles == [4 + 1, 4 + 1 + 2, 32]
+
+
+def test_one_message_each() -> None:
+    """Petit cycles against what wires must carry, and the time against the bits of a message."""
+    found = rows("stanfill-800us", quick=True)
+    assert {row["router"] for row in found} == {"petit, oldest", "parallel, oldest"}
+    for row in found:
+        nodes, served = 4, 1 if row["router"].startswith("petit") else 2
+        assert row["processors"] == 2 * nodes
+        assert row["predicted"] == 2 * 2 / 2 / served
+        # A message needs a step to enter, one to leave and one at the output.
+        assert row["measured"] >= 3
+        crossed = row["wire_use"] * row["measured"] * nodes * served
+        assert crossed == pytest.approx(round(crossed))
+        # 1 says that there is a message; 2 + 1 bits of destination; its data; its step of birth.
+        assert row["bits"] > 1 + 3 + 32
+        assert row["microseconds"] == row["measured"] * row["bits"] / 4
+        assert row["published"] is None
+
+
+def test_processors_per_node() -> None:
+    found = rows("stanfill-processors-per-node", quick=True)
+    for schedule in ("petit", "parallel"):
+        one, two = (row for row in found if row["schedule"] == schedule)
+        assert (one["ratio"], two["ratio"]) == (None, two["measured"] / one["measured"])
+        assert one["least"] <= one["measured"] <= one["most"]
+        assert two["processors"] == 2 * one["processors"] == 8
+
+
+def test_routers_of_hypercubes() -> None:
+    """Alone, a packet takes a cycle a wire, and one or two more; complement crosses all wires."""
+    found = rows("stanfill-hypercube", quick=True)
+    assert {row["router"] for row in found} == {"CM", "e-cube", "adaptive"}
+    for row in found:
+        more = 2 if row["router"] == "CM" else 1
+        distance = {"complement": 2.0}.get(row["traffic"], 1.0)
+        assert (row["distance"], row["predicted"]) == (distance, distance + more)
+        # At a load of 0.01 packets hardly ever meet.
+        assert row["measured"] == pytest.approx(row["crossed"] + more, abs=0.1)
+        if row["traffic"] == "complement":
+            assert row["crossed"] == pytest.approx(2)
+        assert 0.3 < row["full"] <= row["most"] <= 1
+
+
+def test_one_permutation() -> None:
+    found = rows("stanfill-permutation", quick=True)
+    assert {row["permutation"] for row in found} == {"transpose", "bit-reversal", "complement"}
+    for row in found:
+        assert row["terminals"] == 4
+        assert row["predicted"] == 2 + (2 if row["router"] == "CM" else 1)
+        assert row["predicted"] <= row["measured"] <= row["predicted"] + 2
+        assert row["mean"] <= row["measured"]

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
+from multicube.hdl.bench import stamp
 from multicube.hdl.fabric import CellType, Fabric
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
@@ -306,8 +307,8 @@ class BrokenSwitch(wiring.Component):
 
     `drop`, `duplicate` and `overtake` do so with that packet; `swap` sends it to output 1 and that
     output's to output 0 (in the last column only, whose outputs are always taken); `stop` never
-    shows it. `greedy` takes a packet when any output has room,
-    not just its own, and `deaf` takes none.
+    shows it. `repeat` shows the packet before in its place. `greedy` takes a packet when any output
+    has room, not just its own, and `deaf` takes none.
     """
 
     def __init__(self, fault: str, **parameters: Any) -> None:
@@ -338,6 +339,12 @@ class BrokenSwitch(wiring.Component):
             case "stop":
                 with m.If(due):
                     m.d.comb += [sink.valid.eq(0), source.ready.eq(0)]
+            case "repeat":
+                before = Signal.like(sink.payload)
+                with m.If(step):
+                    m.d.sync += before.eq(source.payload)
+                with m.If(due):
+                    m.d.comb += sink.payload.eq(before)
             case "overtake":
                 held, holding, passed = Signal.like(sink.payload), Signal(), Signal()
                 with m.If(passed):
@@ -426,6 +433,38 @@ def test_broken_box_fails_the_run(fault: str, traffic: str, message: str, routin
         assert result.delivered + result.lost == result.injected + result.duplicated
     if fault in ("drop", "stop"):
         assert (result.misrouted, result.duplicated, result.reordered) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("repeat", "other packets delivered than sent"),
+        ("drop", r"\d+ lost or stuck, other packets delivered than sent"),
+        ("duplicate", r"\d+ more delivered than sent, other packets delivered than sent"),
+        ("nothing", ""),
+    ],
+)
+def test_stamps_are_added_up_where_flows_are_not_followed(
+    fault: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in networks of more than 8,192 terminals."""
+    monkeypatch.setattr(stamp, "MOST_FOLLOWED", 2)
+    network = broken(fault)(4, depth=2)
+
+    def run() -> Result:
+        return simulate(network, load=0.5, cycles=200, warmup=0, bins=32)
+
+    if fault == "nothing":
+        result = run()
+    else:
+        with pytest.raises(
+            SimulationError, match=f"^The books do not balance: {message}$"
+        ) as error:
+            run()
+        result = error.value.result
+    assert result.stamps_differ is (fault != "nothing")
+    assert (result.duplicated, result.reordered) == (None, None)
+    assert (result.lost == 0) is (fault in ("repeat", "nothing"))
 
 
 def test_one_broken_box_of_many_is_enough() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..combining import MERGES, OPERATION_SETS
 from ..combining import POLICIES as COMBINE_POLICIES
-from ..hypercube import LINKS, PRIORITIES, SCHEDULES
+from ..hypercube import FOLDS, LINKS, PRIORITIES, SCHEDULES
 from ..interfaces.parity import PARITIES
 from ..switches.circuit import POLICIES
 from ..topology import multistage
@@ -159,6 +159,7 @@ _CONNECTION_MACHINE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "schedule": ("whether one dimension is served in a step, or all", False, SCHEDULES),
     "priority": ("which packets are routed first, and referred last", False, PRIORITIES),
     "links": ("whether wires carry a packet in a cycle, or bit by bit", False, LINKS),
+    "combine": ("what becomes of packets for one processor that meet", False, ("none", *FOLDS)),
     "age": ("width of a packet's step of birth in bits", True, ("auto",)),
 }
 

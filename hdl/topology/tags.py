@@ -75,7 +75,8 @@ class AddressCode:
 
     def pack(self, digits: Sequence[int]) -> int:
         """The code of digits, least significant first."""
-        return sum(digit << position * self.digit_bits for position, digit in enumerate(digits))
+        bits = self.digit_bits
+        return sum(digit << position * bits for position, digit in enumerate(digits))
 
     def unpack(self, code: int) -> list[int]:
         """The digits of a code, least significant first."""

@@ -45,14 +45,15 @@ def _one_each(options: Options, seeds: int, **parameters: Any) -> list[Result]:
 
 
 def _full_size(options: Options) -> Iterator[dict[str, Any]]:
-    for n in (2, 3) if options.quick else (4, 6, 8, 10, _LARGEST):
+    per_node = 2 if options.quick else _PROCESSORS
+    for n in (2,) if options.quick else (4, 6, 8, 10, _LARGEST):
         kinds = [("petit", "oldest"), ("parallel", "oldest")]
         if n == _LARGEST:
             kinds += [("petit", "fixed"), ("parallel", "fixed")]
         for schedule, priority in kinds:
             parameters = {
                 "n": n,
-                "processors": _PROCESSORS,
+                "processors": per_node,
                 "payload": 32,
                 "schedule": schedule,
                 "priority": priority,
@@ -60,7 +61,7 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
             (result,) = _one_each(options, 1, **parameters)
             assert result.petit_cycles is not None
             assert result.buffer_occupancy is not None
-            processors = _PROCESSORS << n
+            processors = per_node << n
             # Of the mean message n/2 wires; a node has P of them, and serves n wires or one.
             served = n if schedule == "parallel" else 1
             bits = ConnectionMachine(**parameters, links="serial").step
@@ -70,7 +71,7 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
                 "schedule": schedule,
                 "priority": priority,
                 "router": f"{schedule}, {priority}",
-                "predicted": _PROCESSORS * n / 2 / served,
+                "predicted": per_node * n / 2 / served,
                 "measured": result.petit_cycles,
                 "wire_use": result.wire_use,
                 "referred": result.referred / processors,
@@ -100,11 +101,11 @@ def one_message_each(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw_full_size(rows),
         notes=(
-            f"2^n nodes of {_PROCESSORS} processors, 4 buffers a node. Petit cycles: steps of the "
-            "routers, in which one dimension is served (schedule petit) or all of them (parallel).",
-            f"At least: the mean distance is n/2, so a node's {_PROCESSORS} messages cross "
-            f"{_PROCESSORS} n/2 wires, of which it serves one or n in a step. Wire use: the share "
-            "of the wires served that carried a message.",
+            "2^n nodes of P = 16 processors (2 with --quick), 4 buffers a node. Petit cycles: "
+            "steps of the routers, in which one dimension is served (petit) or all (parallel).",
+            "At least: the mean distance is n/2, so a node's P messages cross P n/2 wires, of "
+            "which it serves one or n in a step. Wire use: the share of the wires served that "
+            "carried a message.",
             "Referrals of a message, and messages stored in a node's buffers, in the mean.",
             "Bits of a message on a serial wire: 1 says that there is one, then its relative "
             "address, processor, 32 bits of payload, and with priority oldest its step of birth. "
@@ -149,10 +150,10 @@ def _draw_full_size(rows: Sequence[dict[str, Any]]) -> Figure:
 
 def _per_node(options: Options) -> Iterator[dict[str, Any]]:
     seeds = 2 if options.quick else 5
-    for n in (3,) if options.quick else (6, 10):
+    for n in (2,) if options.quick else (6, 10):
         for schedule in ("petit", "parallel"):
             before = None
-            for processors in (1, 2, 4) if options.quick else (1, 2, 4, 8, 16, 32):
+            for processors in (1, 2) if options.quick else (1, 2, 4, 8, 16, 32):
                 results = _one_each(options, seeds, n=n, processors=processors, schedule=schedule)
                 steps = [result.petit_cycles for result in results]
                 mean = float(np.mean(steps))
