@@ -19,6 +19,7 @@ from .network import Network
 from .presets import PRESETS, Preset
 from .stage_sequenced import StageSequencedNetwork
 from .switching import QUEUES, REFILLS, SWITCHES
+from .torus import TorusNetwork
 
 __all__ = ["FAMILIES", "Family", "Parameter", "build", "find"]
 
@@ -149,6 +150,16 @@ _HYPERCUBE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "length": ("flits of a packet", True, ("LOW:HIGH",)),
 }
 
+_TORUS_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
+    "k": ("nodes in a dimension", True, ()),
+    "n": ("dimensions: it has k^n terminals", True, ()),
+    "channels": ("virtual channels a link; a torus with one can dead-lock", True, ("auto",)),
+    "decision": ("cycles that a router needs to send a header on", True, ()),
+    "depth": ("flits that fit into each queue", True, ()),
+    "payload": ("width of the payload in bits", True, ()),
+    "length": ("flits of a packet", True, ("LOW:HIGH",)),
+}
+
 
 def _parameters(
     component: type[Network], described: dict[str, tuple[str, bool, tuple[str, ...]]]
@@ -210,6 +221,15 @@ _NETWORKS["hypercube"] = Family(
     {},
     _parameters(HypercubeNetwork, _HYPERCUBE_PARAMETERS),
 )
+
+for _name, _description, _fixed in (
+    ("torus", "wormhole routers in n rings each, which go both ways; dimensions in order", {}),
+    ("mesh", "a torus without wrap-around links", {"wrap": False}),
+    ("ring", "a torus of uni-directional rings (n=1: a single ring)", {"directions": 1}),
+):
+    _NETWORKS[_name] = Family(
+        _name, _description, TorusNetwork, _fixed, _parameters(TorusNetwork, _TORUS_PARAMETERS)
+    )
 
 FAMILIES: dict[str, Family] = _NETWORKS | {
     name: _of_preset(name, preset) for name, preset in PRESETS.items()

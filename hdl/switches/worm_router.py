@@ -1,9 +1,9 @@
-"""What wormhole routers of static networks have in common: how worms hold outputs and share links."""
+"""What wormhole routers of static networks share: worms that hold outputs, wires of links."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,7 +12,7 @@ from ..packet import Packet
 from .arrival_queue import ArrivalQueue
 from .round_robin import RoundRobin
 
-__all__ = ["WormRouter", "check_worms"]
+__all__ = ["WormRouter", "check_worms", "decided"]
 
 
 def check_worms(packet: Packet, tag: int, network: str) -> None:
@@ -25,6 +25,18 @@ def check_worms(packet: Packet, tag: int, network: str) -> None:
         raise ValueError(
             f"Tag of a packet must have {tag} bits in a {network}, not {packet.members['tag']}"
         )
+
+
+def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:
+    """Whether the header that a queue shows has stood there for some cycles, this one included."""
+    if cycles == 1:
+        return Const(1)
+    waited = Signal(range(cycles), name=f"waited_{name}")
+    with m.If(head.valid & head.ready):
+        m.d.sync += waited.eq(0)
+    with m.Elif(head.valid & (waited != cycles - 1)):
+        m.d.sync += waited.eq(waited + 1)
+    return waited == cycles - 1
 
 
 class WormRouter(wiring.Component, ABC):
