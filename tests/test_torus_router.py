@@ -106,7 +106,7 @@ def test_only_turns_of_the_routing_have_wires() -> None:
             turns |= set(itertools.pairwise([terminal, *ports, terminal]))
         wires = {(i, j) for j in range(terminal + 1) for i in dut.entries(j)}
         assert turns <= wires
-        # In a 4-ary torus a way over a wrap-around link ends behind it: two links, from even or odd.
+        # In a 4-ary torus no way over a wrap-around link goes on behind it.
         assert wires == turns or (form, k) == ("torus", 4)
 
 

@@ -147,6 +147,15 @@ class TorusNetwork(PacketNetwork):
         pins = [self._pin(node, hop) for node, hop in self.plan.path(source, destination)]
         return [*pins, self._pin(destination, None)]
 
+    def moves(self, destination: int) -> dict[Pin, list[Pin]]:
+        """As in `PacketNetwork`, but without following each path to its end."""
+        hops = [self.plan.route(node, destination) for node in range(self.ports)]
+        pins = list(map(self._pin, range(self.ports), hops))
+        return {
+            pin: [] if hop is None else [pins[self.plan.beyond(node, hop)]]
+            for node, (pin, hop) in enumerate(zip(pins, hops))
+        }
+
     def _pin(self, node: int, hop: Hop | None) -> Pin:
         """The output of a channel, or (None) of the terminal."""
         return Pin(f"router_{node}", ("o", len(self._ports) if hop is None else self._ports[hop]))

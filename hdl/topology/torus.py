@@ -120,6 +120,12 @@ class Torus:
         digits[dimension] = position % self.k
         return self.code.join(digits)
 
+    def beyond(self, node: int, hop: Hop) -> int:
+        """The node that a channel leads to, not at the edge of a mesh."""
+        neighbour = self.neighbour(node, hop.dimension, hop.way)
+        assert neighbour is not None, f"{hop} of node {node} leads off the edge of the mesh"
+        return neighbour
+
     def route(self, node: int, destination: int) -> Hop | None:
         """The channel that a header in a node takes next; None if it has arrived."""
         here, there = self.code.split(node), self.code.split(destination)
@@ -146,9 +152,7 @@ class Torus:
         node, hops = source, []
         while hop := self.route(node, destination):
             hops.append((node, hop))
-            beyond = self.neighbour(node, hop.dimension, hop.way)
-            assert beyond is not None, "the routing leads off the edge of the mesh"
-            node = beyond
+            node = self.beyond(node, hop)
         return hops
 
     def distance(self, source: int, destination: int) -> int:

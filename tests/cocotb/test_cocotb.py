@@ -1,4 +1,4 @@
-"""The exported 8-port cube, driven by cocotb in Verilator and Icarus."""
+"""Exported networks of 8 terminals, driven by cocotb in Verilator and Icarus."""
 
 import itertools
 import json
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from multicube.hdl import build, write_verilog
+from multicube.hdl.networks import PacketNetwork
 
 SEED = 20240607
 SIMULATORS = ["verilator", "icarus"]
@@ -18,21 +19,29 @@ CASES = {
     "output-queued-destination": {"switch": "output-queued", "routing": "destination", "depth": 4},
     "input-queued-xor": {"switch": "input-queued", "routing": "xor", "depth": 2},
     "wormhole-xor": {"switch": "wormhole", "routing": "xor", "depth": 2, "length": "1:3"},
+    "torus": {"k": 8, "n": 1, "decision": 2, "depth": 2, "length": "1:3"},
 }
+
+
+def _build(case: str) -> PacketNetwork:
+    parameters = CASES[case] if case == "torus" else {"ports": 8, **CASES[case]}
+    network = build(case if case == "torus" else "cube", payload=24, **parameters)
+    assert isinstance(network, PacketNetwork)
+    return network
 
 
 def _export(folder: Path, case: str) -> tuple[Path, dict[str, str]]:
     verilog = folder / "network.v"
-    write_verilog(build("cube", ports=8, payload=24, **CASES[case]).fabric, verilog)
+    write_verilog(_build(case).fabric, verilog)
     return verilog, {
         "PORTS": f"{verilog}.json",
-        "ROUTING": str(CASES[case]["routing"]),
+        "ROUTING": str(CASES[case].get("routing", "destination")),
         "FLITS": str(CASES[case].get("length", 1)).rpartition(":")[2],
     }
 
 
 def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str, Any]]:
-    network = build("cube", ports=8, payload=24, **CASES[case])
+    network = _build(case)
     rng = random.Random(SEED)
     trace = transport(
         network,
@@ -54,6 +63,7 @@ def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str,
         *itertools.product(["output-queued-destination"], SIMULATORS),
         ("input-queued-xor", "icarus"),  # the faster to compile
         ("wormhole-xor", "icarus"),
+        ("torus", "icarus"),
     ],
 )
 def test_exported_network_carries_all_packets_and_keeps_amaranths_time(

@@ -1,4 +1,4 @@
-"""What cocotb does to an exported 8-port cube of 2 x 2 boxes. Runs inside the simulator.
+"""What cocotb does to an exported network of 8 terminals. Runs inside the simulator.
 
 The environment names the list of ports that was exported beside the Verilog (PORTS), the routing
 (ROUTING), the most flits of a packet (FLITS) and, for the second test, a recording of Amaranth's
@@ -108,7 +108,7 @@ class Packet(NamedTuple):
 
 
 def tag_of(source: int, destination: int) -> int:
-    """The textbook's tag of a Generalized Cube."""
+    """The textbook's tag of a Generalized Cube; a torus has the destination's."""
     return source ^ destination if os.environ["ROUTING"] == "xor" else destination
 
 
