@@ -92,8 +92,8 @@ class TorusNetwork(PacketNetwork):
         )
         if n > LIMITS["nodes"].bit_length() or self.plan.nodes > LIMITS["nodes"]:
             raise ValueError(f"Nodes must be at most {LIMITS['nodes']}, not {k}^{n}")
-        check_integer("Decision", decision, 1)
-        check_limit("Decision", decision, LIMITS["decision"])
+        check_integer("Decision time", decision, 1)
+        check_limit("Decision time", decision, LIMITS["decision"])
         check_integer("Depth", depth, 1)
         check_limit("Depth", depth, LIMITS["depth"])
         if isinstance(payload, int):
