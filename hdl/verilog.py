@@ -167,15 +167,19 @@ def _connection(fabric: Fabric, cell: Cell, path: Path, leaf: Leaf, read: set[Pi
     return _wire(fabric.drivers[pin])
 
 
-def _kinds(fabric: Fabric) -> str:
+def _cells(fabric: Fabric) -> str:
+    if len(fabric.cells) == 1:
+        return "1 cell"
     kinds = len(fabric.types())
-    return "all of one type" if kinds == 1 else f"of {kinds} types"
+    return f"{len(fabric.cells)} cells, " + (
+        "all of one type" if kinds == 1 else f"of {kinds} types"
+    )
 
 
 def _heading(name: str, fabric: Fabric, title: str) -> Iterator[str]:
     """A comment that says how the top is used."""
     yield f"// Module {name}: {title or 'an interconnection network'}."
-    yield f"// Written by multicube: {len(fabric.cells)} cells, {_kinds(fabric)}."
+    yield f"// Written by multicube: {_cells(fabric)}."
     yield "//"
     rows: dict[tuple[str, str, str], list[str]] = {}
     for port in port_list(fabric):

@@ -1,9 +1,11 @@
 """What a bench has counted, read from an engine."""
 
-import numpy as np
+from collections.abc import Sequence
 
-from ..hdl.bench import Bench, MemoryBench
+from ..hdl.bench import Bench, MemoryBench, PacketBench
 from ..hdl.bench.instruments import COUNT_BITS
+from ..hdl.bench.stamp import SUM_BITS
+from ..hdl.networks import ConnectionMachine
 from .access_history import is_serializable
 from .engines import Engine
 from .result import Latency
@@ -19,6 +21,9 @@ class Probe:
         self.run = run
         self.bench = bench
 
+    def _meters(self, meters: Sequence[str], port: str) -> int:
+        return sum(self.engine.read(meters, port, self.run))
+
     def set(self, port: str, value: int) -> None:
         self.engine.set(port, value, self.run)
 
@@ -29,7 +34,7 @@ class Probe:
         return self.engine.read(self.bench.sinks, port, self.run)
 
     def drops(self, port: str) -> int:
-        return sum(self.engine.read(self.bench.drop_meters, port, self.run))
+        return self._meters(self.bench.drop_meters, port)
 
     @property
     def waiting(self) -> int:
@@ -46,12 +51,41 @@ class Probe:
     @property
     def corrupted(self) -> int:
         """Packets that were found damaged and discarded."""
-        return sum(self.engine.read(self.bench.damage_meters, "total", self.run))
+        return self._meters(self.bench.damage_meters, "total")
 
     @property
     def referred(self) -> int:
         """How often packets were sent away from their destination, for want of room."""
-        return sum(self.engine.read(self.bench.referral_meters, "total", self.run))
+        return self._meters(self.bench.referral_meters, "total")
+
+    def steps(self, cycles: int) -> int | None:
+        """Of the Connection Machine's routers, begun in a number of cycles."""
+        # The stamps of the bench lengthen messages, and so the steps of serial wires.
+        network = self.bench.network
+        return -(-cycles // network.step) if isinstance(network, ConnectionMachine) else None
+
+    def wire_use(self, cycles: int) -> float | None:
+        """Share of the wires that could take a packet in the window which did."""
+        network = self.bench.network
+        if not isinstance(network, ConnectionMachine):
+            return None
+        crossed = self._meters(self.bench.crossing_meters, "measured")
+        return crossed * network.step / (network.served * cycles)
+
+    def buffer_occupancy(self, cycles: int) -> dict[str, float] | None:
+        """What a node stores, in the mean over nodes and cycles of the window, and at most."""
+        meters = self.bench.level_meters
+        if not meters:
+            return None
+        mean = self._meters(meters, "sum") / (len(meters) * cycles)
+        return {"mean": mean, "max": max(self.engine.read(meters, "max", self.run))}
+
+    @property
+    def stamps_differ(self) -> bool | None:
+        """Whether other packets were delivered than sent; None where every flow is followed."""
+        if not isinstance(self.bench, PacketBench) or self.bench.follows_flows:
+            return None
+        return (sum(self.sources("stamp_sum")) - sum(self.sinks("stamp_sum"))) % 2**SUM_BITS != 0
 
     @property
     def unfinished(self) -> int:
@@ -92,11 +126,8 @@ class Probe:
         return is_serializable(self.engine, self.bench, self.run)
 
     def latency(self, kind: str, ci99: float | None) -> Latency:
-        rows = [
-            self.engine.memory(cell, f"{kind}_histogram", self.run) for cell in self.bench.sinks
-        ]
         return Latency.from_counts(
-            np.sum(rows, axis=0, dtype=np.int64),
+            self.engine.memory_sum(self.bench.sinks, f"{kind}_histogram", self.run),
             sum(self.sinks(f"{kind}_sum")),
             max(self.sinks(f"{kind}_max")),
             ci99,

@@ -122,6 +122,13 @@ class Result:
         Packets, or attempts to send them, that a network dropped which does so by definition.
     referred : int
         How often packets were sent away from their destination, because there was no buffer.
+    petit_cycles : int or None
+        Steps of the Connection Machine's routers in the window: in each, one dimension was served
+        (schedule petit), or all. None of other networks, as the next two.
+    wire_use : float or None
+        Share of the wires served in the window's steps that carried a message.
+    buffer_occupancy : dict or None
+        Messages that a node stored in the window: `mean` over nodes and cycles, and `max`.
     corrupted : int
         Packets that were found damaged by their parity, and discarded.
     attempts : float or None
@@ -129,7 +136,11 @@ class Result:
         delivered.
     lost, misrouted, duplicated, reordered, damaged : int or None
         What must not be. `lost` is None for a partial run. `damaged` counts flits that did not
-        follow their header as they should.
+        follow their header as they should. In networks of more than 8,192 terminals `duplicated`
+        and `reordered` are not known, and None.
+    stamps_differ : bool or None
+        Then, instead: whether the sums of the stamps of all packets sent and delivered differ, so
+        that a packet came twice in the place of another. None in smaller networks, or if partial.
     latency : Latency
         From birth to delivery.
     network_latency : Latency
@@ -178,12 +189,16 @@ class Result:
     delivered: int
     dropped: int
     referred: int
+    petit_cycles: int | None
+    wire_use: float | None
+    buffer_occupancy: dict[str, float] | None
     corrupted: int
     attempts: float | None
     lost: int | None
     misrouted: int
-    duplicated: int
-    reordered: int
+    duplicated: int | None
+    reordered: int | None
+    stamps_differ: bool | None
     damaged: int
     latency: Latency
     network_latency: Latency
@@ -220,6 +235,8 @@ class Result:
             )
             if count
         ]
+        if self.stamps_differ:
+            wrong.append("other packets delivered than sent")
         if self.serializable is False:
             wrong.append("replies that no serial order of the operations explains")
         return ", ".join(wrong)

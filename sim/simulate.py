@@ -34,6 +34,9 @@ DEEPEST = 2**20
 OPERATIONS = ("fetch-and-add",)
 """What processors ask of a memory if they are not told."""
 
+MOST_BINS = 2**25
+"""Bins that all sinks' histograms together have at most if they are not told."""
+
 LONGEST_HISTORY = 2**18
 """Most answered requests that all processors together keep if they are not told."""
 
@@ -317,7 +320,8 @@ def _result(
     delivered = sum(probe.sinks("delivered"))
     packets = isinstance(probe.bench, PacketBench)
     dropped = probe.drops("total")
-    duplicated = sum(probe.sinks("duplicated"))
+    followed = not packets or probe.bench.follows_flows
+    duplicated = sum(probe.sinks("duplicated")) if followed else None
     entered = probe.sources("entered")
     measured = probe.sinks("measured")
     slowest = int(np.argmin(entered))
@@ -339,13 +343,17 @@ def _result(
         delivered=delivered,
         dropped=dropped,
         referred=probe.referred,
+        petit_cycles=probe.steps(cycles),
+        wire_use=probe.wire_use(window),
+        buffer_occupancy=probe.buffer_occupancy(window),
         corrupted=probe.corrupted,
         attempts=1 + probe.drops("measured") / sum(measured) if any(measured) else None,
-        lost=None if partial else probe.in_flight + duplicated,
+        lost=None if partial else probe.in_flight + (duplicated or 0),
         damaged=sum(probe.sinks("damaged")) if packets and network.packet.flits else 0,
         misrouted=sum(probe.sinks("misrouted")),
         duplicated=duplicated,
-        reordered=sum(probe.sinks("reordered")) if packets else 0,
+        reordered=(sum(probe.sinks("reordered")) if packets else 0) if followed else None,
+        stamps_differ=None if partial else probe.stamps_differ,
         network_latency=network_latency,
         round_trip=None if packets else network_latency,
         background_latency=probe.background_latency,
@@ -363,7 +371,7 @@ def simulate_runs(
     runs: Sequence[Run],
     *,
     engine: str = "auto",
-    bins: int = 2048,
+    bins: int | None = None,
     faults: Sequence[str] = (),
     vcd: str | os.PathLike[str] | None = None,
     threads: int | None = None,
@@ -378,8 +386,9 @@ def simulate_runs(
         All with random traffic and the same source depth, or any single one.
     engine : str
         One of `engines.selection.ENGINES`.
-    bins : int
-        Histograms hold latencies below this exactly.
+    bins : int, optional
+        Histograms hold latencies below this exactly. If not given 2,048, or as many as all sinks
+        together have room for (`MOST_BINS`).
     faults : Sequence[str]
         What is broken in a multistage network, as `faults.parse_fault` reads it.
     vcd : path-like, optional
@@ -427,8 +436,10 @@ def _is_finite(run: Run) -> bool:
     return isinstance(run.traffic, Trace) or run.traffic.quota > 0
 
 
-def _benches(network: Network, runs: Sequence[Run], bins: int) -> list[Bench]:
+def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Bench]:
     first, *others = runs
+    if bins is None:
+        bins = min(2048, max(2, MOST_BINS // network.ports))
     bench = bench_for(network, first.sources(network), bins=bins)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):

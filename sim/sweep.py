@@ -182,7 +182,7 @@ def sweep(
     processes: int | None = None,
     scheduler: str | None = None,
     progress: bool = False,
-    bins: int = 2048,
+    bins: int | None = None,
     **parameters: Any,
 ) -> Sweep:
     """Simulate a network at many loads, in parallel, and more loads where it saturates.
@@ -202,7 +202,7 @@ def sweep(
         Address of a Dask scheduler, to run on its cluster instead (needs `multicube[cluster]`).
     progress : bool
         Show a progress bar on standard error if that is a terminal.
-    bins : int
+    bins : int, optional
         Of the histograms.
     **parameters
         Of `simulate.Run`: cycles, warmup, seed, source_depth.

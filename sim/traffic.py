@@ -3,7 +3,7 @@
 import csv
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +75,7 @@ class Pattern:
         straps = self._straps(network, network.tags.code, load, seed)
         if network.broadcasts:
             straps = [{**own, "spread": round(self.spread * 2**BIAS_BITS)} for own in straps]
-        return SourcePlan(BernoulliSource, {"depth": depth}, straps)
+        return SourcePlan(BernoulliSource, {"depth": min(depth, self.quota or depth)}, straps)
 
     def processors(
         self,
@@ -156,7 +156,7 @@ def check_load(load: float) -> None:
 TRAFFIC = (
     "uniform",
     "hotspot:H[:T]",
-    "one-each",
+    "one-each[:PERMUTATION]",
     "all-to-one[:T]",
     "broadcast:B",
     *(":".join((name, *parameters)) for name, (_, parameters) in PERMUTATIONS.items()),
@@ -169,8 +169,8 @@ def pattern(text: str, ports: int) -> Pattern:
 
     `uniform`; `hotspot:H` sends a fraction H of all packets to terminal T (0 if not given) and the
     others uniformly; `broadcast:B` gives a fraction B of all packets a random broadcast mask.
-    `one-each` is one packet from every terminal, all at once, to any; `all-to-one` to terminal T.
-    Any other name is a permutation of section V of Siegel et al.
+    `one-each` is one packet from every terminal, all at once, to any, or by a permutation;
+    `all-to-one` is to terminal T. Any other name is a permutation of section V of Siegel et al.
 
     Raises
     ------
@@ -187,6 +187,8 @@ def pattern(text: str, ports: int) -> Pattern:
         return Pattern(text, _target(text, words[1:], ports), fraction)
     if name == "one-each" and not words:
         return Pattern(text, (0,) * ports, 0, quota=1)
+    if name == "one-each" and words[0] in PERMUTATIONS:
+        return replace(pattern(":".join(words), ports), name=text, quota=1)
     if name == "all-to-one" and len(words) in (0, 1):
         return Pattern(text, _target(text, words, ports), 1, quota=1)
     if name == "broadcast" and len(words) == 1:

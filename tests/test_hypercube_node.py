@@ -1,19 +1,34 @@
 # amaranth: UnusedElaboratable=no
 """The Connection Machine's router against a plain model of it, cycle by cycle."""
 
+import functools
 import itertools
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
-from multicube.hdl.bench import PacketBench
+from multicube.hdl.bench import MessageBench, PacketBench
 from multicube.hdl.fabric import Pin
+from multicube.hdl.hypercube import Fold
 from multicube.hdl.networks.connection_machine import ConnectionMachine, longest_life
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.simulate import Run
 from multicube.sim.traffic import Pattern, pattern
 
 KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))
+
+FOLDS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda first, second: (first + second) % 256,
+    "or": lambda first, second: first | second,
+    "max": max,
+    "overwrite": lambda first, second: second,
+}
+"""What becomes of two values of 8 bits, the second of which is from the younger message."""
+
+LIST = 25
+"""Messages that each source has to send, in tests with combining."""
 
 
 @dataclass
@@ -42,6 +57,7 @@ class Node:
     ready: list[bool] = field(default_factory=list)
     crossed: int = 0
     referred: int = 0
+    combined: int = 0
 
 
 class Machine:
@@ -51,13 +67,25 @@ class Machine:
     ----------
     n, processors, buffers : int
     petit, oldest : bool
+    fold : Callable, optional
+        Makes one payload of two, if messages are combined.
     """
 
-    def __init__(self, n: int, processors: int, buffers: int, *, petit: bool, oldest: bool) -> None:
+    def __init__(
+        self,
+        n: int,
+        processors: int,
+        buffers: int,
+        *,
+        petit: bool,
+        oldest: bool,
+        fold: Callable[[int, int], int] | None = None,
+    ) -> None:
         self.n = n
         self.processors = processors
         self.petit = petit
         self.oldest = oldest
+        self.fold = fold
         self.time = 0
         self.lives: list[int] = []
         arrivals = 1 if petit else n
@@ -73,8 +101,8 @@ class Machine:
     ) -> None:
         """One step: `offered` are tags and payloads by node and processor.
 
-        Afterwards each node's `ready`, `crossed` and `referred` are of this step; all else is
-        what it is in the next one.
+        Afterwards each node's `ready`, `crossed`, `referred` and `combined` are of this step; all
+        else is what it is in the next one.
         """
         served = [self.time % self.n] if self.petit else list(range(self.n))
         sent = [self._step(*given, served) for given in zip(self.nodes, offered, taken)]
@@ -86,7 +114,7 @@ class Machine:
         """A cycle between two steps."""
         for node, flags in zip(self.nodes, taken):
             node.ready = [False] * self.processors
-            node.crossed = node.referred = 0
+            node.crossed = node.referred = node.combined = 0
             for processor, flag in enumerate(flags):
                 if flag:
                     node.outputs[processor] = None
@@ -112,6 +140,18 @@ class Machine:
         here = [(place, message) for place, message in enumerate(places) if message is not None]
         if self.oldest:
             here.sort(key=lambda item: (*item[1].rank, item[0]))
+
+        # Combine: each second one to the same destination vanishes into the one before it.
+        groups: dict[int, list[tuple[int, Message]]] = {}
+        for item in here if self.fold else ():
+            groups.setdefault(item[1].tag, []).append(item)
+        node.combined = 0
+        for group in groups.values():
+            for first, second in zip(group[::2], group[1::2]):
+                assert self.fold is not None
+                first[1].payload = self.fold(first[1].payload, second[1].payload)
+                here.remove(second)
+                node.combined += 1
 
         # Deliver.
         for processor, flag in enumerate(taken):
@@ -188,10 +228,11 @@ class Comparison:
         The most steps for which the messages that come first in the machine stayed as many.
     """
 
-    def __init__(self, network: ConnectionMachine, traffic: Pattern, load: float) -> None:
+    def __init__(self, bench: PacketBench | MessageBench) -> None:
+        network = bench.network
         given = network.parameters
         self.network = network
-        self.bench = PacketBench(network, Run(traffic, load).sources(network), bins=64)
+        self.bench = bench
         self.engine = CompiledEngine([self.bench], threads=1)
         self.model = Machine(
             given["n"],
@@ -199,13 +240,13 @@ class Comparison:
             given["buffers"],
             petit=given["schedule"] == "petit",
             oldest=given["priority"] == "oldest",
+            fold=FOLDS.get(given["combine"]),
         )
         self.tag_bits = network.tags.code.width
-        self.step_cycles = self.bench.network.step
-        self.referred = self.fullest = self.slowest = 0
+        self.step_cycles = network.step
+        self.referred = self.combined = self.fullest = self.slowest = 0
         self._first: tuple[tuple[int, int], int] | None = None
         self._since = 0
-        self.engine.set("send", 1)
 
     def _stream(self, node: Node, side: str) -> list[tuple[int, int] | None]:
         """Tag and payload of what is offered at the streams between a node and its processors."""
@@ -218,7 +259,7 @@ class Comparison:
         return seen
 
     def run(self, cycles: int) -> None:
-        for cycle in range(cycles):
+        for cycle in range(self.engine.cycle, self.engine.cycle + cycles):
             nodes = self.model.nodes
             for node in nodes:
                 shown = [m and (m.tag, m.payload) for m in node.outputs]
@@ -242,7 +283,10 @@ class Comparison:
                         assert self.engine.get(pin) == node.ready[p], f"{pin}, cycle {cycle}"
             assert self.engine.read(names, "crossed") == [node.crossed for node in nodes]
             assert self.engine.read(names, "referred") == [node.referred for node in nodes]
+            if self.model.fold:
+                assert self.engine.read(names, "combined") == [node.combined for node in nodes]
             self.referred += sum(node.referred for node in nodes)
+            self.combined += sum(node.combined for node in nodes)
             self.engine.step(1)
 
     def _watch(self) -> None:
@@ -254,18 +298,47 @@ class Comparison:
         self.slowest = max(self.slowest, self.model.time - self._since + 1)
 
     def drain(self, cycles: int) -> None:
-        """Send no more, and see that everything arrives."""
-        self.engine.set("send", 0)
+        """See that all that was sent arrives."""
         self.run(cycles)
-        sinks = self.bench.sinks
         assert not self.model.messages()
-        delivered = sum(self.engine.read(sinks, "delivered"))
-        assert delivered == sum(self.engine.read(self.bench.sources, "injected")) > 0
-        assert not any(self.engine.read(sinks, "misrouted") + self.engine.read(sinks, "duplicated"))
+        delivered = sum(self.engine.read(self.bench.sinks, "delivered"))
+        injected = sum(self.engine.read(self.bench.sources, "injected"))
+        assert delivered + self.combined == injected > 0
 
 
-@pytest.mark.parametrize(("n", "processors", "buffers"), [(2, 2, 1), (3, 4, 3), (4, 1, 1)])
-@pytest.mark.parametrize(("schedule", "priority"), KINDS)
+def begun(network: ConnectionMachine, traffic: Pattern) -> Comparison:
+    """A network whose terminals send as much as it takes, before its first cycle."""
+    comparison = Comparison(PacketBench(network, Run(traffic, 1.0).sources(network), bins=64))
+    comparison.engine.set("send", 1)
+    return comparison
+
+
+def compare(network: ConnectionMachine, traffic: Pattern, *, steps: int, drain: int) -> Comparison:
+    """A network under full load for some steps, and for as many more as it takes to drain it."""
+    comparison = begun(network, traffic)
+    comparison.run(steps * comparison.step_cycles)
+    comparison.engine.set("send", 0)
+    comparison.drain(drain * comparison.step_cycles)
+    for wrong in ("misrouted", "duplicated"):
+        assert not any(comparison.engine.read(comparison.bench.sinks, wrong))
+    return comparison
+
+
+@pytest.mark.parametrize(
+    ("n", "processors", "buffers", "schedule", "priority"),
+    [
+        *((2, 2, 1, *kind) for kind in KINDS),
+        (2, 4, 3, "parallel", "oldest"),
+        (4, 1, 1, "parallel", "fixed"),
+        (4, 1, 1, "petit", "oldest"),
+        pytest.param(3, 4, 3, "parallel", "oldest", marks=pytest.mark.long),
+        pytest.param(3, 4, 3, "parallel", "fixed", marks=pytest.mark.long),
+        pytest.param(3, 4, 3, "petit", "fixed", marks=pytest.mark.long),
+        pytest.param(3, 4, 3, "petit", "oldest", marks=pytest.mark.long),
+        pytest.param(4, 1, 1, "parallel", "oldest", marks=pytest.mark.long),
+        pytest.param(4, 1, 1, "petit", "fixed", marks=pytest.mark.long),
+    ],
+)
 def test_every_cycle_is_the_models(
     n: int, processors: int, buffers: int, schedule: str, priority: str
 ) -> None:
@@ -273,37 +346,150 @@ def test_every_cycle_is_the_models(
     network = ConnectionMachine(
         n, processors=processors, buffers=buffers, schedule=schedule, priority=priority
     )
-    comparison = Comparison(network, pattern("uniform", network.ports), 1.0)
-    comparison.run(250)
-    comparison.drain(150)
+    comparison = compare(network, pattern("uniform", network.ports), steps=150, drain=100)
     assert comparison.fullest == buffers
     # Of two dimensions, served in turn, the next one is always the one that a message has left.
     if buffers == 1 and (n > 2 or schedule == "parallel"):
         assert comparison.referred > 0
 
 
-@pytest.mark.parametrize(("schedule", "priority"), [("parallel", "fixed"), ("petit", "oldest")])
-def test_serial_wires(schedule: str, priority: str) -> None:
+@pytest.mark.parametrize(
+    ("n", "schedule", "priority"),
+    [
+        (2, "parallel", "oldest"),
+        pytest.param(3, "parallel", "fixed", marks=pytest.mark.long),
+        pytest.param(3, "petit", "oldest", marks=pytest.mark.long),
+    ],
+)
+def test_serial_wires(n: int, schedule: str, priority: str) -> None:
     network = ConnectionMachine(
-        3, processors=2, buffers=1, schedule=schedule, priority=priority, links="serial"
+        n, processors=2, buffers=1, schedule=schedule, priority=priority, links="serial"
     )
-    comparison = Comparison(network, pattern("uniform", network.ports), 1.0)
-    step = comparison.step_cycles
-    comparison.run(40 * step)
-    comparison.drain(30 * step)
+    traffic = pattern("uniform", network.ports)
+    comparison = compare(network, traffic, steps=20, drain=20)
     assert comparison.referred > 0
 
 
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
-@pytest.mark.parametrize("name", ["all-to-one", "hot", "uniform"])
+@pytest.mark.parametrize(
+    ("name", "schedule"),
+    [
+        ("all-to-one", "parallel"),
+        ("hot", "petit"),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (
+                ("all-to-one", "petit"),
+                ("hot", "parallel"),
+                ("uniform", "parallel"),
+                ("uniform", "petit"),
+            )
+        ),
+    ],
+)
 def test_the_first_message_always_advances(name: str, schedule: str) -> None:
     """What guarantees delivery: every n + 1 steps one of those that come first is delivered."""
     network = ConnectionMachine(3, processors=1, buffers=1, schedule=schedule)
     bias = {"all-to-one": 1.0, "hot": 0.5, "uniform": 0.0}[name]
     traffic = Pattern(name, (5,) * network.ports, bias, quota=40)
-    comparison = Comparison(network, traffic, 1.0)
-    comparison.run(600)
-    comparison.drain(100)
+    comparison = compare(network, traffic, steps=600, drain=100)
     assert sum(comparison.engine.read(comparison.bench.sinks, "delivered")) == 40 * network.ports
     assert comparison.slowest <= network.plan.dimensions + 1
     assert max(comparison.model.lives) <= longest_life(network.plan, 1)
+
+
+@pytest.mark.parametrize(
+    ("combine", "parameters"),
+    [
+        ("add", {"n": 3, "processors": 2, "buffers": 1}),
+        ("or", {"n": 4, "buffers": 3, "schedule": "petit"}),
+        ("max", {"n": 2, "processors": 4, "buffers": 4, "priority": "fixed"}),
+        ("overwrite", {"n": 3, "processors": 2, "buffers": 5, "priority": "fixed"}),
+        ("overwrite", {"n": 3, "buffers": 2}),
+        ("add", {"n": 2, "buffers": 1, "schedule": "petit", "links": "serial"}),
+    ],
+)
+def test_every_cycle_with_combining(combine: str, parameters: dict[str, int | str]) -> None:
+    """As many messages as the network takes, more and more of them to one processor."""
+    network = ConnectionMachine(**parameters, combine=combine, payload=8)
+    bench = MessageBench(network, Fold(combine, 8), depth=LIST)
+    comparison = Comparison(bench)
+    engine, rng = comparison.engine, random.Random(combine)
+    row = bench.row
+    folded: list[list[int]] = [[] for _ in range(network.ports)]
+    for number in range(LIST):
+        for port in range(network.ports):
+            hot = rng.random() < number / LIST
+            destination = 1 if hot else rng.randrange(network.ports)
+            value = rng.randrange(256)
+            folded[destination].append(value)
+            bits = 1 | destination << row["destination"].offset | value << row["value"].offset
+            engine.set(f"row_{port}", bits)
+        engine.step(1)
+    for port in range(network.ports):
+        engine.set(f"row_{port}", 0)
+    # The model has to begin in the same step.
+    comparison.model.time = engine.cycle // network.step
+    engine.set("send", 1)
+    while sum(engine.read(bench.sources, "injected")) < LIST * network.ports:
+        comparison.run(network.step)
+    comparison.drain((2 * network.ports + 20) * network.step)
+    assert sum(engine.read(bench.combine_meters, "total")) == comparison.combined > 0
+    if combine != "overwrite":
+        expected = [functools.reduce(FOLDS[combine], values) for values in folded]
+        assert engine.read(bench.sinks, "value") == expected
+
+
+# To whom each node sends all the time: others are then always in the way of some message.
+CIRCLING = {"parallel": (7, 1, 1, 0, 3, 5, 3, 5), "petit": (3, 6, 7, 5, 6, 5, 6, 6)}
+
+
+def circling(schedule: str, priority: str) -> Comparison:
+    """All terminals send as much as the network takes, each to one other."""
+    network = ConnectionMachine(3, buffers=1, schedule=schedule, priority=priority)
+    return begun(network, Pattern("circling", CIRCLING[schedule], 1.0))
+
+
+def whole_state(comparison: Comparison) -> tuple[Any, list[int | None]]:
+    """All on which the future depends if every source sends to one terminal only, and by their
+    payloads the messages in all places."""
+    model = comparison.model
+    places = [m for node in model.nodes for m in (*node.slots, *node.arrived, *node.outputs)]
+    sources = [comparison._stream(node, "i")[0] for node in model.nodes]
+    offered = [offer and offer[0] for offer in sources]
+    state = [m and (m.tag, m.relative) for m in places], offered, model.time % model.n
+    return state, [m and m.payload for m in places]
+
+
+@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+def test_with_fixed_priorities_a_message_may_circle_for_ever(schedule: str) -> None:
+    """The machine comes back to the same state with the same message in the same place, after more
+    steps than any message would live with the oldest first. Once the others stop, it arrives."""
+    comparison = circling(schedule, "fixed")
+    comparison.run(30)
+    begin, (state, places) = comparison.model.time, whole_state(comparison)
+    assert state[1] == list(CIRCLING[schedule])
+    delivered, referred = len(comparison.model.lives), comparison.referred
+    steps = longest_life(comparison.network.plan, 1)
+    comparison.run(steps)
+
+    def same() -> bool:
+        later, now = whole_state(comparison)
+        return later == state and any(a is not None and a == b for a, b in zip(places, now))
+
+    while not same():
+        assert comparison.model.time < begin + 3 * steps
+        comparison.run(1)
+    assert len(comparison.model.lives) > delivered
+    assert comparison.referred - referred >= steps // 2
+    comparison.engine.set("send", 0)
+    comparison.drain(50)
+
+
+@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+def test_with_the_oldest_first_none_does(schedule: str) -> None:
+    """The same traffic."""
+    comparison = circling(schedule, "oldest")
+    comparison.run(200)
+    assert max(comparison.model.lives) <= longest_life(comparison.network.plan, 1)
+    comparison.engine.set("send", 0)
+    comparison.drain(100)

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
 from multicube.hdl.networks import build
 from multicube.hdl.topology import multistage_plan
@@ -18,6 +19,7 @@ from multicube.hdl.topology.permutations import (
     perfect_shuffle,
     segment_bit_reversal,
     segment_shuffle,
+    transpose,
 )
 from multicube.sim import simulate
 
@@ -67,6 +69,14 @@ def test_complement_inverts(ports: int) -> None:
     flip = str.maketrans("01", "10")
     for x, y in enumerate(complement(ports)):
         assert digits(y, n) == digits(x, n).translate(flip)
+
+
+@pytest.mark.parametrize("ports", POWERS)
+def test_transpose_exchanges_rows_and_columns(ports: int) -> None:
+    columns = 2 ** (width(ports) // 2)
+    matrix = np.arange(ports).reshape(-1, columns)
+    # Element y of the transposed matrix is the one that was sent there.
+    assert [transpose(ports).index(y) for y in range(ports)] == matrix.T.flatten().tolist()
 
 
 @pytest.mark.parametrize("ports", [*POWERS, 27])
@@ -120,7 +130,7 @@ def test_all_are_bijections(name: str, ports: int) -> None:
         assert sorted(function(ports, *numbers)) == list(range(ports))
 
 
-@pytest.mark.parametrize("name", ["perfect-shuffle", "bit-reversal", *SEGMENTED])
+@pytest.mark.parametrize("name", ["perfect-shuffle", "bit-reversal", "transpose", *SEGMENTED])
 @pytest.mark.parametrize("ports", [0, 1, 3, 27, -8])
 def test_bit_permutations_reject_ports(name: str, ports: int) -> None:
     function, words = PERMUTATIONS[name]

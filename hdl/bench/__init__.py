@@ -1,6 +1,7 @@
 """The bench: synthesizable sources, sinks and meters that surround a network."""
 
 from .bench import Bench, MemoryBench, PacketBench, SourcePlan, bench_for
+from .message_bench import MessageBench
 from .processor import Processor
 from .program_bench import ProgramBench
 from .sink import Sink
@@ -10,6 +11,7 @@ __all__ = [
     "Bench",
     "BernoulliSource",
     "MemoryBench",
+    "MessageBench",
     "PacketBench",
     "Processor",
     "ProgramBench",

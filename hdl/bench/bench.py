@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
-from .instruments import EventMeter, LinkMeter, Timer
+from .instruments import EventMeter, LevelMeter, LinkMeter, Timer
 from .sink import Sink
 from .stamp import stamp_for
 
@@ -58,8 +58,9 @@ class Bench(Fabric):
         Names of the meters that count what the network drops.
     damage_meters : list[str]
         Names of those that count what it finds damaged.
-    referral_meters : list[str]
-        Names of those that count what it sends away from its destination, for want of room.
+    crossing_meters, referral_meters, level_meters : list[str]
+        Names of those that count what crosses wires, what is sent away from its destination for
+        want of room, and what nodes store; where nodes route by what is free.
     combine_meters : list[list[str]]
         By stage: names of those that count the requests that it combines.
     """
@@ -71,9 +72,12 @@ class Bench(Fabric):
     def __init__(self) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
         self.meters: list[tuple[str, list[Pin]]] = []
+        self._meter_types: dict[CellType, CellType] = {}
         self.drop_meters: list[str] = []
         self.damage_meters: list[str] = []
+        self.crossing_meters: list[str] = []
         self.referral_meters: list[str] = []
+        self.level_meters: list[str] = []
         self.combine_meters: list[list[str]] = []
         self.timer = self.place(Cell("timer", CellType(Timer)))
 
@@ -118,11 +122,19 @@ class Bench(Fabric):
         return leaves.get(("valid",)) is True and leaves.get(("ready",)) is False
 
     def _meter_events(self, pin: Pin, *, number: bool) -> str:
+        return self._meter_output(pin, "events", EventMeter, number=number)
+
+    def _meter_output(
+        self, pin: Pin, port: str, component: type[wiring.Component], **parameters: Any
+    ) -> str:
+        """Put a meter on an output that is a number; its name."""
         leaf = self.resolve(pin)[()][0]
         name = "_".join(str(part) for part in ("meter", pin.cell, *pin.path))
-        meter = self.place(Cell(name, CellType(EventMeter, width=leaf.width, number=number)))
+        type_ = CellType(component, width=leaf.width, **parameters)
+        # Equal types share what is known of their ports if they are one.
+        meter = self.place(Cell(name, self._meter_types.setdefault(type_, type_)))
         self.link(Pin(None, ("measure",)), Pin(meter.name, ("measure",)))
-        self.link(pin, Pin(meter.name, ("events",)))
+        self.link(pin, Pin(meter.name, (port,)))
         return meter.name
 
 
@@ -138,14 +150,31 @@ class PacketBench(Bench):
     sources : SourcePlan
     bins : int
         Bins of each sink's histograms.
+
+    Attributes
+    ----------
+    follows_flows : bool
+        Whether sinks tell packets that come twice or late.
+
+    Raises
+    ------
+    ValueError
+        If the network combines packets, which changes their payloads, and with them the stamps.
     """
 
     network: PacketNetwork
 
     def __init__(self, network: PacketNetwork, sources: SourcePlan, *, bins: int) -> None:
+        if network.combine != "none":
+            raise ValueError(
+                f"Combine must be none, not {network.combine!r}, for packets that are traced; "
+                "use send_messages for a network that combines"
+            )
         super().__init__()
         code = network.tags.code
-        self.network = network.altered(payload=stamp_for(network))
+        stamp = stamp_for(network)
+        self.follows_flows = stamp.followed
+        self.network = network.altered(payload=stamp)
         kind = {"packet": self.network.packet, "tags": network.tags}
         self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
         self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
@@ -172,7 +201,11 @@ class PacketBench(Bench):
         self.drop_meters = [self._meter_events(pin, number=False) for pin in terminals.drops]
         self.damage_meters = [self._meter_events(pin, number=False) for pin in terminals.corrupted]
         self.drop_meters += [self._meter_events(pin, number=True) for pin in terminals.losses]
+        self.crossing_meters = [self._meter_events(pin, number=True) for pin in terminals.crossings]
         self.referral_meters = [self._meter_events(pin, number=True) for pin in terminals.referrals]
+        self.level_meters = [
+            self._meter_output(pin, "level", LevelMeter) for pin in terminals.levels
+        ]
 
 
 class MemoryBench(Bench):

@@ -11,6 +11,7 @@ __all__ = [
     "COUNT_BITS",
     "SUM_BITS",
     "EventMeter",
+    "LevelMeter",
     "LinkMeter",
     "Timer",
     "latency_members",
@@ -112,6 +113,44 @@ class EventMeter(wiring.Component):
         m.d.sync += self.total.eq(self.total + now)
         with m.If(self.measure):
             m.d.sync += self.measured.eq(self.measured + now)
+        return m
+
+
+class LevelMeter(wiring.Component):
+    """Adds up, and finds the highest of, what a queue holds while `measure` is 1.
+
+    Parameters
+    ----------
+    width : int
+        Width of `level`, at least 1.
+
+    Members
+    -------
+    measure : In(1)
+    level : In(width)
+        Items in the queue in this cycle.
+    sum : Out(48)
+        Of the levels of all cycles.
+    max : Out(width)
+    """
+
+    def __init__(self, width: int) -> None:
+        check_integer("Width", width, 1)
+        super().__init__(
+            {
+                "measure": In(1),
+                "level": In(width),
+                "sum": Out(SUM_BITS),
+                "max": Out(width),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        with m.If(self.measure):
+            m.d.sync += self.sum.eq(self.sum + self.level)
+            with m.If(self.level > self.max):
+                m.d.sync += self.max.eq(self.level)
         return m
 
 

@@ -10,7 +10,7 @@ from ..checks import check_integer
 from ..packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, latency_members, record_latency
-from .stamp import SEQUENCE_BITS, TIME_BITS
+from .stamp import SEQUENCE_BITS, SUM_BITS, TIME_BITS
 
 __all__ = ["Sink"]
 
@@ -27,8 +27,9 @@ class Sink(wiring.Component):
     comes next and which of the eight before it have arrived, so that a packet that comes late is
     told from one that comes twice (*reordered*, *duplicated*); the counts are exact while a flow is
     less than eight packets out of order, and later ones count as reordered. Misrouted packets enter
-    no flow. *Damaged* are flits that are not the ones that must follow the header: of another
-    packet, in another order, too many or too few.
+    no flow. If packets have no sequence numbers there are only the sum of their stamps, and no
+    *reordered* and *duplicated*. *Damaged* are flits that are not the ones that must follow the
+    header: of another packet, in another order, too many or too few.
 
     Latencies, counted while `measure` is 1, are the difference between the cycle in which the tail
     is delivered and that of the birth (total), or that in which the packet reached the network's
@@ -51,6 +52,9 @@ class Sink(wiring.Component):
     i : In(stream.Signature(packet))
     delivered, misrouted, duplicated, reordered : Out(32)
         All packets taken, and those that were not as they should be.
+    stamp_sum : Out(64)
+        Of all packets taken. Only where flows are not followed; `duplicated` and `reordered` only
+        where they are.
     damaged : Out(32)
         Flits that were not as they should be. Only where packets have flits.
     measured : Out(32)
@@ -73,7 +77,10 @@ class Sink(wiring.Component):
         self.packet = packet
         self.tags = tags
         self.bins = bins
-        counters = ["delivered", "misrouted", "duplicated", "reordered", "measured", "latest"]
+        self.followed = packet["payload"].shape.followed
+        counters = ["delivered", "misrouted", "measured", "latest"]
+        if self.followed:
+            counters += ["duplicated", "reordered"]
         if packet.flits:
             counters.append("damaged")
         super().__init__(
@@ -83,6 +90,7 @@ class Sink(wiring.Component):
                 "measure": In(1),
                 "i": In(stream.Signature(packet)),
                 **{name: Out(COUNT_BITS) for name in counters},
+                **({} if self.followed else {"stamp_sum": Out(SUM_BITS)}),
                 **latency_members("total"),
                 **latency_members("network"),
             }
@@ -125,7 +133,11 @@ class Sink(wiring.Component):
         ]
         with m.If(arrival):
             m.d.sync += self.latest.eq(self.now)
-        self._check_flow(m, stamp, taken & ~misplaced)
+        if self.followed:
+            self._check_flow(m, stamp, taken & ~misplaced)
+        else:
+            with m.If(arrival):
+                m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.as_value())
         for name, start in (("total", stamp.birth), ("network", stamp.offered)):
             latency = Signal(TIME_BITS, name=f"{name}_latency")
             m.d.comb += latency.eq(self.now - start)

@@ -13,7 +13,7 @@ from ..switches.arrival_queue import ArrivalQueue
 from ..topology.tags import AddressCode, TagScheme
 from .instruments import COUNT_BITS
 from .random import Xoroshiro128
-from .stamp import TIME_BITS
+from .stamp import SUM_BITS, TIME_BITS
 
 __all__ = [
     "BIAS_BITS",
@@ -79,6 +79,8 @@ class Sender(wiring.Component):
         A packet has been offered in the last cycle, and not been taken.
     copies : Out(32)
         Broadcast only: destinations of the injected packets, all together.
+    stamp_sum : Out(64)
+        Only if flows are not followed: of the injected packets.
     """
 
     def __init__(self, packet: Packet, tags: TagScheme) -> None:
@@ -127,8 +129,28 @@ class Sender(wiring.Component):
         if self.packet.broadcast:
             self._broadcast(m, order.mask, taken)
 
-        # The number of the next packet, of each flow or (broadcast) of this source.
-        flow = Const(0, 1) if self.packet.broadcast else order.destination
+        if stamp.shape().followed:
+            flow = Const(0, 1) if self.packet.broadcast else order.destination
+            self._number(m, stamp, flow)
+        else:
+            with m.If(taken):
+                m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.as_value())
+
+        offered = Signal(TIME_BITS)
+        with m.If(~self.o.valid | self.i.ready):
+            m.d.sync += offered.eq(self.now + 1)
+
+        m.d.comb += [
+            stamp.source.eq(self.address),
+            stamp.birth.eq(order.birth),
+            stamp.offered.eq(offered),
+        ]
+        if "destination" in stamp.shape().members:
+            m.d.comb += stamp.destination.eq(order.destination)
+        return m
+
+    def _number(self, m: Module, stamp: data.View, flow: Value) -> None:
+        """Give a packet its number in its flow, or (broadcast) of this source."""
         m.submodules.flows = flows = Memory(
             shape=stamp.sequence.shape(), depth=1 << len(flow), init=[]
         )
@@ -138,21 +160,8 @@ class Sender(wiring.Component):
             recount.addr.eq(flow),
             recount.data.eq(count.data + 1),
             recount.en.eq(self.i.ready),
-        ]
-
-        offered = Signal(TIME_BITS)
-        with m.If(~self.o.valid | self.i.ready):
-            m.d.sync += offered.eq(self.now + 1)
-
-        m.d.comb += [
-            stamp.source.eq(self.address),
             stamp.sequence.eq(count.data),
-            stamp.birth.eq(order.birth),
-            stamp.offered.eq(offered),
         ]
-        if "destination" in stamp.shape().members:
-            m.d.comb += stamp.destination.eq(order.destination)
-        return m
 
     def _broadcast(self, m: Module, mask: Value, taken: Value) -> None:
         """Send the mask in the order of the stages, and count the copies that it asks for."""
@@ -165,6 +174,7 @@ class Sender(wiring.Component):
 def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]:
     return {
         **({"copies": Out(COUNT_BITS)} if packet.broadcast else {}),
+        **({} if packet["payload"].shape.followed else {"stamp_sum": Out(SUM_BITS)}),
         "address": In(tags.code.width),
         "now": In(32),
         "open": In(1),
@@ -185,7 +195,7 @@ def _attach_sender(m: Module, source: wiring.Component) -> Sender:
         "injected",
         "entered",
         "pending",
-        *(("copies",) if source.packet.broadcast else ()),
+        *(name for name in ("copies", "stamp_sum") if name in source.signature.members),
     ):
         m.d.comb += getattr(source, name).eq(getattr(sender, name))
     wiring.connect(m, wiring.flipped(source.o), sender.o)

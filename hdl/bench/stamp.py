@@ -5,10 +5,14 @@ from amaranth.lib import data
 
 from ..networks.network import PacketNetwork
 
-__all__ = ["SEQUENCE_BITS", "TIME_BITS", "Stamp", "stamp_for"]
+__all__ = ["MOST_FOLLOWED", "SEQUENCE_BITS", "SUM_BITS", "TIME_BITS", "Stamp", "stamp_for"]
 
 SEQUENCE_BITS = 4
 TIME_BITS = 20
+SUM_BITS = 64
+
+MOST_FOLLOWED = 2**13
+"""Terminals of the largest network whose flows are followed: each end of it has a row a flow."""
 
 
 class Stamp(data.StructLayout):
@@ -18,6 +22,8 @@ class Stamp(data.StructLayout):
     destination, modulo 2^`sequence`) identify the packet; `birth` is the cycle in which it came
     into being, and `offered` the cycle in which it reached the head of its source's queue and so
     the input of the network. Both are modulo 2^20: latencies below 1,048,576 cycles are exact.
+    Without sequence numbers flows can't be followed: then both ends add up all stamps (`stamp_sum`,
+    modulo 2^64), which must come to the same.
     `length` is the number of flits, if packets have several; each flit carries the same stamp.
     `destination` (an address code) is there if the tag can't say at the output what it was.
 
@@ -28,11 +34,17 @@ class Stamp(data.StructLayout):
     payload : int
         Width of the whole payload, which may be more than the stamp needs.
     sequence : int
-        Width of a sequence number: 4 suffice where at most 7 packets of a flow can be missing.
+        Width of a sequence number: 4 suffice where at most 7 packets of a flow can be missing. 0:
+        there is none.
     length : int
         Width of `length`, 0 if every packet is one flit.
     destination : bool
         Whether there is a destination.
+
+    Attributes
+    ----------
+    followed : bool
+        Whether there are sequence numbers.
     """
 
     def __init__(
@@ -46,7 +58,7 @@ class Stamp(data.StructLayout):
     ) -> None:
         fields = {
             "source": address,
-            "sequence": sequence,
+            **({"sequence": sequence} if sequence else {}),
             "birth": TIME_BITS,
             "offered": TIME_BITS,
         }
@@ -57,6 +69,7 @@ class Stamp(data.StructLayout):
         spare = payload - sum(fields.values())
         if spare > 0:
             fields["unused"] = spare
+        self.followed = sequence > 0
         super().__init__(fields)
 
 
@@ -64,12 +77,17 @@ def stamp_for(network: PacketNetwork) -> Stamp:
     """The stamp that fits a network: wide enough for what it can lose, and for its lengths.
 
     A network that drops packets, or lets them overtake each other, needs longer sequence numbers;
-    one that broadcasts needs numbers that run through all packets of a source.
+    one that broadcasts needs numbers that run through all packets of a source. Of the largest
+    networks flows are not followed, unless some packets may be missing or arrive several times.
     """
     if network.packet.broadcast:
         sequence = 24
+    elif network.drops:
+        sequence = 12
+    elif network.ports > MOST_FOLLOWED:
+        sequence = 0
     else:
-        sequence = SEQUENCE_BITS if network.ordered and not network.drops else 12
+        sequence = SEQUENCE_BITS if network.ordered else 12
     return Stamp(
         network.tags.code.width,
         Shape.cast(network.parameters["payload"]).width,

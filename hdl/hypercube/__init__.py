@@ -1,21 +1,29 @@
-"""The router of the Connection Machine: inject, route, buffer, refer, deliver (Stanfill, 4.2)."""
+"""The router of the Connection Machine: inject, route, buffer, refer, deliver (Stanfill, 4.2).
+
+It can also combine messages that have the same destination.
+"""
 
 from .buffer import Buffer
+from .combine import FOLDS, Combine, Fold
 from .deliver import Deliver
 from .inject import Inject
 from .message import Message, Slot
-from .node import LINKS, SCHEDULES, HypercubeNode
+from .node import COMBINES, LINKS, SCHEDULES, HypercubeNode
 from .refer import Refer
 from .route import Route
 from .seniority import PRIORITIES, Seniority
 from .wires import Wires
 
 __all__ = [
+    "COMBINES",
+    "FOLDS",
     "LINKS",
     "PRIORITIES",
     "SCHEDULES",
     "Buffer",
+    "Combine",
     "Deliver",
+    "Fold",
     "HypercubeNode",
     "Inject",
     "Message",

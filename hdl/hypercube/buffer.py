@@ -1,11 +1,11 @@
 """Buffer: "temporarily storing a message when a wire is being used"."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
-from .message import Message, Slot, chosen
+from .message import Message, Slot, chosen, ones
 
 __all__ = ["Buffer"]
 
@@ -23,6 +23,8 @@ class Buffer(wiring.Component):
         Number of slots.
     arrivals, injections : int
         Messages from wires and from processors that can come in in one step.
+    rewrites : bool
+        Whether messages that stay can get another payload.
 
     Members
     -------
@@ -30,6 +32,8 @@ class Buffer(wiring.Component):
         Messages move in this cycle.
     stay : In(buffers)
         Slots whose message stays.
+    payload : In(message.members["payload"]).array(buffers)
+        What messages carry that stay. Only if it can be rewritten.
     arrived : In(Slot(message)).array(arrivals)
         Messages from wires that must be stored. There must be slots for all.
     injected : In(Slot(message)).array(injections)
@@ -41,7 +45,15 @@ class Buffer(wiring.Component):
     o : Out(Slot(message)).array(buffers)
     """
 
-    def __init__(self, message: Message, *, buffers: int, arrivals: int, injections: int) -> None:
+    def __init__(
+        self,
+        message: Message,
+        *,
+        buffers: int,
+        arrivals: int,
+        injections: int,
+        rewrites: bool = False,
+    ) -> None:
         check_integer("Buffers", buffers, 1)
         check_integer("Arrivals", arrivals, 1)
         check_integer("Injections", injections, 1)
@@ -49,11 +61,14 @@ class Buffer(wiring.Component):
         self.buffers = buffers
         self.arrivals = arrivals
         self.injections = injections
+        self.rewrites = rewrites
         slot = Slot(message)
+        payload = In(message.members["payload"]).array(buffers)
         super().__init__(
             {
                 "step": In(1),
                 "stay": In(buffers),
+                **({"payload": payload} if rewrites else {}),
                 "arrived": In(slot).array(arrivals),
                 "injected": In(slot).array(injections),
                 "room": Out(range(buffers + 1)),
@@ -66,11 +81,11 @@ class Buffer(wiring.Component):
         m = Module()
         most = self.buffers + 1
         free = ~self.stay
-        m.d.comb += self.level.eq(_ones(Cat(slot.valid for slot in self.o)))
+        m.d.comb += self.level.eq(ones(slot.valid for slot in self.o))
         stored = Signal(range(most))
         m.d.comb += [
-            stored.eq(_ones(Cat(slot.valid for slot in self.arrived))),
-            self.room.eq(_ones(free) - stored),
+            stored.eq(ones(slot.valid for slot in self.arrived)),
+            self.room.eq(ones(free) - stored),
         ]
 
         entering = [*self.arrived, *self.injected]
@@ -84,16 +99,14 @@ class Buffer(wiring.Component):
             ranks.append(rank)
         for b, slot in enumerate(self.o):
             number = Signal(range(most), name=f"number_{b}")
-            m.d.comb += number.eq(_ones(free[:b]))
+            m.d.comb += number.eq(ones(free[:b]))
             flags = [entry.valid & (rank == number) for entry, rank in zip(entering, ranks)]
             with m.If(self.step & free[b]):
                 m.d.sync += [
                     slot.valid.eq(Cat(flags).any()),
                     slot.message.eq(chosen(flags, [entry.message for entry in entering])),
                 ]
+            if self.rewrites:
+                with m.If(self.step & ~free[b]):
+                    m.d.sync += slot.message.payload.eq(self.payload[b])
         return m
-
-
-def _ones(flags: Value) -> Value:
-    """How many of some flags are 1."""
-    return sum(flags, start=0)

@@ -1,7 +1,7 @@
 """Deliver: "removing a message which has reached its destination ... and placing it in a
 processor"."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -17,8 +17,8 @@ class Deliver(wiring.Component):
 
     A message has arrived when its relative address is all 0. Each processor has a register, which
     takes the first of its messages if it is empty or is emptied in this cycle; the others are
-    treated like all messages that find no wire. `o` comes from registers; `taken` depends
-    combinationally on `i`, `before`, `step` and `o[*].ready`.
+    treated like all messages that find no wire. `o` comes from registers and the address; `taken`
+    depends combinationally on `i`, `before`, `step` and `o[*].ready`.
 
     Parameters
     ----------
@@ -65,28 +65,39 @@ class Deliver(wiring.Component):
         m = Module()
         members = self.message.members
         bits = members.get("processor", 0)
-        taken = []
+        messages = [slot.message for slot in self.i]
+        owners = [message.processor if bits else Const(0, 0) for message in messages]
+        free = Signal(self.processors)
+        m.d.comb += free.eq(Cat(self.step & (~o.valid | o.ready) for o in self.o))
+        waiting = Signal(self.places)
+        for place, (slot, owner) in enumerate(zip(self.i, owners)):
+            here = slot.valid & (slot.message.relative == 0)
+            m.d.comb += waiting[place].eq(here & free.bit_select(owner, 1))
+        # A message waits for those that come before it and are for the same processor.
+        rivals = [Signal(self.places, name=f"rivals_{place}") for place in range(self.places)]
+        for i in range(self.places):
+            for j in range(i):
+                same = Signal(name=f"same_{i}_{j}")
+                m.d.comb += [
+                    same.eq(owners[i] == owners[j]),
+                    rivals[i][j].eq(same & self.before[i][j]),
+                    rivals[j][i].eq(same & self.before[j][i]),
+                ]
+        m.d.comb += self.taken.eq(Cat(earliest(waiting, rivals)))
+
         for p, output in enumerate(self.o):
-            free = self.step & (~output.valid | output.ready)
-            waiting = Signal(self.places, name=f"waiting_{p}")
-            for place, slot in enumerate(self.i):
-                here = slot.valid & (slot.message.relative == 0)
-                if bits:
-                    here &= slot.message.processor == p
-                m.d.comb += waiting[place].eq(here & free)
-            flags = earliest(waiting, self.before)
-            taken.append(Cat(flags))
+            flags = Signal(self.places, name=f"flags_{p}")
+            m.d.comb += [
+                flags.eq(self.taken & Cat(owner == p for owner in owners)),
+                # Where the output is: no need to store it.
+                output.payload.tag.eq(Cat(Const(p, bits), self.address)),
+            ]
             with m.If(output.ready):
                 m.d.sync += output.valid.eq(0)
-            with m.If(waiting.any()):
-                message = chosen(flags, [slot.message for slot in self.i])
+            with m.If(flags.any()):
+                payload = chosen(flags, [message.payload for message in messages])
                 m.d.sync += [
                     output.valid.eq(1),
-                    output.payload.payload.eq(self.message(message).payload),
-                    output.payload.tag.eq(Cat(Const(p, bits), self.address)),
+                    Value.cast(output.payload.payload).eq(payload),
                 ]
-        delivered = taken[0]
-        for flags in taken[1:]:
-            delivered |= flags
-        m.d.comb += self.taken.eq(delivered)
         return m

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 from ..packet import Packet
-from .message import Message, Slot
+from .message import Message, Slot, ones
 
 __all__ = ["Inject"]
 
@@ -74,7 +74,7 @@ class Inject(wiring.Component):
                 for q, other in enumerate(self.i)
                 if q != p
             ]
-            m.d.comb += rank.eq(sum(earlier, start=0))
+            m.d.comb += rank.eq(ones(earlier))
             slot, tag = self.o[p], source.payload.tag
             bits = len(tag) - members["relative"]
             m.d.comb += [

@@ -1,11 +1,11 @@
 """What the nodes of a hypercube hold and send."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from amaranth.hdl import Const, ShapeLike, Value
 from amaranth.lib import data
 
-__all__ = ["Message", "Slot", "chosen", "earliest"]
+__all__ = ["Message", "Slot", "chosen", "earliest", "ones"]
 
 
 class Message(data.StructLayout):
@@ -57,3 +57,12 @@ def chosen(flags: Sequence[Value], values: Sequence[Value]) -> Value:
     for flag, value in zip(flags, map(Value.cast, values)):
         result |= value & flag.replicate(len(value))
     return result
+
+
+def ones(flags: Iterable[Value]) -> Value:
+    """How many of some flags are 1, by a tree of adders."""
+    sums: list[Value] = list(flags) or [Const(0)]
+    while len(sums) > 1:
+        pairs = zip(sums[::2], sums[1::2])
+        sums = [a + b for a, b in pairs] + sums[len(sums) & ~1 :]
+    return sums[0]

@@ -7,21 +7,25 @@ from amaranth.lib.wiring import In, Out
 from ..checks import check_integer
 from ..packet import Packet
 from .buffer import Buffer
+from .combine import FOLDS, Combine, Fold
 from .deliver import Deliver
 from .inject import Inject
-from .message import Message, Slot, chosen
+from .message import Message, Slot, chosen, ones
 from .refer import Refer
 from .route import Route
 from .seniority import PRIORITIES, Seniority
 from .wires import Wires, wire_members
 
-__all__ = ["LINKS", "SCHEDULES", "HypercubeNode"]
+__all__ = ["COMBINES", "LINKS", "SCHEDULES", "HypercubeNode"]
 
-SCHEDULES = ("parallel", "petit")
-"""Whether all wires are served in each step, or one dimension a step, in turn."""
+SCHEDULES = ("petit", "parallel")
+"""Whether one dimension is served in a step, in turn, or all wires in each."""
 
 LINKS = ("word", "serial")
 """Whether a message crosses a wire in one cycle, or bit by bit."""
+
+COMBINES = ("none", *FOLDS)
+"""What becomes of two messages to the same processor that meet in a node."""
 
 
 class HypercubeNode(wiring.Component):
@@ -55,8 +59,14 @@ class HypercubeNode(wiring.Component):
     again, which voids the guarantee, but loses nothing.
 
     With priority "fixed" messages are ranked by where they are, those in buffers before those from
-    wires. It needs no ages and no comparators, but guarantees nothing: messages that refer each
-    other could go on forever.
+    wires. It needs no ages and no comparators, but guarantees nothing: in a cube of three
+    dimensions there is traffic of eight flows under which two messages are referred for ever.
+
+    With `combine`, messages to the same processor that are in a node at the same time become one
+    before all else, two by two (`Combine`): fan-in costs less the sooner they meet. It takes no
+    step more. Nothing above is the worse for it. Fewer messages have to stay or to leave. One that
+    comes first in the machine stays what it is, or vanishes into another that comes first too,
+    which is as good as its delivery; none comes to be before one that it was not before.
 
     No priority keeps a node's own processors from waiting while others keep all its buffers full.
 
@@ -73,10 +83,12 @@ class HypercubeNode(wiring.Component):
         B, at least 1.
     age : int
         Width of ages in bits, with priority "oldest".
-    schedule : "parallel" or "petit"
-        Petit: in step t only dimension t mod n is served.
+    schedule : "petit" or "parallel"
+        Petit: in step t only dimension t mod n is served; parallel: all are.
     priority : "oldest" or "fixed"
     links : "word" or "serial"
+    combine : "none", "add", "or", "max" or "overwrite"
+        Whether messages are combined, and what the payload of one is that was two (`Fold`).
 
     Attributes
     ----------
@@ -100,6 +112,9 @@ class HypercubeNode(wiring.Component):
         Messages that go over wires in this step, told in its last cycle.
     referred : Out(range(W + 1))
         Those of them that are referred.
+    combined : Out(range((B + W) // 2 + 1))
+        Messages that vanish in this step, because they are combined with others, told in its last
+        cycle. Only if messages are combined.
     level : Out(range(B + 1))
         Messages in the buffers.
 
@@ -117,9 +132,10 @@ class HypercubeNode(wiring.Component):
         processors: int = 1,
         buffers: int = 4,
         age: int = 16,
-        schedule: str = "parallel",
+        schedule: str = "petit",
         priority: str = "oldest",
         links: str = "word",
+        combine: str = "none",
     ) -> None:
         check_integer("Dimensions", dimensions, 1)
         check_integer("Processors", processors, 1)
@@ -129,6 +145,7 @@ class HypercubeNode(wiring.Component):
             ("Schedule", schedule, SCHEDULES),
             ("Priority", priority, PRIORITIES),
             ("Links", links, LINKS),
+            ("Combine", combine, COMBINES),
         ):
             if value not in choices:
                 raise ValueError(f"{what} must be {' or '.join(choices)}, not {value!r}")
@@ -148,12 +165,14 @@ class HypercubeNode(wiring.Component):
         self.schedule = schedule
         self.priority = priority
         self.links = links
+        self.combine = combine
         self.message = Message(
             dimensions, bits, age if priority == "oldest" else 0, packet.members["payload"]
         )
         self.cycles = Slot(self.message).size if links == "serial" else 1
         ports = stream.Signature(packet)
         self._served = dimensions if schedule == "parallel" else 1
+        pairs = (buffers + self._served) // 2
         super().__init__(
             {
                 "address": In(dimensions),
@@ -162,6 +181,7 @@ class HypercubeNode(wiring.Component):
                 **wire_members(self.message, dimensions, serial=links == "serial"),
                 "crossed": Out(range(self._served + 1)),
                 "referred": Out(range(self._served + 1)),
+                **({"combined": Out(range(pairs + 1))} if combine != "none" else {}),
                 "level": Out(range(buffers + 1)),
             }
         )
@@ -176,7 +196,11 @@ class HypercubeNode(wiring.Component):
         )
         m.submodules.route = route = Route(places=places, wires=wires)
         m.submodules.buffer = buffer = Buffer(
-            self.message, buffers=self.buffers, arrivals=wires, injections=processors
+            self.message,
+            buffers=self.buffers,
+            arrivals=wires,
+            injections=processors,
+            rewrites=self.combine != "none",
         )
         m.submodules.refer = refer = Refer(places=places, wires=wires)
         m.submodules.deliver = deliver = Deliver(
@@ -216,12 +240,15 @@ class HypercubeNode(wiring.Component):
             dimensions = [turn]
 
         # Where messages are: in the buffers, and arrived over wires.
-        slots = [*buffer.o, *links.arrived]
+        found = slots = [*buffer.o, *links.arrived]
+        if self.combine != "none":
+            slots = self._combine(m, found, seniority, buffer, step)
         left = Signal(places)
         for i, slot in enumerate(slots):
             relative = slot.message.relative
             m.d.comb += [
-                seniority.i[i].eq(slot.message),
+                # What is left of a pair ranks like the first of it.
+                seniority.i[i].eq(found[i].message),
                 deliver.i[i].eq(slot),
                 *(
                     route.wanted[i][w].eq(slot.valid & (relative & dimension).any())
@@ -252,17 +279,31 @@ class HypercubeNode(wiring.Component):
         ]
         with m.If(step):
             m.d.comb += [
-                self.crossed.eq(sum((sent.valid for sent in links.sent), start=0)),
+                self.crossed.eq(ones(sent.valid for sent in links.sent)),
                 self.referred.eq(refer.referred),
             ]
-        for w, (entry, arrived) in enumerate(zip(buffer.arrived, links.arrived)):
+        for w, (entry, slot) in enumerate(zip(buffer.arrived, slots[self.buffers :])):
             m.d.comb += [
-                entry.message.eq(arrived.message),
+                entry.message.eq(slot.message),
                 entry.valid.eq(stay[self.buffers + w]),
             ]
         for entry, injected in zip(buffer.injected, inject.o):
             m.d.comb += entry.eq(injected)
         return m
+
+    def _combine(
+        self, m: Module, slots: list[Value], seniority: Seniority, buffer: Buffer, step: Value
+    ) -> list[Value]:
+        """What is left of the messages, where they are; those that stay there are rewritten."""
+        fold = Fold(self.combine, self.message.members["payload"])
+        m.submodules.combine = combine = Combine(fold, self.message, places=len(slots))
+        for i, slot in enumerate(slots):
+            m.d.comb += [combine.i[i].eq(slot), combine.before[i].eq(seniority.before[i])]
+        for payload, slot in zip(buffer.payload, combine.o):
+            m.d.comb += payload.eq(slot.message.payload)
+        with m.If(step):
+            m.d.comb += self.combined.eq(combine.combined)
+        return list(combine.o)
 
     def _connect_wires(self, m: Module, links: Wires) -> None:
         for k in range(self.dimensions):

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from .message import ones
 
 __all__ = ["Refer"]
 
@@ -58,7 +59,7 @@ class Refer(wiring.Component):
         m = Module()
         refer = Signal(self.places)
         for i in range(self.places):
-            ahead = sum(self.left & self.before[i], start=0)
+            ahead = ones(self.left & self.before[i])
             m.d.comb += refer[i].eq(self.left[i] & (ahead >= self.buffers))
         # At most as many are referred as there are wires.
         number = [Signal(range(self.wires + 1), name=f"number_{i}") for i in range(self.places + 1)]

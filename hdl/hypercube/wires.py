@@ -21,7 +21,8 @@ class Wires(wiring.Component):
     What is sent in one step arrives in the next. `o_wire` and `step` come from registers, `arrived`
     from `i_wire` and registers.
 
-    If one dimension is served a step, all wires share one register, and one bit of `turn` is 1.
+    If one dimension is served a step, all wires share one register, and one bit of `turn` is 1: of
+    all dimensions in turn, lowest first.
 
     Parameters
     ----------
@@ -75,10 +76,8 @@ class Wires(wiring.Component):
         m = Module()
         selected: Value = Const(1)
         if self.shared:
-            # The dimension of the message in the register.
-            selected = Signal(self.dimensions)
-            with m.If(self.step):
-                m.d.sync += selected.eq(self.turn)
+            # The dimension of the message in the register was served before this one.
+            selected = self.turn.rotate_right(1)
         if self.serial:
             self._serial(m, selected)
         else:

@@ -3,6 +3,7 @@
 from .catalogue import FAMILIES, build
 from .circuit import CircuitNetwork
 from .combining import CombiningNetwork
+from .connection_machine import ConnectionMachine
 from .extra_stage import ReconfigurableExtraStageCube
 from .hypercube import HypercubeNetwork
 from .multistage import MultistageNetwork
@@ -15,6 +16,7 @@ __all__ = [
     "FAMILIES",
     "CircuitNetwork",
     "CombiningNetwork",
+    "ConnectionMachine",
     "HypercubeNetwork",
     "MultistageNetwork",
     "Network",

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..combining import MERGES, OPERATION_SETS
 from ..combining import POLICIES as COMBINE_POLICIES
+from ..hypercube import LINKS, PRIORITIES, SCHEDULES
 from ..interfaces.parity import PARITIES
 from ..switches.circuit import POLICIES
 from ..topology import multistage
@@ -13,6 +14,7 @@ from ..topology.hypercube_routing import HYPERCUBE_ROUTINGS
 from ..topology.tags import ROUTINGS
 from .combining import QUEUES as COMBINING_QUEUES
 from .combining import CombiningNetwork
+from .connection_machine import ConnectionMachine
 from .hypercube import HypercubeNetwork
 from .multistage import MultistageNetwork
 from .network import Network
@@ -143,7 +145,7 @@ _COMBINING_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
 }
 
 _HYPERCUBE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
-    "n": ("dimension of the hypercube: it has 2^n terminals", True, ()),
+    "n": ("dimension of the hypercube: it has 2^n nodes", True, ()),
     "routing": ("order of the dimensions", False, HYPERCUBE_ROUTINGS),
     "depth": ("flits that fit into each queue", True, ()),
     "payload": ("width of the payload in bits", True, ()),
@@ -158,6 +160,17 @@ _TORUS_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "depth": ("flits that fit into each queue", True, ()),
     "payload": ("width of the payload in bits", True, ()),
     "length": ("flits of a packet", True, ("LOW:HIGH",)),
+}
+
+_CONNECTION_MACHINE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
+    "n": ("dimension of the hypercube: it has 2^n nodes", True, ()),
+    "processors": ("terminals of a node, a power of two", True, ()),
+    "buffers": ("packets that a node can store", True, ()),
+    "payload": ("width of the payload in bits", True, ()),
+    "schedule": ("whether one dimension is served in a step, or all", False, SCHEDULES),
+    "priority": ("which packets are routed first, and referred last", False, PRIORITIES),
+    "links": ("whether wires carry a packet in a cycle, or bit by bit", False, LINKS),
+    "age": ("width of a packet's step of birth in bits", True, ("auto",)),
 }
 
 
@@ -230,6 +243,14 @@ for _name, _description, _fixed in (
     _NETWORKS[_name] = Family(
         _name, _description, TorusNetwork, _fixed, _parameters(TorusNetwork, _TORUS_PARAMETERS)
     )
+
+_NETWORKS["connection-machine"] = Family(
+    "connection-machine",
+    "a hypercube whose routers inject, route, buffer, refer and deliver; 2^n nodes of processors",
+    ConnectionMachine,
+    {},
+    _parameters(ConnectionMachine, _CONNECTION_MACHINE_PARAMETERS),
+)
 
 FAMILIES: dict[str, Family] = _NETWORKS | {
     name: _of_preset(name, preset) for name, preset in PRESETS.items()

@@ -6,7 +6,7 @@ from amaranth.hdl import ShapeLike
 
 from ..checks import check_integer, check_limit
 from ..fabric import Cell, CellType, Fabric, Pin
-from ..hypercube.node import LINKS, SCHEDULES, HypercubeNode
+from ..hypercube.node import COMBINES, LINKS, SCHEDULES, HypercubeNode
 from ..hypercube.seniority import PRIORITIES
 from ..packet import Packet
 from ..topology.hypercube import Hypercube
@@ -26,7 +26,8 @@ class ConnectionMachine(PacketNetwork):
     destination is h wires away, all wires are served in a cycle, and wires carry words. Packets
     of one flow may overtake each other.
 
-    The machine itself: n=12, processors=16, schedule=petit, links=serial.
+    The machine itself: n=12, processors=16, links=serial. With links=word it does the same in the
+    same steps, each in one cycle.
 
     Parameters
     ----------
@@ -38,12 +39,15 @@ class ConnectionMachine(PacketNetwork):
         Messages that each node can store, from 1 to 64.
     payload : ShapeLike
         Shape of the payload, or its width in bits, from 1 to 4,096.
-    schedule : "parallel" or "petit"
-        Whether all wires are served in each step, or one dimension a step, in turn.
+    schedule : "petit" or "parallel"
+        Whether one dimension is served a step, in turn, or all wires in each.
     priority : "oldest" or "fixed"
         Which messages are routed first, and referred last. The oldest first guarantees delivery.
     links : "word" or "serial"
         Whether a message crosses a wire in one cycle, or bit by bit.
+    combine : "none", "add", "or", "max" or "overwrite"
+        Whether messages to the same terminal that meet in a node become one, and what its payload
+        is then. Packets that arrive are then fewer than were sent, and carry other payloads.
     age : int or "auto"
         Width in bits of the step of birth that messages carry with priority "oldest", from 1 to 48.
         "auto" is as many as a message's age can ever need, if processors take what they are offered
@@ -55,6 +59,8 @@ class ConnectionMachine(PacketNetwork):
     node : CellType
     step : int
         Cycles of a step.
+    served : int
+        Wires, of all nodes together, that can take a message in a step.
 
     Members
     -------
@@ -78,9 +84,10 @@ class ConnectionMachine(PacketNetwork):
         processors: int = 1,
         buffers: int = 4,
         payload: ShapeLike = 16,
-        schedule: str = "parallel",
+        schedule: str = "petit",
         priority: str = "oldest",
         links: str = "word",
+        combine: str = "none",
         age: int | Literal["auto"] = "auto",
     ) -> None:
         check_integer("Dimension n", n, 1)
@@ -96,6 +103,7 @@ class ConnectionMachine(PacketNetwork):
             ("Schedule", schedule, SCHEDULES),
             ("Priority", priority, PRIORITIES),
             ("Links", links, LINKS),
+            ("Combine", combine, COMBINES),
         ):
             if value not in choices:
                 raise ValueError(f"{what} must be {' or '.join(choices)}, not {value!r}")
@@ -110,8 +118,10 @@ class ConnectionMachine(PacketNetwork):
             "schedule": schedule,
             "priority": priority,
             "links": links,
+            "combine": combine,
             "age": age,
         }
+        self.combine = combine
         self.ports = self.plan.terminals
         self.tags = self.plan.tags()
         self.packet = Packet(self.tags.code.width, payload)
@@ -125,8 +135,10 @@ class ConnectionMachine(PacketNetwork):
             schedule=schedule,
             priority=priority,
             links=links,
+            combine=combine,
         )
         self.step = self.node.build().cycles
+        self.served = self.plan.nodes * (n if schedule == "parallel" else 1)
         self.lengths = (1, 1)
         self.stages = (n + 2) * self.step
         super().__init__()
@@ -139,11 +151,15 @@ class ConnectionMachine(PacketNetwork):
                 Pin(f"node_{node}", ("o_wire", dimension)),
                 Pin(f"node_{other}", ("i_wire", dimension)),
             )
+        nodes = [f"node_{node}" for node in range(self.plan.nodes)]
         places = [self.plan.place(terminal) for terminal in range(self.ports)]
         return Terminals(
             [Pin(f"node_{node}", ("i", processor)) for node, processor in places],
             [Pin(f"node_{node}", ("o", processor)) for node, processor in places],
-            referrals=[Pin(f"node_{node}", ("referred",)) for node in range(self.plan.nodes)],
+            crossings=[Pin(node, ("crossed",)) for node in nodes],
+            referrals=[Pin(node, ("referred",)) for node in nodes],
+            levels=[Pin(node, ("level",)) for node in nodes],
+            combined=[Pin(node, ("combined",)) for node in nodes if self.combine != "none"],
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:

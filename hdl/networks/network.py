@@ -20,7 +20,9 @@ class Terminals(NamedTuple):
 
     `drops` are the outputs that tell of dropped packets, one pulse a packet, and `losses` those
     that tell their number. `corrupted` tell of packets that were found damaged and discarded.
-    `referrals` tell the number of packets that are sent away from their destination in a cycle.
+    Where nodes route by what is free, `crossings` tell the number of packets that leave a node over
+    wires in a cycle, `referrals` that of those sent away from their destination, `levels` how many
+    the node stores, and `combined` how many vanish because they are combined with others.
     """
 
     inputs: list[Pin]
@@ -28,7 +30,10 @@ class Terminals(NamedTuple):
     drops: Sequence[Pin] = ()
     losses: Sequence[Pin] = ()
     corrupted: Sequence[Pin] = ()
+    crossings: Sequence[Pin] = ()
     referrals: Sequence[Pin] = ()
+    levels: Sequence[Pin] = ()
+    combined: Sequence[Pin] = ()
 
 
 class Network(FabricComponent, ABC):
@@ -85,6 +90,8 @@ class PacketNetwork(Network):
         Layout of a packet on every link.
     consumes_tags : bool
         Whether a packet's tag is used up on its way: at an output it only says where that is.
+    combine : str
+        By what operation on their payloads packets to the same terminal become one, or "none".
 
     Members
     -------
@@ -95,15 +102,20 @@ class PacketNetwork(Network):
     tags: TagScheme
     packet: Packet
     consumes_tags: bool = False
+    combine: str = "none"
 
     def __init__(self) -> None:
+        super().__init__(self._joined)
+
+    def _joined(self) -> Fabric:
+        """The network between its own inputs and outputs."""
         link = stream.Signature(self.packet)
         fabric = Fabric({"i": In(link).array(self.ports), "o": Out(link).array(self.ports)})
         terminals = self.place(fabric)
         for index, (entry, exit_) in enumerate(zip(terminals.inputs, terminals.outputs)):
             fabric.link(Pin(None, ("i", index)), entry)
             fabric.link(exit_, Pin(None, ("o", index)))
-        super().__init__(fabric)
+        return fabric
 
     @property
     def broadcasts(self) -> bool:

@@ -18,6 +18,7 @@ __all__ = [
     "perfect_shuffle",
     "segment_bit_reversal",
     "segment_shuffle",
+    "transpose",
 ]
 
 
@@ -48,6 +49,16 @@ def bit_reversal(ports: int) -> list[int]:
     """The bits of X in reverse order."""
     n = _bits(ports)
     return [int(f"{x:0{n}b}"[::-1], 2) for x in range(ports)]
+
+
+def transpose(ports: int) -> list[int]:
+    """A matrix stored by rows to one stored by columns: the bits of X rotated by half of them.
+
+    The matrix is square if n is even, else it has twice as many rows as columns.
+    """
+    n = _bits(ports)
+    columns = n // 2
+    return [x >> columns | (x & (1 << columns) - 1) << n - columns for x in range(ports)]
 
 
 def cyclic_shift(ports: int, k: int) -> list[int]:
@@ -96,6 +107,7 @@ PERMUTATIONS: dict[str, tuple[Callable[..., list[int]], tuple[str, ...]]] = {
     "complement": (complement, ()),
     "perfect-shuffle": (perfect_shuffle, ()),
     "bit-reversal": (bit_reversal, ()),
+    "transpose": (transpose, ()),
     "shift": (cyclic_shift, ("K",)),
     "lambda": (lambda_map, ("J", "K")),
     "delta": (delta_shift, ("J", "K")),

@@ -6,6 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.fabric import Fabric
 from ...hdl.networks import FAMILIES, PacketNetwork, PartitionedNetwork
 from ...hdl.networks.catalogue import Parameter
 from ...hdl.networks.switching import OPTIONS, SWITCHES
@@ -83,6 +84,9 @@ def _parameters() -> list[Parameter]:
 @click.option(
     "--partitions", is_flag=True, help="Partition masks at the terminals, set by a privileged port."
 )
+@click.option(
+    "--node", is_flag=True, help="One of the nodes or boxes alone; they must be all alike."
+)
 @click.option("--top", default="network", show_default=True, help="Name of the top module.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -90,6 +94,7 @@ def export(
     parameters: tuple[str, ...],
     output: str,
     partitions: bool,
+    node: bool,
     top: str,
     as_json: bool,
 ) -> None:
@@ -98,11 +103,24 @@ def export(
     if partitions and not isinstance(built, PacketNetwork):
         raise ValueError(f"Partitions need a network that carries packets, not {built.family}")
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
-    summary = write_verilog(fabric, output, top)
+    title = ""
+    if node:
+        fabric, title = _node(fabric)
+    summary = write_verilog(fabric, output, top, title=title)
     if as_json:
         click.echo(json.dumps({"output": output, **summary}))
     else:
+        cells = "1 cell" if summary["cells"] == 1 else f"{summary['cells']} cells"
         click.echo(
-            f"{output}: module {top} with {summary['cells']} cells of {summary['modules']} "
+            f"{output}: module {top} with {cells} of {summary['modules']} "
             f"distinct module(s); its ports are listed in {output}.json"
         )
+
+
+def _node(fabric: Fabric) -> tuple[Fabric, str]:
+    """The one kind of cell that a network has, alone, and what it is."""
+    types = list(fabric.types())
+    if len(types) > 1:
+        names = ", ".join(dict.fromkeys(type_.name for type_ in types))
+        raise ValueError(f"A node alone needs a network whose cells are all alike, not {names}")
+    return Fabric.alone(types[0]), f"one {types[0].name.replace('_', ' ')}"

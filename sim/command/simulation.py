@@ -25,6 +25,10 @@ def _number(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
+def _count(value: int | None) -> str:
+    return "?" if value is None else str(value)
+
+
 def _latency_row(latency: Latency) -> list[str]:
     exact = [
         "beyond the histogram" if value is None and latency.mean is not None else _number(value, 0)
@@ -69,9 +73,15 @@ def _print_result(result: Result) -> None:
     click.echo(
         f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
         f"unsent, {result.injected} injected, {result.delivered} delivered;\n"
-        f"{'?' if result.lost is None else result.lost} lost, {result.misrouted} misrouted, "
-        f"{result.duplicated} duplicated, {result.reordered} reordered"
+        f"{_count(result.lost)} lost, {result.misrouted} misrouted, "
+        f"{_count(result.duplicated)} duplicated, {_count(result.reordered)} reordered"
     )
+    if result.petit_cycles is not None:
+        click.echo(
+            f"routers: {result.petit_cycles} petit cycles; {result.wire_use:.3f} of the wires "
+            f"served carried a message;\n{result.buffer_occupancy['mean']:.2f} messages a node "
+            f"in buffers, at most {result.buffer_occupancy['max']}; {result.referred} referrals"
+        )
     if result.dropped:
         attempts = _number(result.attempts)
         predicted = result.predicted["attempts"]

@@ -67,7 +67,11 @@ _RUN_OPTIONS = (
         show_default=True,
         help="Packets that can wait in front of the network at each terminal.",
     ),
-    click.option("--bins", default=2048, show_default=True, help="Of the latency histograms."),
+    click.option(
+        "--bins",
+        type=int,
+        help="Of the latency histograms; 2048, or as many as fit for thousands of terminals.",
+    ),
     click.option(
         "--operations",
         default="",

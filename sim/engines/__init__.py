@@ -44,3 +44,6 @@ class Engine(Protocol):
 
         The memory is the cell's submodule, and its attribute, of this name.
         """
+
+    def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
+        """Row by row, the sum of the memories of one name in many cells of one type."""

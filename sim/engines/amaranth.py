@@ -70,6 +70,9 @@ class AmaranthEngine:
         data = getattr(self._top.instances[cell], name).data
         return [self._context.get(Value.cast(data[row])) for row in range(data.depth)]
 
+    def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
+        return [sum(rows) for rows in zip(*(self.memory(cell, name, run) for cell in cells))]
+
     def close(self) -> None:
         """Finish the VCD file, if there is one."""
         self._stack.close()

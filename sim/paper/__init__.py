@@ -1,8 +1,9 @@
 """The papers' figures, tables and formulas, regenerated: each as a table and a picture.
 
 An item is named by its paper and its number there, and lives in a module whose name begins with
-the paper's: `siegel_*.py` for Siegel et al.; `combining_*.py` are measurements of our own on what
-it says of combining. Each module lists its items in `ITEMS`.
+the paper's: `siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill; `combining_*.py` are
+measurements of our own on what Siegel et al. say of combining. Each module lists its items in
+`ITEMS`.
 """
 
 import re
@@ -17,6 +18,8 @@ from . import (
     siegel_partitions,
     siegel_structure,
     siegel_waiting,
+    stanfill_hypercube,
+    stanfill_router,
 )
 from .item import Column, Item, Options, PaperResult
 
@@ -32,6 +35,8 @@ _MODULES = (
     siegel_machines,
     combining_hotspot,
     combining_latency,
+    stanfill_hypercube,
+    stanfill_router,
 )
 
 

@@ -45,7 +45,7 @@ def _verilator(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 class Bench:
     """One Verilog file, compiled for one simulator.
 
-    `run` runs one test of a cocotb module and returns the message of its failure, or None.
+    `run` runs one test of a cocotb `module` and returns the message of its failure, or None.
     """
 
     def __init__(self, simulator: str, verilog: Path, folder: Path) -> None:
@@ -62,12 +62,19 @@ class Bench:
             log_file=folder / "build.log",
         )
 
-    def run(self, test: str, environment: Mapping[str, str], seed: int = 1) -> str | None:
+    def run(
+        self,
+        test: str,
+        environment: Mapping[str, str],
+        seed: int = 1,
+        *,
+        module: str = "traffic",
+    ) -> str | None:
         log, results = self._folder / f"{test}.log", self._folder / f"{test}.xml"
         # Under pytest, cocotb's runner leaves the program if the test fails.
         with contextlib.suppress(SystemExit):
             self._runner.test(
-                test_module="traffic",
+                test_module=module,
                 hdl_toplevel="network",
                 testcase=test,
                 test_dir=HERE,

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from multicube.hdl import build, write_verilog
-from multicube.hdl.networks import PacketNetwork
+from multicube.hdl.networks import PacketNetwork, TorusNetwork
+from multicube.hdl.networks.connection_machine import ConnectionMachine
 
 SEED = 20240607
 SIMULATORS = ["verilator", "icarus"]
@@ -19,29 +20,37 @@ CASES = {
     "output-queued-destination": {"switch": "output-queued", "routing": "destination", "depth": 4},
     "input-queued-xor": {"switch": "input-queued", "routing": "xor", "depth": 2},
     "wormhole-xor": {"switch": "wormhole", "routing": "xor", "depth": 2, "length": "1:3"},
-    "torus": {"k": 8, "n": 1, "decision": 2, "depth": 2, "length": "1:3"},
+    "torus": {"decision": 2, "depth": 2, "length": "1:3"},
+}
+MACHINES = {
+    "connection-machine": {"n": 2, "processors": 2, "buffers": 2},
+    "connection-machine-petit": {"n": 2, "processors": 2, "buffers": 1, "schedule": "petit"},
 }
 
 
-def _build(case: str) -> PacketNetwork:
-    parameters = CASES[case] if case == "torus" else {"ports": 8, **CASES[case]}
-    network = build(case if case == "torus" else "cube", payload=24, **parameters)
-    assert isinstance(network, PacketNetwork)
-    return network
+def _network(case: str) -> PacketNetwork:
+    """Of 8 terminals."""
+    if case in MACHINES:
+        return ConnectionMachine(payload=24, **MACHINES[case])
+    if case == "torus":
+        return TorusNetwork(8, 1, payload=24, **CASES[case])
+    return build("cube", ports=8, payload=24, **CASES[case])
 
 
 def _export(folder: Path, case: str) -> tuple[Path, dict[str, str]]:
     verilog = folder / "network.v"
-    write_verilog(_build(case).fabric, verilog)
+    network = _network(case)
+    write_verilog(network.fabric, verilog)
     return verilog, {
         "PORTS": f"{verilog}.json",
-        "ROUTING": str(CASES[case].get("routing", "destination")),
-        "FLITS": str(CASES[case].get("length", 1)).rpartition(":")[2],
+        "ROUTING": network.tags.routing,
+        "FLITS": str(network.lengths[1]),
+        "ORDERED": str(int(network.ordered)),
     }
 
 
 def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str, Any]]:
-    network = _build(case)
+    network = _network(case)
     rng = random.Random(SEED)
     trace = transport(
         network,
@@ -64,6 +73,7 @@ def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str,
         ("input-queued-xor", "icarus"),  # the faster to compile
         ("wormhole-xor", "icarus"),
         ("torus", "icarus"),
+        *((machine, "icarus") for machine in MACHINES),
     ],
 )
 def test_exported_network_carries_all_packets_and_keeps_amaranths_time(

@@ -136,9 +136,7 @@ Drive = Callable[[CombiningNetwork, Path], tuple[list[Request], list[Reply], dic
 
 
 @pytest.fixture
-def drive(
-    tmp_path: Path, compile_bench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> Drive:
+def drive(tmp_path: Path, compile_bench: Callable[..., Any]) -> Drive:
     """Run a network's Verilog: requests, replies, and the record that they are from."""
 
     def run(
@@ -148,14 +146,9 @@ def drive(
         task, record = tmp_path / "task.json", tmp_path / "record.json"
         task.write_text(json.dumps(task_of(network, REQUESTS)))
         bench = compile_bench("icarus", verilog)
-        test = bench._runner.test
-        monkeypatch.setattr(
-            bench._runner,
-            "test",
-            lambda **given: test(**{**given, "test_module": "memory_traffic"}),
-        )
         environment = {"PORTS": f"{verilog}.json", "TASK": str(task), "RECORD": str(record)}
-        assert bench.run("operations_on_few_words", environment, SEED) is None
+        done = bench.run("operations_on_few_words", environment, SEED, module="memory_traffic")
+        assert done is None
         seen = json.loads(record.read_text())
         requests = [
             Request(**{**request, "operation": network.operations[request["operation"]]})

@@ -1,8 +1,8 @@
 """What cocotb does to an exported network of 8 terminals. Runs inside the simulator.
 
 The environment names the list of ports that was exported beside the Verilog (PORTS), the routing
-(ROUTING), the most flits of a packet (FLITS) and, for the second test, a recording of Amaranth's
-simulator (RECORDING).
+(ROUTING), the most flits of a packet (FLITS), whether flows keep their order (ORDERED) and, for the
+second test, a recording of Amaranth's simulator (RECORDING).
 """
 
 import json
@@ -183,7 +183,8 @@ async def every_packet_arrives(dut: Any) -> None:
 def _deliver(
     output: int, flits: list[dict[str, int]], under_way: dict[tuple[int, int], deque[Packet]]
 ) -> None:
-    """Strike an arrival off the books; it must be the oldest of one flow to this output, whole."""
+    """Strike an arrival off the books; it must be of a flow to this output, whole, and the oldest
+    of it if flows keep their order."""
     tag = flits[0]["tag"]
     if os.environ["ROUTING"] == "xor":
         sources = [tag ^ output]  # the tag says where the packet comes from
@@ -192,9 +193,10 @@ def _deliver(
         sources = list(range(PORTS))
     for source in sources:
         flow = under_way[source, output]
-        if flow and flits == [flow[0].flit(source, index) for index in range(flow[0].length)]:
-            flow.popleft()
-            return
+        for packet in list(flow)[: 1 if os.environ["ORDERED"] == "1" else None]:
+            if flits == [packet.flit(source, index) for index in range(packet.length)]:
+                flow.remove(packet)
+                return
     raise AssertionError(f"output {output} shows {flits}, which is not due from {sources}")
 
 

@@ -291,9 +291,8 @@ class _Body:
 
     def need(self, *nodes: Node) -> None:
         """Make sure that nodes have been computed."""
-        for node in Graph.cone(nodes):
-            if node not in self._names:
-                self._names[node] = self._define(node)
+        for node in Graph.cone(nodes, known=self._names):
+            self._names[node] = self._define(node)
 
     def output(self, wires: str, path: Path, word: int, node: Node) -> None:
         width = self._output_width(path, word)

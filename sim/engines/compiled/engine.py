@@ -137,6 +137,11 @@ class CompiledEngine:
         machine, lane = self._at(run)
         return machine.memory(cell, name, lane)
 
+    def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
+        """Row by row, the sum of the memories of one name in many cells of one type."""
+        machine, lane = self._at(run)
+        return machine.memory_sum(cells, name, lane)
+
     def signal(self, cell: str, name: str, run: int = 0) -> int:
         """Any named signal inside a cell; inner submodules' with dots, as `queue_0.level`.
 

@@ -27,7 +27,7 @@ cat         offsets             the arguments side by side, each at its offset
 =========== =================== ==================================================================
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ....hdl.fabric import Path
@@ -433,13 +433,13 @@ class Graph:
         return self._node(node.op, args, node.width, node.attr)
 
     @staticmethod
-    def cone(roots: Iterable[Node]) -> list[Node]:
-        """All nodes that the roots consist of, arguments first."""
+    def cone(roots: Iterable[Node], known: Container[Node] = ()) -> list[Node]:
+        """All nodes that the roots consist of, arguments first, but for what is known."""
         seen: dict[int, Node] = {}
         stack = list(roots)
         while stack:
             node = stack.pop()
-            if node.serial not in seen:
+            if node.serial not in seen and node not in known:
                 seen[node.serial] = node
                 stack.extend(node.args)
         return [seen[serial] for serial in sorted(seen)]

@@ -109,6 +109,25 @@ class State:
     arrays: list[np.ndarray]
 
 
+@dataclass(frozen=True)
+class _Drivers:
+    """Wires of one output, in many cells.
+
+    Attributes
+    ----------
+    numbers : np.ndarray
+        Of the cells that they drive, among those of a group.
+    first : list[int]
+        By word: number of the wire of the first cell.
+    offsets : np.ndarray
+        From it to the wire that drives each of the cells.
+    """
+
+    numbers: np.ndarray
+    first: list[int]
+    offsets: np.ndarray
+
+
 class Machine:
     """Some runs of a fabric whose cells share vectors: the state of all, and the code for it.
 
@@ -205,21 +224,68 @@ class Machine:
             array[:] = _rows(memory.init, words)
             group.memories.append(array)
         for (run, name), place in group.places.items():
-            cell = self.fabrics[run].cells[name]
-            vector, lane = divmod(place, LANES)
-            for row, (path, word) in enumerate(group.inputs):
-                width = word_widths(module.inputs[path])[word]
-                if path[0] in cell.straps:
-                    group.straps[vector, row, lane] = _word(cell.straps[path[0]], word, width)
-                else:
-                    driver = self.fabric.drivers[Pin(name, path)]
-                    group.index[vector, row, lane] = self._wire(run, driver, word)
-            for memory_name, rows in cell.contents.items():
+            for memory_name, rows in self.fabrics[run].cells[name].contents.items():
                 self._set_contents(group, place, memory_name, rows)
-        group.kinds = tuple(
-            "strap" if path[0] in cell.straps else _kind(group.index[:, row], group.live)
-            for row, (path, _) in enumerate(group.inputs)
-        )
+        self._connect(group)
+
+    def _connect(self, group: _Group) -> None:
+        """Note where each input of each cell comes from: the value of a strap, or a wire's number.
+
+        All cells of a path and word at once: there can be hundreds of thousands.
+        """
+        vectors, lanes = np.divmod(np.fromiter(group.places.values(), np.int64), LANES)
+        kinds = []
+        drivers: dict[Path, list[_Drivers]] = {}
+        _, any_name = next(iter(group.places))
+        strapped = self.fabric.cells[any_name].straps
+        for row, (path, word) in enumerate(group.inputs):
+            if path[0] in strapped:
+                width = word_widths(group.module.inputs[path])[word]
+                group.straps[vectors, row, lanes] = [
+                    _word(self.fabrics[run].cells[name].straps[path[0]], word, width)
+                    for run, name in group.places
+                ]
+                kinds.append("strap")
+                continue
+            if path not in drivers:
+                drivers[path] = self._drivers(group, path)
+            for some in drivers[path]:
+                wires = some.first[word] + some.offsets
+                group.index[vectors[some.numbers], row, lanes[some.numbers]] = wires
+            kinds.append(_kind(group.index[:, row], group.live))
+        group.kinds = tuple(kinds)
+
+    def _drivers(self, group: _Group, path: Path) -> list["_Drivers"]:
+        """What drives an input of all cells of a group, by the output that it is."""
+        found: dict[tuple[CellType | None, Path], tuple[list[int], list[int]]] = {}
+        for number, (run, name) in enumerate(group.places):
+            driver = self.fabric.drivers[Pin(name, path)]
+            if driver.cell is None:
+                type_, place = None, run
+            else:
+                type_ = self.fabric.cells[driver.cell].type
+                place = self._groups[type_].places[run, driver.cell]
+            numbers, places = found.setdefault((type_, driver.path), ([], []))
+            numbers.append(number)
+            places.append(place)
+        return [
+            self._output(type_, output, np.array(numbers), np.array(places))
+            for (type_, output), (numbers, places) in found.items()
+        ]
+
+    def _output(
+        self, type_: CellType | None, path: Path, numbers: np.ndarray, places: np.ndarray
+    ) -> "_Drivers":
+        if type_ is None:
+            base, widths = self._boundary[path]
+            return _Drivers(
+                numbers, [base + word * self.runs for word in range(len(widths))], places
+            )
+        group = self._groups[type_]
+        words = range(len(group.module.widths[path]))
+        vectors, lanes = np.divmod(places, LANES)
+        offsets = vectors * len(group.outputs) * LANES + lanes
+        return _Drivers(numbers, [group.wire(path, word, 0) for word in words], offsets)
 
     def _set_contents(self, group: _Group, place: int, name: str, rows: Sequence[int]) -> None:
         number = self._memory_number(group, name)
@@ -388,6 +454,17 @@ class Machine:
             )
             for registers in memory.registers
         ]
+
+    def memory_sum(self, cells: Sequence[str], name: str, run: int) -> list[int]:
+        group = self._groups[self.fabric.cells[cells[0]].type]
+        number = self._memory_number(group, name)
+        if group.module.memories[number].registers is not None:
+            return [sum(rows) for rows in zip(*(self.memory(cell, name, run) for cell in cells))]
+        rows = group.memories[number]
+        total = np.zeros(rows.shape[1:], dtype=np.uint64)
+        for cell in cells:
+            total += rows[group.places[run, cell]]
+        return [sum(part << WORD * i for i, part in enumerate(row)) for row in total.tolist()]
 
     @staticmethod
     def _register(group: _Group, number: int, place: int) -> int:

