@@ -47,7 +47,7 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
         (without bits, or a clock that is not used) are left out.
     """
     netlist = rtlil.convert(component, name=name, emit_src=False)
-    netlist = _yosys(netlist, _TIDY)
+    netlist = _without_aliases(_yosys(netlist, _TIDY))
     return _declare_ports(legal_names(_yosys(_equal_widths(netlist), _WRITE)), ports)
 
 
@@ -56,6 +56,15 @@ def _yosys(netlist: str, commands: list[str]) -> str:
     script = "\n".join([f"read_rtlil <<rtlil\n{netlist}\nrtlil", *commands])
     # Yosys warns of what `write_verilog` could not write were there processes left; errors raise.
     return yosys.run(["-q", "-"], script, ignore_warnings=True)
+
+
+def _without_aliases(netlist: str) -> str:
+    """RTLIL without the bits of inner wires that only repeat another bit of the same wire.
+
+    Yosys has put the other bit in their place wherever they were read, so nothing reads them, but
+    linters that look at whole wires take them for combinational loops.
+    """
+    return re.sub(r"^  connect (\$\S+) \[\d+\] \1 \[\d+\]\n", "", netlist, flags=re.M)
 
 
 _COMPARE = {"$eq", "$ne", "$lt", "$le", "$gt", "$ge"}

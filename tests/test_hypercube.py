@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Hypercubes of wormhole routers: exact latencies and paths, dead-lock, the books."""
 
-import doctest
 import itertools
 import json
 import random
@@ -10,19 +9,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Module, Value
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.packet import Packet
+from multicube.hdl.switches.arrival_queue import ArrivalQueue
 from multicube.hdl.switches.hypercube_router import HypercubeRouter
-from multicube.hdl.topology import hypercube_routing
+from multicube.hdl.topology.deadlock import deadlock_cycle, dependencies, dependency_cycle
 from multicube.hdl.topology.hypercube_routing import (
     HYPERCUBE_ROUTINGS,
-    dependencies,
-    dependency_cycle,
+    Channel,
+    channel_moves,
     dimension_path,
-    escape_dependencies,
+    next_channels,
     next_dimensions,
 )
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
@@ -268,37 +268,57 @@ def test_mean_latency_without_load(n: int, routing: Any, length: int) -> None:
     assert -error < mean - (n / 2 + length) < error + 0.03 * length
 
 
+def waits(
+    n: int,
+    relation: Callable[[int, int], list[Channel]],
+    is_escape: Callable[[Channel], bool] = lambda channel: True,
+) -> dict[Channel, set[Channel]]:
+    return dependencies((channel_moves(n, relation, to) for to in range(1 << n)), is_escape)
+
+
 @pytest.mark.parametrize("n", range(1, 7))
 @pytest.mark.parametrize("routing", ["ecube", "pcube"])
 def test_no_channel_waits_for_itself(routing: Any, n: int) -> None:
-    waits = dependencies(n, lambda node, to: next_dimensions(routing, node, to))
-    assert len(waits) == n << n
-    assert dependency_cycle(waits) is None
+    found = waits(n, lambda node, to: next_channels(routing, node, to))
+    assert len(found) == n << n
+    assert dependency_cycle(found) is None
     # Every worm of more than one hop waits somewhere.
-    assert sum(map(len, waits.values())) > 0 or n == 1
+    assert sum(map(len, found.values())) > 0 or n == 1
 
 
 @pytest.mark.parametrize("n", range(1, 6))
 def test_no_escape_channel_waits_for_itself(n: int) -> None:
     """Not even by way of other channels, while all channels together do."""
-    waits = escape_dependencies(n)
-    assert dependency_cycle(waits) is None
-    direct = dependencies(n, lambda node, to: next_dimensions("ecube", node, to))
-    assert all(waits[channel] >= direct[channel] for channel in direct)
+
+    def relation(node: int, to: int) -> list[Channel]:
+        return next_channels("adaptive", node, to)
+
+    found = waits(n, relation, lambda channel: channel[2] == 0)
+    assert len(found) == n << n
+    assert dependency_cycle(found) is None
+    direct = waits(n, lambda node, to: next_channels("ecube", node, to))
+    assert all(found[channel] >= direct[channel] for channel in direct)
     if n > 1:
-        everything = dependencies(n, lambda node, to: next_dimensions("adaptive", node, to))
-        assert dependency_cycle(everything) is not None
+        assert dependency_cycle(waits(n, relation)) is not None
+    if n > 2:
+        assert found != direct
+
+
+@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+def test_networks_are_free_of_dead_lock(routing: Any) -> None:
+    for n in (1, 2, 4):
+        assert deadlock_cycle(HypercubeNetwork(n, routing=routing)) is None
 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_channels_wait_for_themselves_without_an_order(n: int) -> None:
     """The check finds circles where there are some, and what it finds is one."""
-    waits = dependencies(n, any_order)
-    cycle = dependency_cycle(waits)
+    found = waits(n, lambda node, to: [(node, i, 0) for i in any_order(node, to)])
+    cycle = dependency_cycle(found)
     assert cycle is not None
     assert len(cycle) > 4
     assert cycle[0] == cycle[-1]
-    assert all(before in waits[after] for before, after in itertools.pairwise(cycle))
+    assert all(before in found[after] for before, after in itertools.pairwise(cycle))
 
 
 @pytest.mark.parametrize("n", range(1, 6))
@@ -330,15 +350,15 @@ def test_network_without_an_order_dead_locks(monkeypatch: pytest.MonkeyPatch) ->
     """The bench sees a dead-lock, and the check foretells it: a square whose nodes route in turn
     lowest dimension first and highest first, so that worms turn in a circle."""
 
-    def relation(node: int, to: int) -> list[int]:
+    def relation(node: int, to: int) -> list[Channel]:
         bits = any_order(node, to)
-        return bits[-1:] if node.bit_count() % 2 else bits[:1]
+        return [(node, i, 0) for i in (bits[-1:] if node.bit_count() % 2 else bits[:1])]
 
-    def wanted(self: HypercubeRouter, i: int, tag: Value) -> Value:
-        left, odd = tag ^ self.address, self.address.xor()
+    def wanted(self: HypercubeRouter, m: Module, i: int, queue: ArrivalQueue) -> Value:
+        left, odd = queue.o.payload.tag ^ self.address, self.address.xor()
         return Cat(left[0] & ~(odd & left[1]), left[1] & (odd | ~left[0]), ~left.any())
 
-    assert dependency_cycle(dependencies(2, relation)) is not None
+    assert dependency_cycle(waits(2, relation)) is not None
     opposite = Trace("opposite", tuple(TracePacket(0, node, node ^ 3, 8) for node in range(4)))
     for routing in HYPERCUBE_ROUTINGS:
         simulate(HypercubeNetwork(2, routing=routing, length=8, depth=1), traffic=opposite)
@@ -514,7 +534,3 @@ def test_routing_rejects_other_names() -> None:
         ValueError, match=r"^Routing must be one of ecube, pcube, adaptive, not 'valiant'$"
     ):
         next_dimensions("valiant", 0, 1)
-
-
-def test_examples_of_routing() -> None:
-    assert doctest.testmod(hypercube_routing) == (0, 1)

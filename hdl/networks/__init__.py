@@ -10,6 +10,7 @@ from .multistage import MultistageNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
 from .stage_controlled import StageControlledNetwork
+from .torus import TorusNetwork
 
 __all__ = [
     "FAMILIES",
@@ -23,5 +24,6 @@ __all__ = [
     "PartitionedNetwork",
     "ReconfigurableExtraStageCube",
     "StageControlledNetwork",
+    "TorusNetwork",
     "build",
 ]

@@ -21,6 +21,7 @@ from .network import Network
 from .presets import PRESETS, Preset
 from .stage_sequenced import StageSequencedNetwork
 from .switching import QUEUES, REFILLS, SWITCHES
+from .torus import TorusNetwork
 
 __all__ = ["FAMILIES", "Family", "Parameter", "build", "find"]
 
@@ -151,6 +152,16 @@ _HYPERCUBE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "length": ("flits of a packet", True, ("LOW:HIGH",)),
 }
 
+_TORUS_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
+    "k": ("nodes in a dimension", True, ()),
+    "n": ("dimensions: it has k^n terminals", True, ()),
+    "channels": ("virtual channels a link; a torus with one can dead-lock", True, ("auto",)),
+    "decision": ("cycles that a router needs to send a header on", True, ()),
+    "depth": ("flits that fit into each queue", True, ()),
+    "payload": ("width of the payload in bits", True, ()),
+    "length": ("flits of a packet", True, ("LOW:HIGH",)),
+}
+
 _CONNECTION_MACHINE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "n": ("dimension of the hypercube: it has 2^n nodes", True, ()),
     "processors": ("terminals of a node, a power of two", True, ()),
@@ -224,6 +235,15 @@ _NETWORKS["hypercube"] = Family(
     {},
     _parameters(HypercubeNetwork, _HYPERCUBE_PARAMETERS),
 )
+
+for _name, _description, _fixed in (
+    ("torus", "wormhole routers in n rings each, which go both ways; dimensions in order", {}),
+    ("mesh", "a torus without wrap-around links", {"wrap": False}),
+    ("ring", "a torus of uni-directional rings (n=1: a single ring)", {"directions": 1}),
+):
+    _NETWORKS[_name] = Family(
+        _name, _description, TorusNetwork, _fixed, _parameters(TorusNetwork, _TORUS_PARAMETERS)
+    )
 
 _NETWORKS["connection-machine"] = Family(
     "connection-machine",

@@ -1,6 +1,6 @@
 """The Connection Machine's network: a hypercube of routers (Stanfill, 4)."""
 
-from typing import Literal
+from typing import Literal, NoReturn
 
 from amaranth.hdl import ShapeLike
 
@@ -170,6 +170,10 @@ class ConnectionMachine(PacketNetwork):
         ]
         node, processor = self.plan.place(destination)
         return [*hops, Pin(f"node_{node}", ("o", processor))]
+
+    def moves(self, destination: int) -> NoReturn:
+        """Raise ValueError: messages that can't go on are referred, and don't wait for a wire."""
+        raise ValueError("A network that refers messages has no channels that they wait for")
 
 
 def longest_life(plan: Hypercube, buffers: int) -> int:

@@ -1,13 +1,22 @@
 # amaranth: UnusedElaboratable=no
 """Hypercubes of wormhole routers."""
 
+from functools import partial
+
 from amaranth.hdl import ShapeLike
 
 from ..checks import check_integer, check_limit
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches.hypercube_router import HypercubeRouter
-from ..topology.hypercube_routing import HYPERCUBE_ROUTINGS, HypercubeRouting, dimension_path
+from ..topology.hypercube_routing import (
+    HYPERCUBE_ROUTINGS,
+    Channel,
+    HypercubeRouting,
+    channel_moves,
+    dimension_path,
+    next_channels,
+)
 from ..topology.tags import AddressCode, TagScheme
 from .network import PacketNetwork, Terminals
 from .switching import parse_lengths
@@ -128,8 +137,24 @@ class HypercubeNetwork(PacketNetwork):
     def path(self, source: int, destination: int) -> list[Pin]:
         """As in `Network`; of several paths, the one that a packet takes if all are free."""
         node, pins = source, []
-        channel = self.n + 1 if self.routing == "adaptive" else 0
+        channel = 1 if self.routing == "adaptive" else 0
         for i in dimension_path(self.routing, source, destination):
-            pins.append(Pin(f"router_{node}", ("o", channel + i)))
+            pins.append(self._pin((node, i, channel)))
             node ^= 1 << i
         return [*pins, Pin(f"router_{node}", ("o", self.n))]
+
+    def moves(self, destination: int) -> dict[Pin, list[Pin]]:
+        """As in `PacketNetwork`."""
+        relation = partial(next_channels, self.routing)
+        return {
+            self._pin(channel): [self._pin(after) for after in choices]
+            for channel, choices in channel_moves(self.n, relation, destination).items()
+        }
+
+    def is_escape(self, channel: Pin) -> bool:
+        """As in `PacketNetwork`."""
+        return channel.path[1] <= self.n
+
+    def _pin(self, channel: Channel) -> Pin:
+        node, dimension, number = channel
+        return Pin(f"router_{node}", ("o", dimension + number * (self.n + 1)))

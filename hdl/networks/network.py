@@ -1,7 +1,8 @@
 """What all networks have in common, and what those that carry packets do."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 from amaranth.lib import stream
@@ -127,3 +128,21 @@ class PacketNetwork(Network):
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:
         """The outputs of cells that a packet passes between two terminals."""
+
+    def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
+        """The channels of a network whose packets wait for each other, as `topology.deadlock` asks.
+
+        For each output that a header for a terminal may come by: those that it may take next. They
+        are those of `path`, unless headers have a choice.
+        """
+        moves: dict[Pin, set[Pin]] = {}
+        for source in range(self.ports):
+            pins = self.path(source, destination)
+            for before, after in pairwise(pins):
+                moves.setdefault(before, set()).add(after)
+            moves.setdefault(pins[-1], set())
+        return moves
+
+    def is_escape(self, channel: Pin) -> bool:
+        """Whether a header may always wait for this channel: not all are, if it has a choice."""
+        return True

@@ -4,32 +4,28 @@ Node a of a hypercube of dimension n has a link to each node whose address diffe
 of a ^ d, the *relative address*, says whether a packet in node a for node d still has to cross
 dimension i. A *minimal* routing crosses just those; the routings here differ in their order.
 
-Worms dead-lock when each of some worms holds a channel (a link in one direction) and waits for one
-that the next holds, in a circle. So a routing by which no channel can wait for another in a circle
-has no dead-lock (Dally and Seitz, 1987): `dependencies` says which waits for which, and
-`dependency_cycle` looks for a circle. All routings are proved free of them without it, too.
+All are proved free of dead-lock in the words of `next_dimensions`; `topology.deadlock` looks for
+circles of channels without them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 __all__ = [
     "HYPERCUBE_ROUTINGS",
     "Channel",
     "HypercubeRouting",
-    "dependencies",
-    "dependency_cycle",
+    "channel_moves",
     "dimension_path",
-    "escape_dependencies",
+    "next_channels",
     "next_dimensions",
 ]
 
 HypercubeRouting = Literal["ecube", "pcube", "adaptive"]
 HYPERCUBE_ROUTINGS: tuple[HypercubeRouting, ...] = ("ecube", "pcube", "adaptive")
 
-Channel = tuple[int, int]
-"""A node, and the dimension in which a link leaves it."""
+Channel = tuple[int, int, int]
+"""A node, the dimension in which a link leaves it, and which of the link's channels: 0, or 1."""
 
 
 def _bits(word: int) -> list[int]:
@@ -79,57 +75,29 @@ def dimension_path(routing: HypercubeRouting, source: int, destination: int) -> 
     return crossed
 
 
-def dependencies(
-    dimension: int, relation: Callable[[int, int], Iterable[int]]
-) -> dict[Channel, set[Channel]]:
-    """The channels that a worm in each channel may wait for.
+def next_channels(routing: HypercubeRouting, node: int, destination: int) -> list[Channel]:
+    """The channels that a header in a node may take next; 0 are the escape channels."""
+    dimensions = next_dimensions(routing, node, destination)
+    if routing != "adaptive":
+        return [(node, i, 0) for i in dimensions]
+    return [(node, i, 0) for i in dimensions[:1]] + [(node, i, 1) for i in dimensions]
+
+
+def channel_moves(
+    dimension: int, relation: Callable[[int, int], Iterable[Channel]], destination: int
+) -> dict[Channel, list[Channel]]:
+    """For each channel that a header for a destination may come by: those that it may take next.
 
     Parameters
     ----------
     dimension : int
         Of the hypercube.
     relation : Callable
-        The dimensions that a header in a node (first) for a destination (second) may cross next.
+        The channels that a header in a node (first) for a destination (second) may take next.
+    destination : int
     """
-    nodes = range(1 << dimension)
-    waits: dict[Channel, set[Channel]] = {(a, i): set() for a in nodes for i in range(dimension)}
-    for destination in nodes:
-        for node in nodes:
-            for i in relation(node, destination):
-                beyond = node ^ 1 << i
-                waits[node, i].update((beyond, j) for j in relation(beyond, destination))
-    return waits
-
-
-def escape_dependencies(dimension: int) -> dict[Channel, set[Channel]]:
-    """The escape channels that a worm in each escape channel may wait for, with `adaptive`.
-
-    Directly, or after it has crossed further dimensions over other channels: then, too, it holds
-    the escape channel behind it.
-    """
-    nodes = range(1 << dimension)
-    waits: dict[Channel, set[Channel]] = {(a, i): set() for a in nodes for i in range(dimension)}
-    for destination in nodes:
-        for node in nodes:
-            for i in next_dimensions("ecube", node, destination):
-                left = node ^ destination ^ 1 << i
-                # All nodes on shortest paths from here: any of the dimensions left may be crossed.
-                for done in nodes:
-                    if done & ~left == 0:
-                        later = node ^ 1 << i ^ done
-                        next_ = next_dimensions("ecube", later, destination)
-                        waits[node, i].update((later, j) for j in next_)
-    return waits
-
-
-def dependency_cycle(waits: Mapping[Channel, Iterable[Channel]]) -> list[Channel] | None:
-    """Channels of which each may wait for the one before it, the first again at the end, if any.
-
-    >>> dependency_cycle(dependencies(4, lambda a, d: next_dimensions("ecube", a, d)))
-    """
-    try:
-        TopologicalSorter(waits).prepare()
-    except CycleError as error:
-        cycle: list[Channel] = error.args[1]
-        return cycle
-    return None
+    return {
+        channel: list(relation(node ^ 1 << channel[1], destination))
+        for node in range(1 << dimension)
+        for channel in relation(node, destination)
+    }

@@ -108,7 +108,7 @@ class Packet(NamedTuple):
 
 
 def tag_of(source: int, destination: int) -> int:
-    """The textbook's tag of a Generalized Cube."""
+    """The textbook's tag of a Generalized Cube; a torus has the destination's."""
     return source ^ destination if os.environ["ROUTING"] == "xor" else destination
 
 

@@ -1,0 +1,122 @@
+# amaranth: UnusedElaboratable=no
+"""Dead-lock: circles of channels are found where there are some, in every wormhole network."""
+
+import doctest
+import itertools
+from typing import Any
+
+import pytest
+from multicube.hdl import build
+from multicube.hdl.fabric import Pin
+from multicube.hdl.networks import HypercubeNetwork, PacketNetwork, TorusNetwork
+from multicube.hdl.networks.connection_machine import ConnectionMachine
+from multicube.hdl.topology import deadlock, multistage
+from multicube.hdl.topology.deadlock import deadlock_cycle, dependencies, dependency_cycle
+from multicube.hdl.topology.hypercube_routing import HYPERCUBE_ROUTINGS
+
+
+def test_dependencies_of_fixed_paths() -> None:
+    """Channels wait for what follows them on the way to any destination."""
+    moves = [{"a": ["b"], "b": []}, {"a": ["c"], "c": ["b"], "b": []}]
+    waits = dependencies(moves)
+    assert waits == {"a": {"b", "c"}, "b": set(), "c": {"b"}}
+    assert dependency_cycle(waits) is None
+    cycle = dependency_cycle(dependencies([*moves, {"b": ["a"], "a": []}]))
+    assert cycle is not None
+    assert cycle[0] == cycle[-1]
+
+
+def test_dependencies_of_escape_channels() -> None:
+    """By way of any number of others; circles of others don't matter, nor hang the search."""
+    moves = {"E": ["x", "F"], "x": ["y", "F"], "y": ["x", "G"], "F": [], "G": []}
+    assert dependencies([moves], str.isupper) == {"E": {"F", "G"}, "F": set(), "G": set()}
+    back = {"G": ["x", "F"], "x": ["E"], "E": [], "F": []}
+    assert dependency_cycle(dependencies([moves, back], str.isupper)) is not None
+
+
+def test_each_header_needs_an_escape_channel() -> None:
+    with pytest.raises(ValueError, match=r"^Channel x leads to no escape channel$"):
+        dependencies([{"x": ["y"], "y": ["E"], "E": []}], str.isupper)
+
+
+def wormhole_networks() -> list[tuple[str, dict[str, Any]]]:
+    """Every kind of wormhole network that the library has."""
+    worms = {"switch": "wormhole", "length": 4}
+    cases: list[tuple[str, dict[str, Any]]] = [
+        *((plan, {"ports": 16, **worms}) for plan in multistage.PLANS),
+        ("cube", {"ports": 27, "radix": 3, **worms}),
+        ("omega", {"ports": 16, **worms, "replication": 2}),
+        *(("hypercube", {"n": 4, "routing": routing}) for routing in HYPERCUBE_ROUTINGS),
+    ]
+    sizes = ((2, 1), (2, 3), (3, 2), (4, 2), (5, 1), (5, 2), (8, 1), (3, 3))
+    for family, (k, n) in itertools.product(("torus", "mesh", "ring"), sizes):
+        cases.append((family, {"k": k, "n": n}))
+    return cases
+
+
+@pytest.mark.parametrize(("family", "parameters"), wormhole_networks())
+def test_wormhole_networks_are_free_of_dead_lock(family: str, parameters: dict[str, Any]) -> None:
+    network = build(family, **parameters)
+    assert isinstance(network, PacketNetwork)
+    assert deadlock_cycle(network) is None
+
+
+def test_channels_of_a_torus_are_those_of_its_paths() -> None:
+    """What the network works out faster is what all its paths say."""
+    for family in ("torus", "mesh", "ring"):
+        network = build(family, k=4, n=2)
+        assert isinstance(network, PacketNetwork)
+        for destination in range(network.ports):
+            found = {pin: set(after) for pin, after in network.moves(destination).items()}
+            assert found == PacketNetwork.moves(network, destination)
+
+
+def test_channels_of_a_hypercube_lie_on_its_paths() -> None:
+    network = HypercubeNetwork(3)
+    for source, destination in itertools.product(range(8), repeat=2):
+        *channels, _ = network.path(source, destination)
+        moves = network.moves(destination)
+        assert all(after in moves[before] for before, after in itertools.pairwise(channels))
+
+
+@pytest.mark.long
+def test_a_torus_of_1024_nodes_is_free_of_dead_lock() -> None:
+    assert deadlock_cycle(TorusNetwork(32, 2)) is None
+    assert deadlock_cycle(TorusNetwork(32, 2, channels=1)) is not None
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "directions", "free"),
+    [
+        (5, 1, 2, False),
+        (6, 1, 2, False),
+        (8, 2, 2, False),
+        (3, 1, 1, False),
+        (4, 2, 1, False),
+        # No way leads over two links of a ring, or no two such ways share a link: no circle.
+        (2, 2, 2, True),
+        (3, 2, 2, True),
+        (4, 2, 2, True),
+    ],
+)
+def test_torus_with_one_channel(k: int, n: int, directions: int, free: bool) -> None:
+    """Circles are rings: all channels of one dimension and way, each waiting for the next."""
+    network = TorusNetwork(k, n, directions=directions, channels=1)
+    cycle = deadlock_cycle(network)
+    assert (cycle is None) == free
+    if cycle is not None:
+        assert len(cycle) == k + 1
+        assert cycle[0] == cycle[-1]
+        assert all(isinstance(pin, Pin) for pin in cycle)
+        assert len({pin.path for pin in cycle}) == 1
+        waits = dependencies(map(network.moves, range(network.ports)))
+        assert all(before in waits[after] for before, after in itertools.pairwise(cycle))
+
+
+def test_rejects_networks_that_do_not_wait() -> None:
+    with pytest.raises(ValueError, match=r"^A network that refers messages has no channels that"):
+        deadlock_cycle(ConnectionMachine(2))
+
+
+def test_examples() -> None:
+    assert doctest.testmod(deadlock).failed == 0
