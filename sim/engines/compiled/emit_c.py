@@ -291,7 +291,8 @@ class _Body:
 
     def need(self, *nodes: Node) -> None:
         """Make sure that nodes have been computed."""
-        for node in Graph.cone(nodes):
+        missing = [node for node in nodes if node not in self._names]
+        for node in Graph.cone(missing):
             if node not in self._names:
                 self._names[node] = self._define(node)
 
