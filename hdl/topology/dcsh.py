@@ -73,7 +73,7 @@ class DCSH:
 
     def position(self, node: int, dimension: int) -> int:
         """Where a node stands in its cluster of a dimension: a digit of its address."""
-        return self.code.split(node)[dimension]
+        return node // self.k**dimension % self.k
 
     def cluster(self, node: int, dimension: int) -> list[int]:
         """The k nodes of a node's cluster in a dimension, itself included, by position."""
@@ -87,7 +87,8 @@ class DCSH:
 
     def slot(self, node: int, dimension: int, other: int) -> int:
         """The slot of another node of a cluster, as seen from a node."""
-        return self.others(node, dimension).index(other)
+        here, there = self.position(node, dimension), self.position(other, dimension)
+        return there - (there > here)
 
     def channels(self) -> Iterator[tuple[int, int, list[int]]]:
         """All channels: their owner, their dimension, and who hears them."""
