@@ -577,6 +577,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
                     "seed": SEED + terminal,
                     "load": round(0.4 * (1 << LOAD_BITS)),
                     "bias": round(0.5 * (1 << BIAS_BITS)),
+                    "scope": 0,
                     "quota": 0,
                 }
                 for terminal in range(8)

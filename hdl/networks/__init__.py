@@ -3,6 +3,7 @@
 from .catalogue import FAMILIES, build
 from .circuit import CircuitNetwork
 from .combining import CombiningNetwork
+from .dcsh import DCSHNetwork
 from .extra_stage import ReconfigurableExtraStageCube
 from .hypercube import HypercubeNetwork
 from .multistage import MultistageNetwork
@@ -14,6 +15,7 @@ __all__ = [
     "FAMILIES",
     "CircuitNetwork",
     "CombiningNetwork",
+    "DCSHNetwork",
     "HypercubeNetwork",
     "MultistageNetwork",
     "Network",

@@ -13,6 +13,7 @@ from ..topology.hypercube_routing import HYPERCUBE_ROUTINGS
 from ..topology.tags import ROUTINGS
 from .combining import QUEUES as COMBINING_QUEUES
 from .combining import CombiningNetwork
+from .dcsh import DCSHNetwork
 from .hypercube import HypercubeNetwork
 from .multistage import MultistageNetwork
 from .network import Network
@@ -149,6 +150,16 @@ _HYPERCUBE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "length": ("flits of a packet", True, ("LOW:HIGH",)),
 }
 
+_DCSH_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
+    "k": ("nodes of a cluster", True, ()),
+    "n": ("dimensions: there are k^n terminals", True, ()),
+    "decision": ("cycles that a header is looked at in each multiplexer", True, ()),
+    "depth": ("flits that fit into each queue", True, ()),
+    "payload": ("width of the payload in bits", True, ()),
+    "length": ("flits of a packet", True, ("LOW:HIGH",)),
+    "broadcast": ("1: packets carry a broadcast mask", True, ()),
+}
+
 
 def _parameters(
     component: type[Network], described: dict[str, tuple[str, bool, tuple[str, ...]]]
@@ -209,6 +220,15 @@ _NETWORKS["hypercube"] = Family(
     HypercubeNetwork,
     {},
     _parameters(HypercubeNetwork, _HYPERCUBE_PARAMETERS),
+)
+
+_NETWORKS["dcsh"] = Family(
+    "dcsh",
+    "hypermesh: each node owns a channel in each of its clusters, which all others there hear",
+    DCSHNetwork,
+    {},
+    _parameters(DCSHNetwork, _DCSH_PARAMETERS),
+    ("hypermesh",),
 )
 
 FAMILIES: dict[str, Family] = _NETWORKS | {
