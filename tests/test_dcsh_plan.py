@@ -19,9 +19,7 @@ def digits(k: int, n: int, node: int) -> list[int]:
 def test_channels_are_heard_by_who_differs_in_one_digit(k: int, n: int) -> None:
     plan = DCSH(k, n)
     assert plan.nodes == k**n
-    heard = {
-        (owner, i, hearer) for owner, i, hearers in plan.channels() for hearer in hearers
-    }
+    heard = {(owner, i, hearer) for owner, i, hearers in plan.channels() for hearer in hearers}
     expected = {
         (a, i, b)
         for a, b in itertools.product(range(k**n), repeat=2)
@@ -81,7 +79,7 @@ def test_emulates_all_that_the_omega_network_passes_and_nothing_else(
             assert len(steps) == 3
             check_steps(plan, destinations, steps)
         else:
-            with pytest.raises(ValueError, match="^Permutation does not pass: messages of"):
+            with pytest.raises(ValueError, match=r"^Permutation does not pass: messages of"):
                 plan.emulate(destinations, inverse=inverse)
     assert passed == count_passable(network) == 4096
 
@@ -95,7 +93,7 @@ def test_emulates_omega_networks_of_larger_boxes(
     plan, network = DCSH(k, n), multistage_plan(wiring, k**n, k)
     generator = random.Random(3)
     verdicts = set()
-    for turn in range(400):
+    for _ in range(400):
         full = generator.sample(range(k**n), k**n)
         keep = generator.random() ** 2
         destinations = [to if generator.random() < keep else None for to in full]
@@ -122,5 +120,5 @@ def test_plan_rejects(k: int, n: int, message: str) -> None:
 
 
 def test_emulation_rejects_what_is_no_permutation() -> None:
-    with pytest.raises(ValueError, match="^Destination 1 may be given once only$"):
+    with pytest.raises(ValueError, match=r"^Destination 1 may be given once only$"):
         DCSH(2, 1).emulate([1, 1])

@@ -199,9 +199,9 @@ class BernoulliSource(wiring.Component):
     is rejected, and counted. With probability `bias` a packet goes to `favourite`, otherwise to a
     terminal drawn uniformly, itself included: that makes uniform traffic (bias 0), permutations
     (bias 1) and hot spots. The favourite's bits in `scope` are drawn anew for each packet: so it
-    may be a block of terminals, and traffic local. Where packets have several flits, their number is uniform between two
-    bounds. Where they have a broadcast mask, a packet gets a random one with probability `spread`:
-    each of its bits is 1 in half of them.
+    may be a block of terminals, and traffic local. Where packets have several flits, their number
+    is uniform between two bounds. Where they have a broadcast mask, a packet gets a random one with
+    probability `spread`: each of its bits is 1 in half of them.
 
     Parameters
     ----------

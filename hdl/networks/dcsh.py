@@ -116,9 +116,7 @@ class DCSHNetwork(PacketNetwork):
         self.ports = self.plan.nodes
         self.stages = n * decision + 1
         self.tags = self.plan.tags()
-        self.packet = Packet(
-            self.tags.code.width, payload, broadcast=bool(broadcast), flits=True
-        )
+        self.packet = Packet(self.tags.code.width, payload, broadcast=bool(broadcast), flits=True)
         super().__init__()
 
     def place(self, fabric: Fabric) -> Terminals:

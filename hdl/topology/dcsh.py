@@ -115,9 +115,7 @@ class DCSH:
             node = hearer
         return hops
 
-    def emulate(
-        self, destinations: Permutation, *, inverse: bool = False
-    ) -> list[list[Crossing]]:
+    def emulate(self, destinations: Permutation, *, inverse: bool = False) -> list[list[Crossing]]:
         """Run a permutation in SIMD mode, as an omega network of k x k boxes does (section II).
 
         In each step all messages cross one dimension: in the place of the omega network's first
