@@ -148,7 +148,7 @@ def dcsh_latency(setting: Locality, m: float) -> float:
     """Mean latency of the DCSH, (4) to (14).
 
     Beginning with L = B at the destination (6), each dimension's switching element adds to it:
-    decision time, waiting at the multiplexer (10) or (12), and waiting of a stream for another where
+    decision time, waiting at the multiplexer (10), (12), and waiting of a stream for another where
     they meet. There are n steps from L_0 to L_n, so dimension i takes L_(i-1) to L_i. (The print's
     indices are one too high: they would make s + 1 steps up to L_s.)
 
