@@ -54,6 +54,7 @@ NAMES = [
     *(f"siegel-fig{number}" for number in range(1, 10)),
     *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
     *("combining-hotspot", "combining-latency"),
+    *("dcsh-fig2", "dcsh-fig3"),
 ]
 
 

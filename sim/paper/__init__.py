@@ -1,8 +1,9 @@
 """The papers' figures, tables and formulas, regenerated: each as a table and a picture.
 
 An item is named by its paper and its number there, and lives in a module whose name begins with
-the paper's: `siegel_*.py` for Siegel et al.; `combining_*.py` are measurements of our own on what
-it says of combining. Each module lists its items in `ITEMS`.
+the paper's: `siegel_*.py` for Siegel et al., `dcsh_*.py` for Ould-Khaoua and Sotudeh;
+`combining_*.py` are measurements of our own on what Siegel et al. say of combining. Each module
+lists its items in `ITEMS`.
 """
 
 import re
@@ -10,6 +11,7 @@ import re
 from . import (
     combining_hotspot,
     combining_latency,
+    dcsh_figures,
     siegel_bandwidth,
     siegel_depth,
     siegel_enhanced,
@@ -32,6 +34,7 @@ _MODULES = (
     siegel_machines,
     combining_hotspot,
     combining_latency,
+    dcsh_figures,
 )
 
 
