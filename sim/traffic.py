@@ -141,10 +141,7 @@ class Pattern:
         if not self.local:
             return self.bias, 0
         size = self.sphere or network.sphere
-        try:
-            scope = network.tags.code.block_mask(size)
-        except ValueError as error:
-            raise ValueError(f"Traffic {self.name}: {error}") from None
+        scope = network.tags.code.block_mask(size)
         share = size / network.ports
         if share == 1:
             return 1, scope
@@ -206,8 +203,7 @@ def pattern(text: str, ports: int) -> Pattern:
     `uniform`; `hotspot:H` sends a fraction H of all packets to terminal T (0 if not given) and the
     others uniformly; `broadcast:B` gives a fraction B of all packets a random broadcast mask.
     `sphere:BETA` sends a fraction BETA to the sender's sphere of locality, itself included, and the
-    others elsewhere: terminals are divided into blocks of SIZE (by default, as many as suit the
-    network: a cluster, for example).
+    others elsewhere: a block of SIZE terminals (if not given, as many as suit the network).
     `one-each` is one packet from every terminal, all at once, to any; `all-to-one` to terminal T.
     Any other name is a permutation of section V of Siegel et al.
 
@@ -220,23 +216,17 @@ def pattern(text: str, ports: int) -> Pattern:
     if name == "uniform" and not words:
         return Pattern(text, (0,) * ports, 0)
     if name == "hotspot" and len(words) in (1, 2):
-        fraction = _number(text, words[0], float)
-        if not 0 <= fraction <= 1:
-            raise ValueError(f"Fraction H of hotspot must be from 0 to 1, not {words[0]}")
+        fraction = _fraction(text, "H", words[0])
         return Pattern(text, _target(text, words[1:], ports), fraction)
     if name == "one-each" and not words:
         return Pattern(text, (0,) * ports, 0, quota=1)
     if name == "all-to-one" and len(words) in (0, 1):
         return Pattern(text, _target(text, words, ports), 1, quota=1)
     if name == "broadcast" and len(words) == 1:
-        fraction = _number(text, words[0], float)
-        if not 0 <= fraction <= 1:
-            raise ValueError(f"Fraction B of broadcast must be from 0 to 1, not {words[0]}")
+        fraction = _fraction(text, "B", words[0])
         return Pattern(text, (0,) * ports, 0, fraction)
     if name == "sphere" and len(words) in (1, 2):
-        beta = _number(text, words[0], float)
-        if not 0 <= beta <= 1:
-            raise ValueError(f"Fraction BETA of sphere must be from 0 to 1, not {words[0]}")
+        beta = _fraction(text, "BETA", words[0])
         size = _number(text, words[1], int) if words[1:] else 0
         if words[1:] and size not in range(1, ports + 1):
             raise ValueError(f"Terminals SIZE of sphere must be from 1 to {ports}, not {size}")
@@ -259,6 +249,14 @@ def _target(text: str, words: list[str], ports: int) -> tuple[int, ...]:
         name = text.split(":")[0]
         raise ValueError(f"Terminal T of {name} must be from 0 to {ports - 1}, not {hot}")
     return (hot,) * ports
+
+
+def _fraction(text: str, letter: str, word: str) -> float:
+    fraction = _number(text, word, float)
+    if not 0 <= fraction <= 1:
+        name = text.split(":")[0]
+        raise ValueError(f"Fraction {letter} of {name} must be from 0 to 1, not {word}")
+    return fraction
 
 
 def _number(text: str, word: str, kind: type) -> int | float:

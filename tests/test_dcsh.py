@@ -13,8 +13,7 @@ from multicube.hdl import build, write_verilog
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import DCSHNetwork
 from multicube.hdl.packet import Packet
-from multicube.hdl.switches.cluster import ClusterChannel, ClusterMultiplexer
-from multicube.hdl.switches.dcsh_router import DCSHRouter
+from multicube.hdl.switches.cluster import ClusterMultiplexer
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.passes import connections
 from multicube.sim import Result, SimulationError, simulate
@@ -104,7 +103,7 @@ def test_permutations_of_the_omega_network_take_no_longer(
     generator = random.Random(SEED)
     plan = multistage_plan("omega", 8)
     turns = []
-    for _ in range(50):
+    for _ in range(25):
         settings = [[generator.choice([(0, 1), (1, 0)]) for _ in range(4)] for _ in range(3)]
         turns.append(list(enumerate(connections(plan, settings))))
     run_turns(transport, DCSHNetwork(2, 3, decision=2, length=3), turns, 3)
@@ -156,16 +155,19 @@ def check_arrivals(load: Load, trace: list) -> None:
                 flows[source, output] = number
     assert not open_
     assert came == load.sent
-    assert len(came) > 8 * load.dut.ports
+    assert len(came) > 4 * load.dut.ports
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"k": 3, "n": 2, "depth": 1, "length": "1:8"},
+        {"k": 3, "n": 2, "depth": 1, "length": "1:4"},
         {"k": 2, "n": 3, "depth": 3, "length": "1:8", "decision": 2},
         {"k": 4, "n": 1, "depth": 2, "length": 2, "decision": 4},
-        {"k": 4, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1},
+        {"k": 4, "n": 1, "depth": 5, "length": "1:5", "broadcast": 1},
+        pytest.param(
+            {"k": 4, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1}, marks=pytest.mark.long
+        ),
         {"k": 2, "n": 3, "depth": 8, "length": "1:4", "decision": 3, "broadcast": 1},
     ],
     ids=str,
@@ -175,13 +177,13 @@ def test_waiting_terminals_dead_lock_nothing(
 ) -> None:
     """Full load, outputs that wait at random: everything that was sent arrives."""
     dut = DCSHNetwork(**parameters)
-    busy = 100 if dut.packet.broadcast else 250
+    busy = 80 if dut.packet.broadcast else 150
     load = Load(dut, busy)
     trace = transport(
         dut,
         dut.i,
         dut.o,
-        cycles=700,
+        cycles=500,
         offer=load.offer,
         ready=lambda port, cycle: cycle >= busy or load.random.random() < 0.7,
     )
@@ -264,141 +266,24 @@ def test_mean_latency_without_load(decision: int) -> None:
         assert error < 0.25
 
 
-@pytest.mark.parametrize(("k", "position"), [(5, 2), (4, 0), (4, 3)])
-@pytest.mark.parametrize("broadcast", [False, True])
-def test_channel(simulate: Callable[..., None], k: int, position: int, broadcast: bool) -> None:
-    """A header says who hears its worm; a flit goes to all of them at once, when all are ready."""
-    bits = (k - 1).bit_length()
-    packet = Packet(2 * bits, 2, broadcast=broadcast, flits=True)
-    dut = ClusterChannel(packet, k=k, n=2)
-    generator = random.Random(SEED)
-    others = [member for member in range(k) if member != position]
-
-    async def testbench(ctx: Any) -> None:
-        ctx.set(dut.dimension, 1)
-        ctx.set(dut.position, position)
-        for _ in range(60):
-            member, mask = generator.choice(others), generator.randrange(1 << bits)
-            mask *= broadcast
-            heard = [(other ^ member) & ~mask == 0 for other in others]
-            for index, last in enumerate((0, 0, 1)):
-                word = {"tag": generator.randrange(1 << 2 * bits), "payload": index, "last": last}
-                if index == 0:
-                    word["tag"] = member << bits | generator.randrange(1 << bits)
-                if broadcast:
-                    word["mask"] = generator.randrange(1 << 2 * bits) if index else mask << bits
-                ctx.set(dut.i.payload, word)
-                ctx.set(dut.i.valid, 1)
-                moved = False
-                while not moved:
-                    ready = [generator.random() < 0.7 for _ in others]
-                    for port, flag in zip(dut.o_ready, ready):
-                        ctx.set(port, flag)
-                    moved = all(flag for flag, wanted in zip(ready, heard) if wanted)
-                    assert ctx.get(dut.i.ready) == moved
-                    valid = [bool(ctx.get(port)) for port in dut.o_valid]
-                    assert valid == [wanted and (moved or not broadcast) for wanted in heard]
-                    assert ctx.get(dut.o_payload.payload) == index
-                    await ctx.tick()
-
-    simulate(dut, testbench)
-
-
-def test_multiplexer_serves_all_inputs_in_turn(transport: Callable[..., list]) -> None:
-    """All inputs always have worms of 3 flits: every fourth is of each, without a gap."""
-    dut = ClusterMultiplexer(Packet(2, 2, flits=True), inputs=4, depth=4, decision=2)
-    sent = [0] * 4
-
-    def offer(port: int, cycle: int) -> int:
-        sent[port] += 1
-        return port << 2 | (sent[port] % 3 == 0) << 4
-
-    trace = transport(dut, dut.i, [dut.o], cycles=122, offer=offer)
-    came = [flit >> 2 & 3 for cycle in trace for _, flit in cycle.moved()]
-    assert len(came) == 120
-    worms = [came[at : at + 3] for at in range(0, 120, 3)]
-    assert all(len(set(flits)) == 1 for flits in worms)
-    assert all(len({flits[0] for flits in worms[at : at + 4]}) == 4 for at in range(37))
-
-
-@pytest.mark.parametrize("decision", [1, 2, 5])
-def test_multiplexer_decides_while_others_pass(
-    transport: Callable[..., list], decision: int
-) -> None:
-    """Two worms of 6 flits at once: the second follows at once, its decision is made by then. What
-    comes behind the first in its queue is looked at once it is at the head."""
-    dut = ClusterMultiplexer(Packet(2, 4, flits=True), inputs=3, depth=20, decision=decision)
-    flits = {
-        port: [port | index << 2 | (index % 6 == 5) << 6 for index in range(count)]
-        for port, count in ((0, 12), (1, 6))
-    }
-    offers = {port: own[:] for port, own in flits.items()}
-    trace = transport(
-        dut,
-        dut.i,
-        [dut.o],
-        cycles=60,
-        offer=lambda port, cycle: offers[port].pop(0) if offers.get(port) else None,
-    )
-    came = [(cycle, flit) for cycle, row in enumerate(trace) for _, flit in row.moved()]
-    expected = flits[0][:6] + flits[1] + flits[0][6:]
-    times = list(range(decision, decision + 18))
-    assert came == list(zip(times, expected))
-
-
-@pytest.mark.parametrize(("length", "depth"), [(3, 3), (3, 4), (2, 5)])
-def test_multiplexer_takes_packets_whole(
-    transport: Callable[..., list], length: int, depth: int
-) -> None:
-    """A header comes in only if there is room for a whole packet; its flits then never wait."""
-    dut = ClusterMultiplexer(Packet(2, 2, flits=True), inputs=1, depth=depth, length=length)
-    generator = random.Random(SEED)
-    sent = [0]
-
-    def offer(port: int, cycle: int) -> int:
-        sent[0] += 1
-        return (sent[0] % length == 0) << 4
-
-    trace = transport(
-        dut,
-        dut.i,
-        [dut.o],
-        cycles=300,
-        offer=offer,
-        ready=lambda port, cycle: generator.random() < 0.4,
-    )
-    number = held = 0
-    for cycle in trace:
-        taken, left = bool(cycle.entered()), bool(cycle.moved())
-        assert taken == (number % length > 0 or held <= depth - length)
-        number, held = number + taken, held + taken - left
-    assert number > 50
-
-
 def test_a_broadcast_takes_one_transfer_a_channel(transport: Callable[..., list]) -> None:
-    """From each of 4 x 4 nodes to all: each hears it once, d D + B cycles after it was offered,
+    """From some of 4 x 4 nodes to all: each hears it once, d D + B cycles after it was offered,
     over 1 + 4 channels."""
-    decision, length = 2, 3
+    decision, length, sources = 2, 3, (0, 6, 9, 15)
     dut = DCSHNetwork(4, 2, decision=decision, length=length, broadcast=1)
     period = 2 * decision + length + 2
 
     def offer(port: int, cycle: int) -> int | None:
         turn, index = divmod(cycle, period)
-        return (
-            worm(dut, port, 5, turn, length, 15)[index]
-            if (port, index < length)
-            == (
-                turn,
-                True,
-            )
-            else None
-        )
+        if port != sources[turn] or index >= length:
+            return None
+        return worm(dut, port, 5, turn, length, 15)[index]
 
     trace = transport(
         dut,
         dut.i,
         dut.o,
-        cycles=16 * period,
+        cycles=len(sources) * period,
         offer=offer,
         watch=lambda: Cat(
             port.valid & port.ready
@@ -406,9 +291,9 @@ def test_a_broadcast_takes_one_transfer_a_channel(transport: Callable[..., list]
             for port in dut.instances[f"router_{node}"].o[:2]
         ),
     )
-    for source in range(16):
-        span = trace[source * period : (source + 1) * period]
-        flits = worm(dut, source, 5, source, length, 15)
+    for turn, source in enumerate(sources):
+        span = trace[turn * period : (turn + 1) * period]
+        flits = worm(dut, source, 5, turn, length, 15)
         expected = [
             {
                 node: flits[cycle - 1 - distance(dut, source, node) * decision]
@@ -454,8 +339,8 @@ def test_broadcasts_would_dead_lock_if_packets_were_not_taken_whole(
     "parameters",
     [
         {"k": 3, "n": 2, "decision": 2, "depth": 1},
-        {"k": 2, "n": 3, "length": "1:4"},
-        {"k": 4, "n": 2, "length": 4, "broadcast": 1},
+        pytest.param({"k": 2, "n": 3, "length": "1:4"}, marks=pytest.mark.long),
+        {"k": 2, "n": 3, "length": 4, "broadcast": 1},
     ],
     ids=str,
 )
@@ -528,37 +413,3 @@ def test_catalogue_builds_it() -> None:
 def test_network_rejects(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         DCSHNetwork(**parameters)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: ClusterChannel(Packet(4, 8), k=4, n=2),
-            "Packet must be of flits",
-        ),
-        (
-            lambda: DCSHRouter(Packet(5, 8, flits=True), k=4, n=2, depth=1),
-            "Tag of a packet must have 4 bits for 2 digits of base 4, not 5",
-        ),
-        (
-            lambda: DCSHRouter(Packet(4, 8, flits=True), k=4, n=2, depth=0),
-            "Depth must be at least 1, not 0",
-        ),
-        (
-            lambda: ClusterMultiplexer(Packet(4, 8, flits=True), inputs=0, depth=1),
-            "Inputs must be at least 1, not 0",
-        ),
-        (
-            lambda: ClusterMultiplexer(Packet(4, 8, flits=True), inputs=3, depth=4, length=5),
-            "Depth must be at least the length of 5 flits, not 4",
-        ),
-        (
-            lambda: ClusterMultiplexer(Packet(4, 8), inputs=3, depth=4),
-            "Packet must be of flits",
-        ),
-    ],
-)
-def test_components_reject(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        make()

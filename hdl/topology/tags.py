@@ -100,7 +100,7 @@ class AddressCode:
         whole = rest == 0 and part.bit_count() == 1
         if size not in range(1, self.count + 1) or not whole or self.radix % part:
             raise ValueError(
-                f"Block of addresses must be of a power of {self.radix}, times a power of two that "
+                f"Block of terminals must be of a power of {self.radix}, times a power of two that "
                 f"divides {self.radix}, up to {self.count}, not {size}"
             )
         return (1 << digits * self.digit_bits + part.bit_length() - 1) - 1
