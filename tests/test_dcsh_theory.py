@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 
 import pytest
+from multicube.hdl.networks import DCSHNetwork
 from multicube.hdl.topology.dcsh import DCSH
+from multicube.sim.theory import predict
 from multicube.sim.theory.dcsh_torus import (
     Locality,
     crossing_load,
@@ -205,3 +207,14 @@ def test_sphere_of_a_dcsh_is_of_clusters() -> None:
             ValueError, match=r"^Sphere of a DCSH must be whole clusters of 32 nodes, not 8$"
         ):
             function(setting)
+
+
+def test_prediction_for_uniform_traffic() -> None:
+    network = DCSHNetwork(4, 2, decision=2, length=8)
+    setting = Locality(4, 2, side=4, dimensions=2, beta=1, length=8, decision=2)
+    for load in (0.0, 0.01):
+        assert predict(network, load, uniform=True)["latency_mean"] == dcsh_latency(setting, load)
+    assert predict(network, 0.9, uniform=True)["latency_mean"] is None
+    assert predict(network, 0.01, uniform=False)["latency_mean"] is None
+    mixed = network.altered(length="1:8")
+    assert predict(mixed, 0.01, uniform=True)["latency_mean"] is None
