@@ -46,6 +46,12 @@ class Pattern:
     bias, spread : float
     quota : int
         Packets that each terminal sends, all at once and whatever the load; 0 for no end.
+    local : bool
+        Whether `bias` is the share of packets for terminals of the sender's sphere of locality:
+        it and those that stand in one block with it, each as likely as the others. All others are
+        for terminals outside, each as likely as the others.
+    sphere : int
+        Terminals of a sphere; 0 for as many as suit the network.
     """
 
     name: str
@@ -53,11 +59,13 @@ class Pattern:
     bias: float
     spread: float = 0
     quota: int = 0
+    local: bool = False
+    sphere: int = 0
 
     @property
     def uniform(self) -> bool:
         """Whether every destination is equally likely (the sender included, as in the paper)."""
-        return self.bias == 0 and self.spread == 0
+        return self.bias == 0 and self.spread == 0 and not self.local
 
     def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
         """Bernoulli sources with this pattern.
@@ -73,6 +81,8 @@ class Pattern:
             Packets that can wait in front of the network at each terminal.
         """
         straps = self._straps(network, network.tags.code, load, seed)
+        bias, scope = self._locality(network)
+        straps = [{**own, "bias": round(bias * 2**BIAS_BITS), "scope": scope} for own in straps]
         if network.broadcasts:
             straps = [{**own, "spread": round(self.spread * 2**BIAS_BITS)} for own in straps]
         return SourcePlan(BernoulliSource, {"depth": min(depth, self.quota or depth)}, straps)
@@ -104,6 +114,8 @@ class Pattern:
         ValueError
             If the network does not know such an operation.
         """
+        if self.local:
+            raise ValueError(f"Traffic {self.name} is not for networks with memory")
         known = network.operations
         if tuple(operations) == ("all",):
             mix = tuple(range(len(known)))
@@ -119,6 +131,26 @@ class Pattern:
             "history": history,
         }
         return SourcePlan(Processor, parameters, straps)
+
+    def _locality(self, network: PacketNetwork) -> tuple[float, int]:
+        """How often a source draws from the favourite's block only, and the mask of the block.
+
+        A fraction 1 - bias must go outside, so (1 - bias) / (1 - S / N) is drawn from everywhere,
+        which includes the sphere of S of the N terminals.
+        """
+        if not self.local:
+            return self.bias, 0
+        size = self.sphere or network.sphere
+        scope = network.tags.code.block_mask(size)
+        share = size / network.ports
+        if share == 1:
+            return 1, scope
+        if self.bias < share:
+            raise ValueError(
+                f"Fraction BETA of sphere must be at least {share:g}, its share of all terminals, "
+                f"not {self.bias:g}"
+            )
+        return (self.bias - share) / (1 - share), scope
 
     def _straps(
         self, network: Network, code: AddressCode, load: float, seed: int
@@ -159,6 +191,7 @@ TRAFFIC = (
     "one-each[:PERMUTATION]",
     "all-to-one[:T]",
     "broadcast:B",
+    "sphere:BETA[:SIZE]",
     *(":".join((name, *parameters)) for name, (_, parameters) in PERMUTATIONS.items()),
 )
 """The forms that `pattern` accepts."""
@@ -169,6 +202,8 @@ def pattern(text: str, ports: int) -> Pattern:
 
     `uniform`; `hotspot:H` sends a fraction H of all packets to terminal T (0 if not given) and the
     others uniformly; `broadcast:B` gives a fraction B of all packets a random broadcast mask.
+    `sphere:BETA` sends a fraction BETA to the sender's sphere of locality, itself included, and the
+    others elsewhere: a block of SIZE terminals (if not given, as many as suit the network).
     `one-each` is one packet from every terminal, all at once, to any, or by a permutation;
     `all-to-one` is to terminal T. Any other name is a permutation of section V of Siegel et al.
 
@@ -181,9 +216,7 @@ def pattern(text: str, ports: int) -> Pattern:
     if name == "uniform" and not words:
         return Pattern(text, (0,) * ports, 0)
     if name == "hotspot" and len(words) in (1, 2):
-        fraction = _number(text, words[0], float)
-        if not 0 <= fraction <= 1:
-            raise ValueError(f"Fraction H of hotspot must be from 0 to 1, not {words[0]}")
+        fraction = _fraction(text, "H", words[0])
         return Pattern(text, _target(text, words[1:], ports), fraction)
     if name == "one-each" and not words:
         return Pattern(text, (0,) * ports, 0, quota=1)
@@ -192,10 +225,14 @@ def pattern(text: str, ports: int) -> Pattern:
     if name == "all-to-one" and len(words) in (0, 1):
         return Pattern(text, _target(text, words, ports), 1, quota=1)
     if name == "broadcast" and len(words) == 1:
-        fraction = _number(text, words[0], float)
-        if not 0 <= fraction <= 1:
-            raise ValueError(f"Fraction B of broadcast must be from 0 to 1, not {words[0]}")
+        fraction = _fraction(text, "B", words[0])
         return Pattern(text, (0,) * ports, 0, fraction)
+    if name == "sphere" and len(words) in (1, 2):
+        beta = _fraction(text, "BETA", words[0])
+        size = _number(text, words[1], int) if words[1:] else 0
+        if words[1:] and size not in range(1, ports + 1):
+            raise ValueError(f"Terminals SIZE of sphere must be from 1 to {ports}, not {size}")
+        return Pattern(text, tuple(range(ports)), beta, local=True, sphere=size)
     if name in PERMUTATIONS and len(words) == len(PERMUTATIONS[name][1]):
         numbers = [_number(text, word, int) for word in words]
         return Pattern(text, tuple(PERMUTATIONS[name][0](ports, *numbers)), 1)
@@ -214,6 +251,14 @@ def _target(text: str, words: list[str], ports: int) -> tuple[int, ...]:
         name = text.split(":")[0]
         raise ValueError(f"Terminal T of {name} must be from 0 to {ports - 1}, not {hot}")
     return (hot,) * ports
+
+
+def _fraction(text: str, letter: str, word: str) -> float:
+    fraction = _number(text, word, float)
+    if not 0 <= fraction <= 1:
+        name = text.split(":")[0]
+        raise ValueError(f"Fraction {letter} of {name} must be from 0 to 1, not {word}")
+    return fraction
 
 
 def _number(text: str, word: str, kind: type) -> int | float:

@@ -217,6 +217,36 @@ def test_bernoulli_source_has_the_given_rate_and_destinations(
     assert within(sum(birth + 1 in births for birth in births), len(births) - 1, load)
 
 
+@pytest.mark.parametrize(
+    ("ports", "radix", "size"),
+    [(16, 4, 1), (16, 4, 2), (16, 4, 8), (9, 3, 3), (36, 6, 2), (36, 6, 12), (8, 2, 8)],
+)
+def test_bernoulli_source_draws_from_a_block(
+    simulate: Callable[..., None], ports: int, radix: int, size: int
+) -> None:
+    """Three of four packets are for the favourite's block, any terminal in it as likely."""
+    print(f"seed {SEED:#x}")
+    scheme = scheme_of(ports, radix)
+    favourite = ports // 2 + 1
+    packets, _ = packets_of(
+        simulate,
+        bernoulli(scheme, 4),
+        {
+            "favourite": scheme.code.encode(favourite),
+            "scope": scheme.code.block_mask(size),
+            "seed": SEED,
+            "load": 1 << LOAD_BITS,
+            "bias": round(0.75 * (1 << BIAS_BITS)),
+        },
+        cycles=2500,
+    )
+    counts = Counter(packet.destination for packet in packets)
+    for destination in range(ports):
+        near = destination // size == favourite // size
+        probability = 0.25 / ports + 0.75 * near / size
+        assert within(counts[destination], len(packets), probability), destination
+
+
 def test_bernoulli_source_counts_what_its_queue_cannot_hold(
     simulate: Callable[..., None],
 ) -> None:
@@ -577,6 +607,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
                     "seed": SEED + terminal,
                     "load": round(0.4 * (1 << LOAD_BITS)),
                     "bias": round(0.5 * (1 << BIAS_BITS)),
+                    "scope": 0,
                     "quota": 0,
                 }
                 for terminal in range(8)

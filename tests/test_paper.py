@@ -56,6 +56,7 @@ NAMES = [
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation"),
+    *("dcsh-fig2", "dcsh-fig3"),
 ]
 
 

@@ -49,6 +49,63 @@ def test_hot_spot() -> None:
 
 
 @pytest.mark.parametrize(
+    ("family", "parameters", "size"),
+    [
+        ("dcsh", {"k": 4, "n": 2}, 0),
+        ("dcsh", {"k": 6, "n": 2}, 12),
+        ("hypercube", {"n": 4}, 8),
+        ("cube", {"ports": 27, "radix": 3}, 9),
+    ],
+)
+def test_sphere_of_locality(family: str, parameters: dict[str, int], size: int) -> None:
+    """The sphere gets its share, whatever part of the uniform traffic is for it."""
+    network = build(family, **parameters)
+    beta = 0.625
+    text = f"sphere:{beta}:{size}" if size else f"sphere:{beta}"
+    size = size or 4
+    straps = pattern(text, network.ports).sources(network, 0.1, 1, 16).straps
+    for terminal, own in enumerate(straps):
+        codes = [network.tags.code.encode(other) for other in range(network.ports)]
+        near = [(code ^ own["favourite"]) & ~own["scope"] == 0 for code in codes]
+        assert near == [other // size == terminal // size for other in range(network.ports)]
+        bias = own["bias"] / 2**18
+        assert bias + (1 - bias) * size / network.ports == pytest.approx(beta, abs=1e-5)
+    assert not pattern(text, network.ports).uniform
+
+
+def test_sphere_of_all_terminals_is_uniform() -> None:
+    network = build("dcsh", k=3, n=2)
+    straps = pattern("sphere:0.5:9", 9).sources(network, 0.1, 1, 16).straps
+    assert all((own["scope"], own["bias"]) == (15, 2**18) for own in straps)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sphere:0.1", "Fraction BETA of sphere must be at least 0.25, its share of all terminals"),
+        ("sphere:2", "Fraction BETA of sphere must be from 0 to 1, not 2"),
+        ("sphere:0.5:17", "Terminals SIZE of sphere must be from 1 to 16, not 17"),
+        (
+            "sphere:0.5:3",
+            "Block of terminals must be of a power of 4, times a power of two that divides 4, "
+            "up to 16, not 3",
+        ),
+        ("sphere:x", "Traffic 'sphere:x' needs a number where it says 'x'"),
+        ("sphere:0.5:y", "Traffic 'sphere:0.5:y' needs an integer where it says 'y'"),
+    ],
+)
+def test_sphere_rejects(text: str, message: str) -> None:
+    network = build("dcsh", k=4, n=2)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        pattern(text, 16).sources(network, 0.1, 1, 16)
+
+
+def test_sphere_is_not_for_memory() -> None:
+    with pytest.raises(ValueError, match=r"^Traffic sphere:0.5 is not for networks with memory$"):
+        simulate(build("combining", ports=4), traffic="sphere:0.5")
+
+
+@pytest.mark.parametrize(
     "text",
     ["", "nonsense", "Uniform", "uniform:1", "uniform ", "жар", "hotspot", "hotspot0.5"],
 )
@@ -57,7 +114,17 @@ def test_pattern_rejects_name(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["hotspot:0.1:2:3", "shift", "shift:1:2", "lambda:3", "delta:1", "identity:1"]
+    "text",
+    [
+        "hotspot:0.1:2:3",
+        "shift",
+        "shift:1:2",
+        "lambda:3",
+        "delta:1",
+        "identity:1",
+        "sphere",
+        "sphere:1:2:3",
+    ],
 )
 def test_pattern_rejects_number_of_words(text: str) -> None:
     reject_name(text)

@@ -208,9 +208,10 @@ class BernoulliSource(wiring.Component):
     New packets wait in a queue in front of the network (open loop); one that finds the queue full
     is rejected, and counted. With probability `bias` a packet goes to `favourite`, otherwise to a
     terminal drawn uniformly, itself included: that makes uniform traffic (bias 0), permutations
-    (bias 1) and hot spots. Where packets have several flits, their number is uniform between two
-    bounds. Where they have a broadcast mask, a packet gets a random one with probability `spread`:
-    each of its bits is 1 in half of them.
+    (bias 1) and hot spots. The favourite's bits in `scope` are drawn anew for each packet: so it
+    may be a block of terminals, and traffic local. Where packets have several flits, their number
+    is uniform between two bounds. Where they have a broadcast mask, a packet gets a random one with
+    probability `spread`: each of its bits is 1 in half of them.
 
     Parameters
     ----------
@@ -234,6 +235,8 @@ class BernoulliSource(wiring.Component):
         Probability that a packet goes to the favourite, times 2^18. Constant.
     spread : In(19)
         Broadcast only: probability of a broadcast mask, times 2^18. Constant.
+    scope : In(width)
+        Bits of the favourite that are those of a terminal drawn uniformly. Constant.
     quota : In(32)
         Packets after which no more are generated; 0 for no end. Constant.
     now, open, measure, o, injected, entered, pending
@@ -258,6 +261,7 @@ class BernoulliSource(wiring.Component):
                 "seed": In(128),
                 "load": In(LOAD_BITS + 1),
                 "bias": In(BIAS_BITS + 1),
+                "scope": In(width),
                 "quota": In(COUNT_BITS),
                 **({"spread": In(BIAS_BITS + 1)} if packet.broadcast else {}),
                 "generated": Out(COUNT_BITS),
@@ -281,13 +285,13 @@ class BernoulliSource(wiring.Component):
 
         arrival = queue.i[0]
         willing = (self.quota == 0) | (self.generated != self.quota)
+        anywhere = uniform_code(draw, self.tags.code)
+        near = (self.favourite & ~self.scope) | (anywhere & self.scope)
         generate = self.open & random.valid & (luck < self.load) & willing
         m.d.comb += [
             arrival.valid.eq(generate),
             arrival.payload.birth.eq(self.now + 1),
-            arrival.payload.destination.eq(
-                Mux(whim < self.bias, self.favourite, uniform_code(draw, self.tags.code))
-            ),
+            arrival.payload.destination.eq(Mux(whim < self.bias, near, anywhere)),
         ]
         m.d.sync += [
             self.generated.eq(self.generated + generate),

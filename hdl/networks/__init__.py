@@ -4,6 +4,7 @@ from .catalogue import FAMILIES, build
 from .circuit import CircuitNetwork
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
+from .dcsh import DCSHNetwork
 from .extra_stage import ReconfigurableExtraStageCube
 from .hypercube import HypercubeNetwork
 from .multistage import MultistageNetwork
@@ -17,6 +18,7 @@ __all__ = [
     "CircuitNetwork",
     "CombiningNetwork",
     "ConnectionMachine",
+    "DCSHNetwork",
     "HypercubeNetwork",
     "MultistageNetwork",
     "Network",

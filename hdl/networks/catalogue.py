@@ -15,6 +15,7 @@ from ..topology.tags import ROUTINGS
 from .combining import QUEUES as COMBINING_QUEUES
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
+from .dcsh import DCSHNetwork
 from .hypercube import HypercubeNetwork
 from .multistage import MultistageNetwork
 from .network import Network
@@ -174,6 +175,16 @@ _CONNECTION_MACHINE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "age": ("width of a packet's step of birth in bits", True, ("auto",)),
 }
 
+_DCSH_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
+    "k": ("nodes of a cluster", True, ()),
+    "n": ("dimensions: there are k^n terminals", True, ()),
+    "decision": ("cycles that a header is looked at in each multiplexer", True, ()),
+    "depth": ("flits that fit into each queue", True, ()),
+    "payload": ("width of the payload in bits", True, ()),
+    "length": ("flits of a packet", True, ("LOW:HIGH",)),
+    "broadcast": ("1: packets carry a broadcast mask", True, ()),
+}
+
 
 def _parameters(
     component: type[Network], described: dict[str, tuple[str, bool, tuple[str, ...]]]
@@ -251,6 +262,15 @@ _NETWORKS["connection-machine"] = Family(
     ConnectionMachine,
     {},
     _parameters(ConnectionMachine, _CONNECTION_MACHINE_PARAMETERS),
+)
+
+_NETWORKS["dcsh"] = Family(
+    "dcsh",
+    "hypermesh: each node owns a channel in each of its clusters, which all others there hear",
+    DCSHNetwork,
+    {},
+    _parameters(DCSHNetwork, _DCSH_PARAMETERS),
+    ("hypermesh",),
 )
 
 FAMILIES: dict[str, Family] = _NETWORKS | {

@@ -118,6 +118,14 @@ class PacketNetwork(Network):
         return fabric
 
     @property
+    def sphere(self) -> int:
+        """Terminals of a sphere of locality, if traffic does not say how many.
+
+        Those whose addresses differ in the lowest digit only.
+        """
+        return self.tags.code.radix
+
+    @property
     def broadcasts(self) -> bool:
         return self.packet.broadcast
 

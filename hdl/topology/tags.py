@@ -83,6 +83,29 @@ class AddressCode:
         mask = (1 << self.digit_bits) - 1
         return [code >> position * self.digit_bits & mask for position in range(self.digits)]
 
+    def block_mask(self, size: int) -> int:
+        """The bits of a code in which the addresses of a block differ.
+
+        A block is `size` addresses in succession, the first a multiple of `size`.
+
+        Raises
+        ------
+        ValueError
+            If a block is not all addresses that agree outside of some bits: its size must be a
+            power of the radix, times a power of two that divides the radix.
+        """
+        digits = 0
+        while size > 0 and self.radix ** (digits + 1) <= size and digits < self.digits:
+            digits += 1
+        part, rest = divmod(size, self.radix**digits)
+        whole = rest == 0 and part.bit_count() == 1
+        if size not in range(1, self.count + 1) or not whole or self.radix % part:
+            raise ValueError(
+                f"Block of terminals must be of a power of {self.radix}, times a power of two that "
+                f"divides {self.radix}, up to {self.count}, not {size}"
+            )
+        return (1 << digits * self.digit_bits + part.bit_length() - 1) - 1
+
     def encode(self, address: int) -> int:
         """The code of an address."""
         return self.pack(self.split(address))

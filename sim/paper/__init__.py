@@ -1,9 +1,9 @@
 """The papers' figures, tables and formulas, regenerated: each as a table and a picture.
 
 An item is named by its paper and its number there, and lives in a module whose name begins with
-the paper's: `siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill; `combining_*.py` are
-measurements of our own on what Siegel et al. say of combining. Each module lists its items in
-`ITEMS`.
+the paper's: `siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill, `dcsh_*.py` for
+Ould-Khaoua and Sotudeh; `combining_*.py` are measurements of our own on what Siegel et al. say of
+combining. Each module lists its items in `ITEMS`.
 """
 
 import re
@@ -11,6 +11,7 @@ import re
 from . import (
     combining_hotspot,
     combining_latency,
+    dcsh_figures,
     siegel_bandwidth,
     siegel_depth,
     siegel_enhanced,
@@ -37,6 +38,7 @@ _MODULES = (
     combining_latency,
     stanfill_hypercube,
     stanfill_router,
+    dcsh_figures,
 )
 
 

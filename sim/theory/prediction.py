@@ -1,8 +1,10 @@
 """Which formula predicts which network."""
 
+import math
 from typing import TypedDict
 
-from ...hdl.networks import MultistageNetwork, Network
+from ...hdl.networks import DCSHNetwork, MultistageNetwork, Network
+from .dcsh_torus import Locality, dcsh_latency
 from .multistage_cube import (
     attempts_by_recurrence,
     buffered_delay,
@@ -24,7 +26,8 @@ class Prediction(TypedDict):
 def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     """Mean latency (cycles), throughput (packets a terminal and cycle) and mean attempts a packet.
 
-    The formulas are those of Siegel et al., VI, for multistage networks under uniform traffic:
+    The formulas are for uniform traffic: for the DCSH with packets of one length the latency of
+    Ould-Khaoua and Sotudeh's model, for multistage networks those of Siegel et al., VI:
 
     - output-queued switches: the latency, for unlimited queues and a load below 1;
     - unbuffered switches: the throughput, of dilated or replicated networks too; with resubmission
@@ -39,6 +42,8 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
         Whether the traffic is.
     """
     prediction = Prediction(latency_mean=None, throughput=None, attempts=None)
+    if isinstance(network, DCSHNetwork) and uniform and len({*network.lengths}) == 1:
+        prediction["latency_mean"] = _dcsh_latency(network, load)
     if not isinstance(network, MultistageNetwork) or not uniform:
         return prediction
     given = network.parameters
@@ -57,6 +62,13 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     if given["switch"] == "output-queued" and given["replication"] == 1 and load < 1:
         prediction["latency_mean"] = buffered_delay(load, radix, stages)
     return prediction
+
+
+def _dcsh_latency(network: DCSHNetwork, load: float) -> float | None:
+    k, n = network.plan.k, network.plan.n
+    whole = Locality(k, n, k, n, 1.0, network.lengths[0], network.parameters["decision"])
+    latency = dcsh_latency(whole, load)
+    return latency if math.isfinite(latency) else None
 
 
 def _attempts(load: float, radix: int, stages: int) -> float | None:

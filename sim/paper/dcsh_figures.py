@@ -1,0 +1,190 @@
+"""Figures 2 and 3 of Ould-Khaoua and Sotudeh: DCSH and torus at equal cost, model and hardware."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ...hdl.networks import FAMILIES, build
+from ..simulate import Run, simulate_runs
+from ..theory.dcsh_torus import (
+    Locality,
+    crossing_load,
+    dcsh_latency,
+    equal_torus_width,
+    saturation_load,
+    torus_latency,
+)
+from ..traffic import pattern
+from .item import Column, Item, Options, PaperResult, deviation
+
+__all__ = ["ITEMS"]
+
+_SOURCE = "Ould-Khaoua and Sotudeh, section III-C"
+_K = 32
+_LENGTH = 64
+"""Flits of a message in the DCSH."""
+_TORUS_SIDE = 8
+"""Nodes of a sphere of the torus, along a row."""
+_POINTS = 10
+_CYCLES = 4000
+_WARMUP = 3000
+_SOURCE_DEPTH = 64
+
+Latency = Callable[[float], float]
+
+
+def _setting(network: str, k: int, beta: float, decision: int) -> Locality:
+    """The model's parameters, which are the hardware's, too."""
+    length, side = _LENGTH, k
+    if network == "torus":
+        length, side = length // equal_torus_width(k, 1), min(_TORUS_SIDE, k // 4)
+    return Locality(k, 2, side, 1, beta, length, decision)
+
+
+def _model(network: str, setting: Locality) -> Latency:
+    return partial(dcsh_latency if network == "dcsh" else torus_latency, setting)
+
+
+def _measure(
+    network: str, setting: Locality, loads: Sequence[float], options: Options
+) -> list[dict[str, Any]]:
+    """What the hardware does at each load."""
+    built = build(
+        network, k=setting.k, n=setting.n, length=setting.length, decision=setting.decision
+    )
+    cycles = options.cycles or (_CYCLES // 4 if options.quick else _CYCLES)
+    traffic = pattern(f"sphere:{setting.beta}:{setting.sphere}", built.ports)
+    runs = [Run(traffic, load, cycles, _WARMUP, options.seed, _SOURCE_DEPTH) for load in loads]
+    results = simulate_runs(
+        built, runs, engine=options.engine, bins=4096, progress=options.progress
+    )
+    return [
+        {
+            "measured": result.latency.mean,
+            "ci99": result.latency.ci99,
+            "throughput": result.throughput,
+            "saturated": result.saturated,
+        }
+        for result in results
+    ]
+
+
+def _crossing(rows: Sequence[dict[str, Any]]) -> float | None:
+    """The lowest load measured at which the torus was slower, or alone saturated."""
+    by_load: dict[float, dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        by_load.setdefault(row["load"], {})[row["network"]] = row
+    for load, found in sorted(by_load.items()):
+        dcsh, torus = found["dcsh"], found["torus"]
+        if dcsh["saturated"]:
+            return None
+        if torus["saturated"] or (torus["measured"] or 0) > (dcsh["measured"] or 0):
+            return load
+    return None
+
+
+def _figure(options: Options, *, decision: int, betas: Sequence[float]) -> PaperResult:
+    k = _K // 4 if options.quick else _K
+    networks = [name for name in ("dcsh", "torus") if name in FAMILIES]
+    rows: list[dict[str, Any]] = []
+    notes = [
+        "Cycles, from a message's birth to its tail's delivery; loads in messages a node and "
+        f"cycle. DCSH {k} x {k}, {_LENGTH} flits a message, spheres of a cluster; torus {k} x {k} "
+        f"with channels {equal_torus_width(k, 1)} times as wide (31), and as many times shorter "
+        f"messages, spheres of {_setting('torus', k, 1, 1).sphere} nodes of a row.",
+    ]
+    for beta in betas:
+        settings = {name: _setting(name, k, beta, decision) for name in ("dcsh", "torus")}
+        models = {name: _model(name, setting) for name, setting in settings.items()}
+        limit = saturation_load(models["dcsh"])
+        loads = np.round(np.linspace(0, limit * 1.1, 3 if options.quick else _POINTS + 1)[1:], 5)
+        for name in networks:
+            measured = _measure(name, settings[name], loads.tolist(), options)
+            for load, found in zip(loads.tolist(), measured):
+                predicted = models[name](load)
+                row = {"beta": beta, "network": name, "load": load, **found}
+                row["predicted"] = predicted if np.isfinite(predicted) else None
+                row["deviation"] = deviation(row["measured"], row["predicted"])
+                rows.append(row)
+        points = [row for row in rows if row["beta"] == beta]
+        said = [f"model: {_slower(crossing_load(models['dcsh'], models['torus']))}"]
+        if "torus" in networks:
+            said.append(f"RTL: {_slower(_crossing(points))}")
+        notes.append(f"{beta:.0%} local, {'; '.join(said)}.")
+    return PaperResult(
+        columns=(
+            Column("beta", "local", ".0%"),
+            Column("network"),
+            Column("load", "m", ".5f"),
+            Column("predicted", "latency, model", ".2f"),
+            Column("measured", "latency, RTL", ".2f"),
+            Column("ci99", "± 99 %", ".2f"),
+            Column("deviation", format="+.1%"),
+            Column("throughput", format=".5f"),
+            Column("saturated"),
+        ),
+        rows=rows,
+        draw=lambda: _draw(rows, k, decision, betas),
+        notes=tuple(notes),
+    )
+
+
+def _slower(load: float | None) -> str:
+    if load is None:
+        return "the torus is never the slower one while the DCSH is not saturated"
+    return f"the torus is the slower one from a load of {load:.5f} on"
+
+
+def _draw(rows: Sequence[dict[str, Any]], k: int, decision: int, betas: Sequence[float]) -> Figure:
+    figure = Figure(figsize=(4.6 * len(betas), 4.4), layout="constrained")
+    for axes, beta in zip(figure.subplots(1, len(betas), squeeze=False)[0], betas):
+        for colour, name in enumerate(("dcsh", "torus")):
+            model = _model(name, _setting(name, k, beta, decision))
+            grid = np.linspace(0, saturation_load(model), 400)[:-1]
+            label = {"dcsh": "DCSH", "torus": "torus"}[name]
+            axes.plot(
+                grid, [*map(model, grid)], f"-C{colour}", linewidth=1, label=f"{label}, model"
+            )
+            points = [
+                row
+                for row in rows
+                if (row["beta"], row["network"]) == (beta, name) and not row["saturated"]
+            ]
+            axes.errorbar(
+                [row["load"] for row in points],
+                [row["measured"] for row in points],
+                [row["ci99"] or 0 for row in points],
+                fmt=f"oC{colour}",
+                markersize=4,
+                capsize=2,
+                label=f"{label}, RTL",
+            )
+        axes.set(
+            xlabel="load (messages a node and cycle)",
+            ylabel="mean latency (cycles)",
+            xlim=(0, 1.15 * max(row["load"] for row in rows)),
+            ylim=(0, 6 * _LENGTH),
+            title=f"{beta:.0%} local, decision time {decision}",
+        )
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+    return figure
+
+
+ITEMS = (
+    Item(
+        "dcsh-fig2",
+        "Latency of DCSH and torus with locality, decision time 1 cycle",
+        _SOURCE,
+        partial(_figure, decision=1, betas=(0.75, 0.5, 0.2)),
+    ),
+    Item(
+        "dcsh-fig3",
+        "Latency of DCSH and torus with locality, decision time 2 cycles",
+        _SOURCE,
+        partial(_figure, decision=2, betas=(0.75, 0.5)),
+    ),
+)

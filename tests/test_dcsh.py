@@ -1,0 +1,415 @@
+# amaranth: UnusedElaboratable=no
+"""DCSH: exact latencies, one worm at a time on each link, the books, broadcasts, Verilog."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat
+from multicube.hdl import build, write_verilog
+from multicube.hdl.fabric import Pin
+from multicube.hdl.networks import DCSHNetwork
+from multicube.hdl.packet import Packet
+from multicube.hdl.switches.cluster import ClusterMultiplexer
+from multicube.hdl.topology import multistage_plan
+from multicube.hdl.topology.passes import connections
+from multicube.sim import Result, SimulationError, simulate
+from multicube.sim.traffic import Trace, TracePacket
+
+SEED = 11
+Worm = list[int]
+
+
+def digits(dut: DCSHNetwork, node: int) -> list[int]:
+    k, n = dut.plan.k, dut.plan.n
+    return [node // k**i % k for i in range(n)]
+
+
+def distance(dut: DCSHNetwork, source: int, destination: int) -> int:
+    return sum(a != b for a, b in zip(digits(dut, source), digits(dut, destination)))
+
+
+def worm(
+    dut: DCSHNetwork, source: int, destination: int, number: int, length: int, mask: int = 0
+) -> Worm:
+    """The flits of a packet: source, number and index are its payload; the tag is data too."""
+    width = dut.tags.code.width
+    flits = []
+    for index in range(length):
+        tag = dut.tags.tag(source, destination) if index == 0 else (5 * index + 1) % (1 << width)
+        at, word = width, tag
+        if dut.packet.broadcast:
+            word |= (mask if index == 0 else ~tag % (1 << width)) << at
+            at += width
+        name = index << 12 | number % 256 << 4 | source
+        flits.append(word | name << at | (index == length - 1) << at + 16)
+    return flits
+
+
+def run_turns(
+    transport: Callable[..., list],
+    dut: DCSHNetwork,
+    turns: Sequence[Sequence[tuple[int, int]]],
+    length: int,
+) -> None:
+    """All pairs of a turn send at once, and never meet: each takes d D + B cycles."""
+    decision, n = dut.parameters["decision"], dut.plan.n
+    period = n * decision + length + 1
+    expected: list[dict[int, int]] = [{} for _ in range(period * len(turns))]
+    flits = {}
+    for turn, pairs in enumerate(turns):
+        for source, destination in pairs:
+            flits[turn, source] = worm(dut, source, destination, turn, length)
+            first = turn * period + distance(dut, source, destination) * decision + 1
+            for index, flit in enumerate(flits[turn, source]):
+                expected[first + index][destination] = flit
+
+    def offer(port: int, cycle: int) -> int | None:
+        turn, index = divmod(cycle, period)
+        return flits[turn, port][index] if index < length and (turn, port) in flits else None
+
+    trace = transport(dut, dut.i, dut.o, cycles=len(expected), offer=offer)
+    assert [dict(cycle.moved()) for cycle in trace] == expected
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "decision", "length", "depth"),
+    [(3, 2, 1, 1, 1), (3, 2, 2, 5, 4), (2, 3, 3, 4, 2), (4, 1, 1, 3, 2)],
+)
+def test_every_pair_takes_d_times_decision_plus_length(
+    transport: Callable[..., list], k: int, n: int, decision: int, length: int, depth: int
+) -> None:
+    """Of all N^2 pairs, in N turns: a node sends to the one whose digits are so much higher."""
+    dut = DCSHNetwork(k, n, decision=decision, length=length, depth=depth)
+    nodes = range(dut.ports)
+
+    def shifted(source: int, by: int) -> int:
+        pairs = zip(digits(dut, source), digits(dut, by))
+        return sum((a + b) % k * k**i for i, (a, b) in enumerate(pairs))
+
+    turns = [[(source, shifted(source, by)) for source in nodes] for by in nodes]
+    assert len({pair for turn in turns for pair in turn}) == dut.ports**2
+    run_turns(transport, dut, turns, length)
+
+
+def test_permutations_of_the_omega_network_take_no_longer(
+    transport: Callable[..., list],
+) -> None:
+    """Section II: random settings of its boxes, for k = 2 and n = 3. No message meets another."""
+    print("seed", SEED)
+    generator = random.Random(SEED)
+    plan = multistage_plan("omega", 8)
+    turns = []
+    for _ in range(25):
+        settings = [[generator.choice([(0, 1), (1, 0)]) for _ in range(4)] for _ in range(3)]
+        turns.append(list(enumerate(connections(plan, settings))))
+    run_turns(transport, DCSHNetwork(2, 3, decision=2, length=3), turns, 3)
+
+
+class Load:
+    """Random packets of some lengths, as fast as the network takes them, up to some cycle."""
+
+    def __init__(self, dut: DCSHNetwork, cycles: int) -> None:
+        print("seed", SEED)
+        self.dut, self.cycles = dut, cycles
+        self.random = random.Random(SEED)
+        self.rest: list[Worm] = [[] for _ in range(dut.ports)]
+        self.numbers = [0] * dut.ports
+        self.sent: dict[tuple[int, int, int], Worm] = {}
+
+    def offer(self, port: int, cycle: int) -> int | None:
+        if cycle < self.cycles and not self.rest[port]:
+            length = self.random.randint(*self.dut.lengths)
+            destination, number = self.random.randrange(self.dut.ports), self.numbers[port]
+            mask = 0
+            if self.dut.packet.broadcast:
+                mask = self.random.randrange(self.dut.ports) & self.random.randrange(self.dut.ports)
+            flits = worm(self.dut, port, destination, number, length, mask)
+            for other in range(self.dut.ports):
+                if (other ^ destination) & ~mask == 0:
+                    self.sent[port, other, number] = flits
+            self.rest[port] = flits[:]
+            self.numbers[port] += 1
+        return self.rest[port].pop(0) if self.rest[port] else None
+
+
+def check_arrivals(load: Load, trace: list) -> None:
+    """Each packet arrives whole, unmixed, unchanged, once, and in its flow's order."""
+    last = load.dut.tags.code.width * (1 + load.dut.packet.broadcast) + 16
+    came: dict[tuple[int, int, int], Worm] = {}
+    open_: dict[int, Worm] = {}
+    flows: dict[tuple[int, int], int] = {}
+    for cycle in trace:
+        for output, flit in cycle.moved():
+            open_.setdefault(output, []).append(flit)
+            if flit >> last:
+                flits = open_.pop(output)
+                name = flits[0] >> last - 16
+                source, number = name & 15, name >> 4 & 255
+                assert (source, output, number) not in came
+                came[source, output, number] = flits
+                assert number > flows.get((source, output), -1)
+                flows[source, output] = number
+    assert not open_
+    assert came == load.sent
+    assert len(came) > 4 * load.dut.ports
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"k": 3, "n": 2, "depth": 1, "length": "1:4"},
+        {"k": 2, "n": 3, "depth": 3, "length": "1:8", "decision": 2},
+        {"k": 4, "n": 1, "depth": 2, "length": 2, "decision": 4},
+        {"k": 4, "n": 1, "depth": 5, "length": "1:5", "broadcast": 1},
+        pytest.param(
+            {"k": 4, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1}, marks=pytest.mark.long
+        ),
+        {"k": 2, "n": 3, "depth": 8, "length": "1:4", "decision": 3, "broadcast": 1},
+    ],
+    ids=str,
+)
+def test_waiting_terminals_dead_lock_nothing(
+    transport: Callable[..., list], parameters: dict[str, Any]
+) -> None:
+    """Full load, outputs that wait at random: everything that was sent arrives."""
+    dut = DCSHNetwork(**parameters)
+    busy = 80 if dut.packet.broadcast else 150
+    load = Load(dut, busy)
+    trace = transport(
+        dut,
+        dut.i,
+        dut.o,
+        cycles=500,
+        offer=load.offer,
+        ready=lambda port, cycle: cycle >= busy or load.random.random() < 0.7,
+    )
+    check_arrivals(load, trace)
+
+
+def run(network: DCSHNetwork, **options: Any) -> Result:
+    """A run under load that is refused if its books do not balance."""
+    given: dict[str, Any] = {"cycles": 300, "warmup": 0, "bins": 64, "source_depth": 4}
+    result = simulate(network, seed=SEED, **given | options)
+    wrong = (result.lost, result.misrouted, result.duplicated, result.damaged, result.reordered)
+    assert wrong == (0,) * 5
+    assert result.injected > 0
+    if not network.broadcasts:
+        assert result.injected == result.delivered
+    return result
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"k": 2, "n": 1, "depth": 1, "length": "1:8"},
+        {"k": 3, "n": 2, "length": "1:8", "decision": 2},
+        {"k": 4, "n": 2, "depth": 8, "length": "1:8", "broadcast": 1},
+        *(
+            pytest.param(
+                {"k": k, "n": n, "depth": depth, "length": "1:8", "broadcast": broadcast},
+                marks=pytest.mark.long,
+            )
+            for k, n in ((2, 4), (4, 3), (8, 2))
+            for depth, broadcast in ((1, 0), (5, 0), (8, 1), (16, 1))
+        ),
+    ],
+    ids=str,
+)
+def test_books_balance_under_full_load(parameters: dict[str, Any]) -> None:
+    """Everything that is sent arrives, and the network drains."""
+    network = DCSHNetwork(**parameters)
+    traffic = ["uniform", "hotspot:0.3", "sphere:0.8"]
+    for name in [*traffic, "broadcast:0.3"] if network.broadcasts else traffic:
+        run(network, traffic=name, load=0.3, cycles=2000, engine="compiled")
+
+
+@pytest.mark.parametrize("broadcast", [0, 1])
+def test_engines_agree(broadcast: int) -> None:
+    network = DCSHNetwork(2, 2, decision=2, length="1:4", broadcast=broadcast)
+    records = [
+        run(
+            network,
+            traffic="broadcast:0.5" if broadcast else "sphere:0.6",
+            load=0.2,
+            cycles=100,
+            engine=engine,
+        ).to_json()
+        for engine in ("amaranth", "compiled")
+    ]
+    assert [record.pop("engine") for record in records] == ["amaranth", "compiled"]
+    assert records[0] == records[1]
+
+
+@pytest.mark.parametrize("decision", [1, 2])
+def test_mean_latency_without_load(decision: int) -> None:
+    """Equation (3) with (1) and (2): 4 x 4 nodes, sphere of a cluster."""
+    network = DCSHNetwork(4, 2, decision=decision, length=8)
+    for beta in (0.3, 0.75):
+        result = run(
+            network,
+            traffic=f"sphere:{beta}",
+            load=0.0005,
+            cycles=100_000,
+            warmup=100,
+            source_depth=64,
+            engine="compiled",
+        )
+        mean, error = result.network_latency.mean, result.network_latency.ci99
+        assert mean is not None
+        assert error is not None
+        hops = 3 / 4 + (1 - beta) * 3 / 4 * 16 / (16 - 4)
+        assert -error < mean - (hops * decision + 8) < error + 0.05
+        assert error < 0.25
+
+
+def test_a_broadcast_takes_one_transfer_a_channel(transport: Callable[..., list]) -> None:
+    """From some of 4 x 4 nodes to all: each hears it once, d D + B cycles after it was offered,
+    over 1 + 4 channels."""
+    decision, length, sources = 2, 3, (0, 6, 9, 15)
+    dut = DCSHNetwork(4, 2, decision=decision, length=length, broadcast=1)
+    period = 2 * decision + length + 2
+
+    def offer(port: int, cycle: int) -> int | None:
+        turn, index = divmod(cycle, period)
+        if port != sources[turn] or index >= length:
+            return None
+        return worm(dut, port, 5, turn, length, 15)[index]
+
+    trace = transport(
+        dut,
+        dut.i,
+        dut.o,
+        cycles=len(sources) * period,
+        offer=offer,
+        watch=lambda: Cat(
+            port.valid & port.ready
+            for node in range(16)
+            for port in dut.instances[f"router_{node}"].o[:2]
+        ),
+    )
+    for turn, source in enumerate(sources):
+        span = trace[turn * period : (turn + 1) * period]
+        flits = worm(dut, source, 5, turn, length, 15)
+        expected = [
+            {
+                node: flits[cycle - 1 - distance(dut, source, node) * decision]
+                for node in range(16)
+                if cycle - 1 - distance(dut, source, node) * decision in range(length)
+            }
+            for cycle in range(period)
+        ]
+        assert [dict(cycle.moved()) for cycle in span] == expected
+        channels = Counter(
+            (place // 2, place % 2)
+            for cycle in span
+            for place in range(32)
+            if cycle.watched >> place & 1
+        )
+        column = dut.plan.cluster(source, 1)
+        assert channels == {(source, 1): length, **{(node, 0): length for node in column}}
+
+
+class Greedy(ClusterMultiplexer):
+    """Takes flits of broadcasts as long as there is room for one more."""
+
+    def __init__(
+        self, packet: Packet, *, length: int | None, depth: int, **parameters: Any
+    ) -> None:
+        super().__init__(packet, depth=2, **parameters)
+
+
+def test_broadcasts_would_dead_lock_if_packets_were_not_taken_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two worms for the same two nodes: each would have one multiplexer, and wait for the other."""
+    packets = tuple(TracePacket(0, node, 0, 8, 3) for node in range(4))
+    trace = Trace("all to all", packets)
+    network = DCSHNetwork(4, 1, depth=8, length=8, broadcast=1)
+    assert run(network, traffic=trace).delivered == 16
+    monkeypatch.setattr("multicube.hdl.networks.dcsh.ClusterMultiplexer", Greedy)
+    with pytest.raises(SimulationError, match="lost or stuck"):
+        simulate(network.altered(), traffic=trace)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"k": 3, "n": 2, "decision": 2, "depth": 1},
+        pytest.param({"k": 2, "n": 3, "length": "1:4"}, marks=pytest.mark.long),
+        {"k": 2, "n": 3, "length": 4, "broadcast": 1},
+    ],
+    ids=str,
+)
+def test_verilog(
+    tmp_path: Path,
+    verilators_linter: Callable[[Path], str],
+    yosys_check: Callable[[Sequence[Path]], str],
+    parameters: dict[str, Any],
+) -> None:
+    """Three modules for all nodes; linted; no combinational loop."""
+    network = DCSHNetwork(**parameters)
+    path = tmp_path / "dcsh.v"
+    summary = write_verilog(network.fabric, path)
+    assert (summary["modules"], summary["cells"]) == (3, network.ports * (1 + 2 * network.plan.n))
+    said = verilators_linter(path)
+    assert "%" not in said, said
+    assert "Found and reported 0 problems" in yosys_check([path])
+
+
+def test_catalogue_builds_it() -> None:
+    network = build("hypermesh", k="3", n="2", decision="2", length="2:3", payload=5)
+    assert isinstance(network, DCSHNetwork)
+    assert network.parameters == {
+        "k": 3,
+        "n": 2,
+        "decision": 2,
+        "depth": 4,
+        "payload": 5,
+        "length": "2:3",
+        "broadcast": 0,
+    }
+    assert (network.ports, network.sphere, network.lengths) == (9, 3, (2, 3))
+    assert network.path(1, 8) == [
+        Pin("router_1", ("o", 1)),
+        Pin("multiplexer_7_1", ("o",)),
+        Pin("router_7", ("o", 0)),
+        Pin("multiplexer_8_0", ("o",)),
+        Pin("router_8", ("o", 2)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"k": 1}, ValueError, "Cluster size k must be at least 2, not 1"),
+        ({"n": "2"}, TypeError, "Dimensions n must be an integer, not '2'"),
+        (
+            {"k": 64, "n": 3},
+            ValueError,
+            r"Queues n \(k - 1\) k\^n must be at most 524288, not 49545216",
+        ),
+        ({"decision": 0}, ValueError, "Decision time must be at least 1, not 0"),
+        ({"decision": 1025}, ValueError, "Decision time must be at most 1024, not 1025"),
+        ({"depth": 0}, ValueError, "Depth must be at least 1, not 0"),
+        ({"payload": 0}, ValueError, "Payload must be at least 1, not 0"),
+        ({"length": 0}, ValueError, "Length must be at least 1, not 0"),
+        ({"broadcast": 2}, ValueError, "Broadcast must be from 0 to 1, not 2"),
+        (
+            {"k": 3, "broadcast": 1},
+            ValueError,
+            "Broadcast masks need a radix that is a power of two, not 3",
+        ),
+        (
+            {"broadcast": 1, "length": "1:5"},
+            ValueError,
+            "Depth must be at least the length of 5 flits with broadcast=1, not 4",
+        ),
+    ],
+)
+def test_network_rejects(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{message}$"):
+        DCSHNetwork(**parameters)
