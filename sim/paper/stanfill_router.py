@@ -87,16 +87,16 @@ def one_message_each(options: Options) -> PaperResult:
     rows = list(_full_size(options))
     return PaperResult(
         columns=(
-            Column("processors", "processors", ","),
+            Column("processors", "N", ","),
             Column("router"),
             Column("predicted", "at least", ".0f"),
             Column("measured", "petit cycles", ","),
             Column("wire_use", "wire use", ".2f"),
-            Column("referred", "referrals", ".2f"),
+            Column("referred", "referred", ".2f"),
             Column("stored", "stored", ".2f"),
             Column("bits"),
             Column("microseconds", "us at 4 MHz", ",.0f"),
-            Column("published"),
+            Column("published", "paper"),
         ),
         rows=rows,
         draw=lambda: _draw_full_size(rows),
@@ -106,7 +106,7 @@ def one_message_each(options: Options) -> PaperResult:
             "At least: the mean distance is n/2, so a node's P messages cross P n/2 wires, of "
             "which it serves one or n in a step. Wire use: the share of the wires served that "
             "carried a message.",
-            "Referrals of a message, and messages stored in a node's buffers, in the mean.",
+            "N: processors. Referrals of a message, and messages stored in a node's buffers, in the mean.",
             "Bits of a message on a serial wire: 1 says that there is one, then its relative "
             "address, processor, 32 bits of payload, and with priority oldest its step of birth. "
             f"Microseconds: petit cycles times bits at {CLOCK_MHZ} MHz.",
