@@ -106,7 +106,7 @@ def one_message_each(options: Options) -> PaperResult:
             "At least: the mean distance is n/2, so a node's P messages cross P n/2 wires, of "
             "which it serves one or n in a step. Wire use: the share of the wires served that "
             "carried a message.",
-            "N: processors. Referrals of a message, and messages stored in a node's buffers, in the mean.",
+            "N: processors. Referred: referrals a message; stored: messages in a node, both means.",
             "Bits of a message on a serial wire: 1 says that there is one, then its relative "
             "address, processor, 32 bits of payload, and with priority oldest its step of birth. "
             f"Microseconds: petit cycles times bits at {CLOCK_MHZ} MHz.",
