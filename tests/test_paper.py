@@ -59,6 +59,10 @@ NAMES = [
 ]
 
 
+SLOW = ("stanfill-800us", "stanfill-processors-per-node", "stanfill-hypercube")
+"""Items whose quick runs take longest; other tests run them too."""
+
+
 def test_list(call: Call, tmp_path: Path) -> None:
     status, out, err = call()
     assert (status, err) == (0, "")
@@ -70,7 +74,10 @@ def test_list(call: Call, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long) if name in SLOW else name for name in NAMES],
+)
 def test_item_prints_a_table_and_writes_its_files(name: str, call: Call, tmp_path: Path) -> None:
     words = [name, *FAST]
     for ending in ("svg", "csv", "json"):

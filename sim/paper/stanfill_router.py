@@ -27,6 +27,8 @@ PUBLISHED_US = 800
 """For 65,536 messages of 32 bits (4.2)."""
 _PROCESSORS = 16
 _LARGEST = 12
+_DIMENSIONS = (6, 10)
+_PER_NODE = (1, 2, 4, 8, 16, 32)
 _LEAST = _PROCESSORS * _LARGEST // 2
 """Petit cycles, one dimension each, in which a node's messages can cross n/2 wires each."""
 
@@ -150,10 +152,10 @@ def _draw_full_size(rows: Sequence[dict[str, Any]]) -> Figure:
 
 def _per_node(options: Options) -> Iterator[dict[str, Any]]:
     seeds = 2 if options.quick else 5
-    for n in (2,) if options.quick else (6, 10):
+    for n in (2,) if options.quick else _DIMENSIONS:
         for schedule in ("petit", "parallel"):
             before = None
-            for processors in (1, 2) if options.quick else (1, 2, 4, 8, 16, 32):
+            for processors in (1, 2) if options.quick else _PER_NODE:
                 results = _one_each(options, seeds, n=n, processors=processors, schedule=schedule)
                 steps = [result.petit_cycles for result in results]
                 mean = float(np.mean(steps))
@@ -217,7 +219,9 @@ def _draw_per_node(rows: Sequence[dict[str, Any]]) -> Figure:
     steps.set(ylabel="petit cycles", yscale="log", title="one message from each processor")
     factor.set(ylabel="petit cycles / those of half as many", title="factor of a doubling")
     for axes in (steps, factor):
-        axes.set(xscale="log", xlabel="processors a node")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(counts, counts)
+        axes.set_xlabel("processors a node")
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
     return figure
