@@ -60,7 +60,7 @@ NAMES = [
 
 
 SLOW = ("stanfill-800us", "stanfill-processors-per-node", "stanfill-hypercube")
-"""Items whose quick runs take longest; other tests run them too."""
+"""Items whose quick runs take longest."""
 
 
 def test_list(call: Call, tmp_path: Path) -> None:
@@ -407,6 +407,7 @@ def test_machines() -> None:
     assert cycles == [4 + 1, 4 + 1 + 2, 32]
 
 
+@pytest.mark.long
 def test_one_message_each() -> None:
     """Petit cycles against what wires must carry, and the time against the bits of a message."""
     found = rows("stanfill-800us", quick=True)
@@ -425,6 +426,7 @@ def test_one_message_each() -> None:
         assert row["published"] is None
 
 
+@pytest.mark.long
 def test_processors_per_node() -> None:
     found = rows("stanfill-processors-per-node", quick=True)
     for schedule in ("petit", "parallel"):
