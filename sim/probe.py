@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..hdl.bench import Bench, MemoryBench, PacketBench
 from ..hdl.bench.instruments import COUNT_BITS
-from ..hdl.bench.stamp import SUM_BITS
+from ..hdl.bench.stamp import STAMP_SUM_BITS
 from ..hdl.networks import ConnectionMachine
 from .access_history import is_serializable
 from .engines import Engine
@@ -85,7 +85,9 @@ class Probe:
         """Whether other packets were delivered than sent; None where every flow is followed."""
         if not isinstance(self.bench, PacketBench) or self.bench.follows_flows:
             return None
-        return (sum(self.sources("stamp_sum")) - sum(self.sinks("stamp_sum"))) % 2**SUM_BITS != 0
+        return (
+            sum(self.sources("stamp_sum")) - sum(self.sinks("stamp_sum"))
+        ) % 2**STAMP_SUM_BITS != 0
 
     @property
     def unfinished(self) -> int:

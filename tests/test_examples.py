@@ -201,9 +201,6 @@ def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
             assert textwrap.dedent(expected[1]) == printed
 
 
-_COMMAND = re.compile(r"^    ((?:multicube|python examples/wiring.py) .*)", re.MULTILINE)
-
-
 def test_commands_of_the_documents(tmp_path: Path) -> None:
     traffic = (ROOT / "docs" / "traffic.md").read_text()
     trace = re.search(r"(?:    cycle,source,destination\n)(?:    .*\n)+", traffic)

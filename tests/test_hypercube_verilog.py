@@ -48,6 +48,9 @@ FABRICS: dict[str, Callable[[], Fabric]] = {
     "router": lambda: alone(wormhole("ecube", depth=1)),
 }
 
+QUICK = ("petit, of 2 processors", "adds", "e-cube", "serial node")
+"""Those that `make test` tries."""
+
 MORE: dict[str, Callable[[], Fabric]] = {
     "parallel, of 4 processors": lambda: machine(3, processors=4, buffers=3),
     "petit, of 4 processors": lambda: machine(3, processors=4, schedule="petit"),
@@ -120,7 +123,11 @@ endmodule
 
 
 @pytest.mark.parametrize(
-    "name", [*FABRICS, *(pytest.param(name, marks=pytest.mark.long) for name in MORE)]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long) if name not in QUICK else name
+        for name in (*FABRICS, *MORE)
+    ],
 )
 def test_tools_read_it_and_it_does_what_amaranths_simulator_does(
     name: str,

@@ -89,7 +89,7 @@ def test_fan_in(operation: str, parameters: dict[str, Any]) -> None:
                 assert value == FOLDS[operation](values)
 
 
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+@pytest.mark.parametrize("schedule", [pytest.param("parallel", marks=pytest.mark.long), "petit"])
 def test_combining_makes_a_hot_spot_quick(schedule: str) -> None:
     """Without it the one gets a message a cycle."""
     messages = [Message(source, 5, number) for number in range(12) for source in range(16)]

@@ -60,6 +60,10 @@ NAMES = [
 ]
 
 
+SLOW = ("stanfill-800us", "stanfill-processors-per-node", "stanfill-hypercube")
+"""Items whose quick runs take longest."""
+
+
 def test_list(call: Call, tmp_path: Path) -> None:
     status, out, err = call()
     assert (status, err) == (0, "")
@@ -71,7 +75,10 @@ def test_list(call: Call, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long) if name in SLOW else name for name in NAMES],
+)
 def test_item_prints_a_table_and_writes_its_files(name: str, call: Call, tmp_path: Path) -> None:
     words = [name, *FAST]
     for ending in ("svg", "csv", "json"):
@@ -401,6 +408,7 @@ def test_machines() -> None:
     assert cycles == [4 + 1, 4 + 1 + 2, 32]
 
 
+@pytest.mark.long
 def test_one_message_each() -> None:
     """Petit cycles against what wires must carry, and the time against the bits of a message."""
     found = rows("stanfill-800us", quick=True)
@@ -419,6 +427,7 @@ def test_one_message_each() -> None:
         assert row["published"] is None
 
 
+@pytest.mark.long
 def test_processors_per_node() -> None:
     found = rows("stanfill-processors-per-node", quick=True)
     for schedule in ("petit", "parallel"):

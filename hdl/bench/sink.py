@@ -10,7 +10,7 @@ from ..checks import check_integer
 from ..packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, latency_members, record_latency
-from .stamp import SEQUENCE_BITS, SUM_BITS, TIME_BITS
+from .stamp import SEQUENCE_BITS, STAMP_SUM_BITS, TIME_BITS
 
 __all__ = ["Sink"]
 
@@ -90,7 +90,7 @@ class Sink(wiring.Component):
                 "measure": In(1),
                 "i": In(stream.Signature(packet)),
                 **{name: Out(COUNT_BITS) for name in counters},
-                **({} if self.followed else {"stamp_sum": Out(SUM_BITS)}),
+                **({} if self.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
                 **latency_members("total"),
                 **latency_members("network"),
             }

@@ -13,7 +13,7 @@ from ..switches.arrival_queue import ArrivalQueue
 from ..topology.tags import AddressCode, TagScheme
 from .instruments import COUNT_BITS
 from .random import Xoroshiro128
-from .stamp import SUM_BITS, TIME_BITS
+from .stamp import STAMP_SUM_BITS, TIME_BITS
 
 __all__ = [
     "BIAS_BITS",
@@ -174,7 +174,7 @@ class Sender(wiring.Component):
 def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]:
     return {
         **({"copies": Out(COUNT_BITS)} if packet.broadcast else {}),
-        **({} if packet["payload"].shape.followed else {"stamp_sum": Out(SUM_BITS)}),
+        **({} if packet["payload"].shape.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
         "address": In(tags.code.width),
         "now": In(32),
         "open": In(1),

@@ -5,11 +5,11 @@ from amaranth.lib import data
 
 from ..networks.network import PacketNetwork
 
-__all__ = ["MOST_FOLLOWED", "SEQUENCE_BITS", "SUM_BITS", "TIME_BITS", "Stamp", "stamp_for"]
+__all__ = ["MOST_FOLLOWED", "SEQUENCE_BITS", "STAMP_SUM_BITS", "TIME_BITS", "Stamp", "stamp_for"]
 
 SEQUENCE_BITS = 4
 TIME_BITS = 20
-SUM_BITS = 64
+STAMP_SUM_BITS = 64
 
 MOST_FOLLOWED = 2**13
 """Terminals of the largest network whose flows are followed: each end of it has a row a flow."""

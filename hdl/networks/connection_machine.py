@@ -6,8 +6,7 @@ from amaranth.hdl import ShapeLike
 
 from ..checks import check_integer, check_limit
 from ..fabric import Cell, CellType, Fabric, Pin
-from ..hypercube.node import COMBINES, LINKS, SCHEDULES, HypercubeNode
-from ..hypercube.seniority import PRIORITIES
+from ..hypercube.node import HypercubeNode
 from ..packet import Packet
 from ..topology.hypercube import Hypercube
 from .network import PacketNetwork, Terminals
@@ -99,14 +98,6 @@ class ConnectionMachine(PacketNetwork):
         if isinstance(payload, int):
             check_integer("Payload", payload, 1)
             check_limit("Payload", payload, LIMITS["payload"])
-        for what, value, choices in (
-            ("Schedule", schedule, SCHEDULES),
-            ("Priority", priority, PRIORITIES),
-            ("Links", links, LINKS),
-            ("Combine", combine, COMBINES),
-        ):
-            if value not in choices:
-                raise ValueError(f"{what} must be {' or '.join(choices)}, not {value!r}")
         if age != "auto":
             check_integer("Age", age, 1)
             check_limit("Age", age, LIMITS["age"])

@@ -211,6 +211,8 @@ class MultistageNetwork(PacketNetwork):
         self.boxes = box_types(
             self.parameters, self._boxes_packet(), len(self.plan.stages), self.lengths[1]
         )
+        for box in dict.fromkeys(self.boxes):
+            box.build()  # What a box refuses, its network refuses when it is made, not later.
         self.ordered = replication == 1 and not (switch == "unbuffered" and self.resubmits)
         if self.configuration is not None and broadcast:
             # A broadcast may take another of two paths than the packets for one of its outputs.

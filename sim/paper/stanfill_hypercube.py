@@ -21,6 +21,7 @@ from .stanfill_router import SOURCE
 __all__ = ["ITEMS"]
 
 _TRAFFIC = ("uniform", "transpose", "bit-reversal", "complement", "hotspot:0.02")
+_SIZES = (4, 6, 8, 10, 12)
 _LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 _SLOTS = 400_000
 """Terminals times cycles of each measurement, but at least `_WINDOW` and at most `_MOST` cycles."""
@@ -57,7 +58,7 @@ def _is_wire(name: str, n: int) -> bool:
 
 def _measure(options: Options) -> Iterator[dict[str, Any]]:
     loads = (0.3, 1.0) if options.quick else _LOADS
-    for n in (2,) if options.quick else (4, 6, 8, 10, 12):
+    for n in (2,) if options.quick else _SIZES:
         window = max(_WINDOW, min(_MOST, _SLOTS >> n))
         cycles = options.cycles or (_WINDOW if options.quick else window)
         for router, network, overhead in _routers(n):
@@ -156,7 +157,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
 
 
 def _permutations(options: Options) -> Iterator[dict[str, Any]]:
-    for n in (2,) if options.quick else (2, 4, 6, 8, 10, 12):
+    for n in (2,) if options.quick else (2, *_SIZES):
         for router, network, overhead in _routers(n):
             traffics = [f"one-each:{name}" for name in _TRAFFIC[1:4]]
             patterns = [pattern(name, network.ports) for name in traffics]

@@ -27,6 +27,8 @@ PUBLISHED_US = 800
 """For 65,536 messages of 32 bits (4.2)."""
 _PROCESSORS = 16
 _LARGEST = 12
+_DIMENSIONS = (6, 10)
+_PER_NODE = (1, 2, 4, 8, 16, 32)
 _LEAST = _PROCESSORS * _LARGEST // 2
 """Petit cycles, one dimension each, in which a node's messages can cross n/2 wires each."""
 
@@ -87,16 +89,16 @@ def one_message_each(options: Options) -> PaperResult:
     rows = list(_full_size(options))
     return PaperResult(
         columns=(
-            Column("processors", "processors", ","),
+            Column("processors", "N", ","),
             Column("router"),
             Column("predicted", "at least", ".0f"),
             Column("measured", "petit cycles", ","),
             Column("wire_use", "wire use", ".2f"),
-            Column("referred", "referrals", ".2f"),
+            Column("referred", "referred", ".2f"),
             Column("stored", "stored", ".2f"),
             Column("bits"),
             Column("microseconds", "us at 4 MHz", ",.0f"),
-            Column("published"),
+            Column("published", "paper"),
         ),
         rows=rows,
         draw=lambda: _draw_full_size(rows),
@@ -106,7 +108,7 @@ def one_message_each(options: Options) -> PaperResult:
             "At least: the mean distance is n/2, so a node's P messages cross P n/2 wires, of "
             "which it serves one or n in a step. Wire use: the share of the wires served that "
             "carried a message.",
-            "Referrals of a message, and messages stored in a node's buffers, in the mean.",
+            "N: processors. Referred: referrals a message; stored: messages in a node, both means.",
             "Bits of a message on a serial wire: 1 says that there is one, then its relative "
             "address, processor, 32 bits of payload, and with priority oldest its step of birth. "
             f"Microseconds: petit cycles times bits at {CLOCK_MHZ} MHz.",
@@ -150,10 +152,10 @@ def _draw_full_size(rows: Sequence[dict[str, Any]]) -> Figure:
 
 def _per_node(options: Options) -> Iterator[dict[str, Any]]:
     seeds = 2 if options.quick else 5
-    for n in (2,) if options.quick else (6, 10):
+    for n in (2,) if options.quick else _DIMENSIONS:
         for schedule in ("petit", "parallel"):
             before = None
-            for processors in (1, 2) if options.quick else (1, 2, 4, 8, 16, 32):
+            for processors in (1, 2) if options.quick else _PER_NODE:
                 results = _one_each(options, seeds, n=n, processors=processors, schedule=schedule)
                 steps = [result.petit_cycles for result in results]
                 mean = float(np.mean(steps))
@@ -217,7 +219,9 @@ def _draw_per_node(rows: Sequence[dict[str, Any]]) -> Figure:
     steps.set(ylabel="petit cycles", yscale="log", title="one message from each processor")
     factor.set(ylabel="petit cycles / those of half as many", title="factor of a doubling")
     for axes in (steps, factor):
-        axes.set(xscale="log", xlabel="processors a node")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(counts, counts)
+        axes.set_xlabel("processors a node")
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
     return figure

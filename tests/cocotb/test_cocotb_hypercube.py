@@ -14,7 +14,7 @@ SEED = 20240607
 
 def export(folder: Path) -> Path:
     verilog = folder / "network.v"
-    machine = ConnectionMachine(3, processors=2, buffers=2, payload=16, age=4)
+    machine = ConnectionMachine(3, processors=2, buffers=2, payload=16, age=4, schedule="parallel")
     write_verilog(Fabric.alone(machine.node), verilog)
     return verilog
 
