@@ -274,7 +274,7 @@ class TracePacket:
     """A line of a trace: who sent what when.
 
     `length` is the number of flits, `mask` the broadcast mask: a 1 stands for both values of this
-    bit of the destination.
+    bit of the destination's address code.
     """
 
     cycle: int
@@ -316,6 +316,9 @@ class Trace:
                 )
             if packet.mask and not network.packet.broadcast:
                 raise ValueError(f"mask must be 0 without broadcast=1, not {packet.mask}")
+            most = (1 << network.tags.code.width) - 1
+            if packet.mask > most:
+                raise ValueError(f"mask must be from 0 to {most}, not {packet.mask}")
 
     def sources(self, network: PacketNetwork) -> SourcePlan:
         """Sources that replay the trace."""
@@ -344,8 +347,8 @@ def _check_packet(packet: TracePacket, ports: int) -> None:
     for what, terminal in (("source", packet.source), ("destination", packet.destination)):
         if terminal not in range(ports):
             raise ValueError(f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}")
-    if packet.mask not in range(ports):
-        raise ValueError(f"mask must be from 0 to {ports - 1}, not {packet.mask}")
+    if packet.mask < 0:
+        raise ValueError(f"mask must not be negative, not {packet.mask}")
 
 
 def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:

@@ -127,7 +127,7 @@ class Sender(wiring.Component):
             self.entered.eq(self.entered + (taken & self.measure)),
         ]
         if self.packet.broadcast:
-            self._broadcast(m, order.mask, taken)
+            self._broadcast(m, order, taken)
 
         if stamp.shape().followed:
             flow = Const(0, 1) if self.packet.broadcast else order.destination
@@ -163,12 +163,13 @@ class Sender(wiring.Component):
             stamp.sequence.eq(count.data),
         ]
 
-    def _broadcast(self, m: Module, mask: Value, taken: Value) -> None:
+    def _broadcast(self, m: Module, order: data.View, taken: Value) -> None:
         """Send the mask in the order of the stages, and count the copies that it asks for."""
         m.submodules.mask_encoder = encoder = TagEncoder(replace(self.tags, routing="destination"))
-        m.d.comb += [encoder.destination.eq(mask), self.o.payload.mask.eq(encoder.tag)]
+        m.d.comb += [encoder.destination.eq(order.mask), self.o.payload.mask.eq(encoder.tag)]
+        copies = masked_count(self.tags.code, order.destination, order.mask)
         with m.If(taken):
-            m.d.sync += self.copies.eq(self.copies + (1 << sum(mask)))
+            m.d.sync += self.copies.eq(self.copies + copies)
 
 
 def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]:
@@ -329,6 +330,18 @@ def uniform_code(draw: Value, code: AddressCode) -> Value:
         digits.append(product[bits : bits + code.digit_bits])
         draw = product[:bits]
     return Cat(digits)
+
+
+def masked_count(code: AddressCode, address: Value, mask: Value) -> Value:
+    """How many addresses have the code of one but for the bits of a mask, that one included."""
+    if code.radix & (code.radix - 1) == 0:
+        return 1 << sum(mask)
+    count: Value = Const(1)
+    for position in range(code.digits):
+        digit = address.word_select(position, code.digit_bits)
+        fixed = ~mask.word_select(position, code.digit_bits)
+        count *= sum(((digit ^ other) & fixed) == 0 for other in range(code.radix))
+    return count
 
 
 class ReplaySource(wiring.Component):

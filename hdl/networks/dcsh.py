@@ -9,7 +9,6 @@ from ..packet import Packet
 from ..switches.cluster import ClusterChannel, ClusterMultiplexer
 from ..switches.dcsh_router import DCSHRouter
 from ..topology.dcsh import DCSH
-from ..topology.tags import check_broadcast
 from .network import PacketNetwork, Terminals
 from .switching import parse_lengths
 
@@ -52,8 +51,9 @@ class DCSHNetwork(PacketNetwork):
     length : int or str
         Flits of a packet, or "LOW:HIGH".
     broadcast : int
-        1 to give every packet a broadcast mask beside its tag, for k a power of two. `depth` must
-        then be at least the length of the longest packet.
+        1 to give every packet a broadcast mask beside its tag: it is for all nodes whose address
+        code is the tag but for the bits of the mask, of a digit for all k positions if they are all
+        1. `depth` must then be at least the length of the longest packet.
 
     Attributes
     ----------
@@ -97,13 +97,11 @@ class DCSHNetwork(PacketNetwork):
             check_limit("Payload", payload, _MOST_PAYLOAD)
         self.lengths = parse_lengths(length)
         check_integer("Broadcast", broadcast, 0, 1)
-        if broadcast:
-            check_broadcast(k)
-            if depth < self.lengths[1]:
-                raise ValueError(
-                    f"Depth must be at least the length of {self.lengths[1]} flits "
-                    f"with broadcast=1, not {depth}"
-                )
+        if broadcast and depth < self.lengths[1]:
+            raise ValueError(
+                f"Depth must be at least the length of {self.lengths[1]} flits "
+                f"with broadcast=1, not {depth}"
+            )
         self.parameters = {
             "k": k,
             "n": n,
