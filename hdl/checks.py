@@ -1,6 +1,16 @@
 """Checks that constructors share: one wording for one kind of mistake."""
 
-__all__ = ["check_delay", "check_integer", "check_limit", "check_radix"]
+from amaranth.hdl import ShapeLike
+
+__all__ = [
+    "check_decision",
+    "check_delay",
+    "check_integer",
+    "check_limit",
+    "check_payload",
+    "check_queue",
+    "check_radix",
+]
 
 
 def check_integer(what: str, value: object, minimum: int, maximum: int | None = None) -> None:
@@ -16,6 +26,25 @@ def check_limit(what: str, value: int, maximum: int) -> None:
     """Raise ValueError if a number is so large that nobody can wait for what it asks for."""
     if value > maximum:
         raise ValueError(f"{what} must be at most {maximum}, not {value}")
+
+
+def check_payload(payload: ShapeLike) -> None:
+    """Check a payload's width, if it is given as a number of bits: from 1 to 4,096."""
+    if isinstance(payload, int):
+        check_integer("Payload", payload, 1)
+        check_limit("Payload", payload, 2**12)
+
+
+def check_queue(depth: int) -> None:
+    """Check how many packets or flits fit into each queue of a network: from 1 to 65,536."""
+    check_integer("Depth", depth, 1)
+    check_limit("Depth", depth, 2**16)
+
+
+def check_decision(cycles: int) -> None:
+    """Check the decision time of a network's routers: from 1 to 1,024 cycles."""
+    check_integer("Decision time", cycles, 1)
+    check_limit("Decision time", cycles, 2**10)
 
 
 def check_radix(radix: object) -> None:

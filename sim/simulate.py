@@ -11,6 +11,7 @@ from tqdm import tqdm
 from ..hdl.bench import Bench, PacketBench, SourcePlan, bench_for
 from ..hdl.checks import check_integer
 from ..hdl.networks import CombiningNetwork, MultistageNetwork, Network
+from ..hdl.networks.catalogue import own_parameters
 from .engines import Engine
 from .engines.selection import open_engines
 from .faults import inject, parse_fault
@@ -328,11 +329,7 @@ def _result(
     window = max(cycles, 1)
     return Result(
         network=network.family,
-        parameters={
-            name: value
-            for name, value in network.parameters.items()
-            if (name, value) != ("wiring", network.family)
-        },
+        parameters=own_parameters(network),
         cycles=cycles,
         partial=partial,
         throughput=sum(measured) / (network.ports * window),

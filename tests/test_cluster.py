@@ -9,6 +9,7 @@ import pytest
 from multicube.hdl.packet import Packet
 from multicube.hdl.switches.cluster import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.switches.dcsh_router import DCSHRouter
+from multicube.hdl.topology.dcsh import DCSH
 
 SEED = 11
 
@@ -19,7 +20,7 @@ def test_channel(simulate: Callable[..., None], k: int, position: int, broadcast
     """A header says who hears its worm; a flit goes to all of them at once, when all are ready."""
     bits = (k - 1).bit_length()
     packet = Packet(2 * bits, 2, broadcast=broadcast, flits=True)
-    dut = ClusterChannel(packet, k=k, n=2)
+    dut = ClusterChannel(packet, DCSH(k, 2))
     generator = random.Random(SEED)
     others = [member for member in range(k) if member != position]
 
@@ -128,15 +129,15 @@ def test_multiplexer_takes_packets_whole(
     ("make", "message"),
     [
         (
-            lambda: ClusterChannel(Packet(4, 8), k=4, n=2),
+            lambda: ClusterChannel(Packet(4, 8), DCSH(4, 2)),
             "Packet must be of flits",
         ),
         (
-            lambda: DCSHRouter(Packet(5, 8, flits=True), k=4, n=2, depth=1),
-            "Tag of a packet must have 4 bits for 2 digits of base 4, not 5",
+            lambda: DCSHRouter(Packet(5, 8, flits=True), DCSH(4, 2), depth=1),
+            r"Tag of a packet must have 4 bits in a DCSH of 4\^2 nodes, not 5",
         ),
         (
-            lambda: DCSHRouter(Packet(4, 8, flits=True), k=4, n=2, depth=0),
+            lambda: DCSHRouter(Packet(4, 8, flits=True), DCSH(4, 2), depth=0),
             "Depth must be at least 1, not 0",
         ),
         (

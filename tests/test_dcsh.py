@@ -390,7 +390,12 @@ def test_catalogue_builds_it() -> None:
         (
             {"k": 64, "n": 3},
             ValueError,
-            r"Queues n \(k - 1\) k\^n must be at most 524288, not 49545216",
+            r"Queues n \(k - 1\) k\^n must be at most 524288, not with k=64 and n=3",
+        ),
+        (
+            {"k": 2, "n": 10**12},
+            ValueError,
+            r"Queues n \(k - 1\) k\^n must be at most 524288, not with k=2 and n=1000000000000",
         ),
         ({"decision": 0}, ValueError, "Decision time must be at least 1, not 0"),
         ({"decision": 1025}, ValueError, "Decision time must be at most 1024, not 1025"),

@@ -49,7 +49,7 @@ def wormhole_networks() -> list[tuple[str, dict[str, Any]]]:
         *(("hypercube", {"n": 4, "routing": routing}) for routing in HYPERCUBE_ROUTINGS),
     ]
     sizes = ((2, 1), (2, 3), (3, 2), (4, 2), (5, 1), (5, 2), (8, 1), (3, 3))
-    for family, (k, n) in itertools.product(("torus", "mesh", "ring"), sizes):
+    for family, (k, n) in itertools.product(("torus", "mesh", "ring", "dcsh"), sizes):
         cases.append((family, {"k": k, "n": n}))
     return cases
 

@@ -24,7 +24,7 @@ from .stage_sequenced import StageSequencedNetwork
 from .switching import QUEUES, REFILLS, SWITCHES
 from .torus import TorusNetwork
 
-__all__ = ["FAMILIES", "Family", "Parameter", "build", "find"]
+__all__ = ["FAMILIES", "Family", "Parameter", "build", "find", "own_parameters"]
 
 
 @dataclass(frozen=True)
@@ -312,3 +312,11 @@ def build(name: str, **parameters: str | int) -> Network:
     network = family.component(**family.fixed, **values)
     network.family = family.name
     return network
+
+
+def own_parameters(network: Network) -> dict[str, Any]:
+    """The parameters with which `build` makes a network: those that its family takes."""
+    if network.family not in FAMILIES:
+        return network.parameters
+    family = FAMILIES[network.family]
+    return {known.name: network.parameters[known.name] for known in family.parameters}

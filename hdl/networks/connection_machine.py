@@ -4,7 +4,7 @@ from typing import Literal, NoReturn
 
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_integer, check_limit
+from ..checks import check_integer, check_limit, check_payload
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..hypercube.node import HypercubeNode
 from ..packet import Packet
@@ -13,7 +13,7 @@ from .network import PacketNetwork, Terminals
 
 __all__ = ["ConnectionMachine"]
 
-LIMITS = {"n": 16, "processors": 64, "buffers": 64, "payload": 2**12, "age": 48}
+LIMITS = {"n": 16, "processors": 64, "buffers": 64, "age": 48}
 """Largest values; beyond them elaboration takes hours."""
 
 
@@ -95,9 +95,7 @@ class ConnectionMachine(PacketNetwork):
         check_limit("Processors", processors, LIMITS["processors"])
         check_integer("Buffers", buffers, 1)
         check_limit("Buffers", buffers, LIMITS["buffers"])
-        if isinstance(payload, int):
-            check_integer("Payload", payload, 1)
-            check_limit("Payload", payload, LIMITS["payload"])
+        check_payload(payload)
         if age != "auto":
             check_integer("Age", age, 1)
             check_limit("Age", age, LIMITS["age"])

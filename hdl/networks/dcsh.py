@@ -3,7 +3,7 @@
 
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_integer, check_limit
+from ..checks import check_decision, check_integer, check_payload, check_queue
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches.cluster import ClusterChannel, ClusterMultiplexer
@@ -15,8 +15,6 @@ from .switching import parse_lengths
 __all__ = ["DCSHNetwork"]
 
 _MOST_QUEUES = 2**19
-_MOST_DEPTH = 2**16
-_MOST_PAYLOAD = 2**12
 
 
 class DCSHNetwork(PacketNetwork):
@@ -85,16 +83,13 @@ class DCSHNetwork(PacketNetwork):
         broadcast: int = 0,
     ) -> None:
         self.plan = DCSH(k, n)
-        queues = n * (k - 1) * k**n
-        if queues > _MOST_QUEUES:
-            raise ValueError(f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, not {queues}")
-        check_integer("Decision time", decision, 1)
-        check_limit("Decision time", decision, 1024)
-        check_integer("Depth", depth, 1)
-        check_limit("Depth", depth, _MOST_DEPTH)
-        if isinstance(payload, int):
-            check_integer("Payload", payload, 1)
-            check_limit("Payload", payload, _MOST_PAYLOAD)
+        if n > _MOST_QUEUES.bit_length() or n * (k - 1) * k**n > _MOST_QUEUES:
+            raise ValueError(
+                f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, not with k={k} and n={n}"
+            )
+        check_decision(decision)
+        check_queue(depth)
+        check_payload(payload)
         self.lengths = parse_lengths(length)
         check_integer("Broadcast", broadcast, 0, 1)
         if broadcast and depth < self.lengths[1]:
@@ -119,9 +114,8 @@ class DCSHNetwork(PacketNetwork):
 
     def place(self, fabric: Fabric) -> Terminals:
         plan, depth = self.plan, self.parameters["depth"]
-        size = {"k": plan.k, "n": plan.n}
-        router = CellType(DCSHRouter, packet=self.packet, depth=depth, **size)
-        channel = CellType(ClusterChannel, packet=self.packet, **size)
+        router = CellType(DCSHRouter, packet=self.packet, plan=plan, depth=depth)
+        channel = CellType(ClusterChannel, packet=self.packet, plan=plan)
         multiplexer = CellType(
             ClusterMultiplexer,
             packet=self.packet,

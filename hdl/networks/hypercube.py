@@ -5,7 +5,7 @@ from functools import partial
 
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_integer, check_limit
+from ..checks import check_integer, check_payload, check_queue
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches.hypercube_router import HypercubeRouter
@@ -24,8 +24,6 @@ from .switching import parse_lengths
 __all__ = ["HypercubeNetwork"]
 
 _MOST_DIMENSIONS = 12
-_MOST_DEPTH = 2**16
-_MOST_PAYLOAD = 2**12
 
 
 class HypercubeNetwork(PacketNetwork):
@@ -85,11 +83,8 @@ class HypercubeNetwork(PacketNetwork):
         if routing not in HYPERCUBE_ROUTINGS:
             allowed = ", ".join(HYPERCUBE_ROUTINGS)
             raise ValueError(f"Routing must be one of {allowed}, not {routing!r}")
-        check_integer("Depth", depth, 1)
-        check_limit("Depth", depth, _MOST_DEPTH)
-        if isinstance(payload, int):
-            check_integer("Payload", payload, 1)
-            check_limit("Payload", payload, _MOST_PAYLOAD)
+        check_queue(depth)
+        check_payload(payload)
         self.lengths = parse_lengths(length)
         self.parameters = {
             "n": n,

@@ -4,7 +4,7 @@ from typing import Literal
 
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_integer, check_limit
+from ..checks import check_integer, check_limit, check_payload
 from ..fabric import Fabric, Pin
 from ..interfaces.extra_stage import widened
 from ..interfaces.parity import PARITIES, place_parity, protected
@@ -32,7 +32,7 @@ from .terminals import chosen_straps, place_copies, place_ends
 
 __all__ = ["MultistageNetwork"]
 
-LIMITS = {"ports": 2**16, "radix": 64, "payload": 2**12, "dilation": 64, "replication": 64}
+LIMITS = {"ports": 2**16, "radix": 64, "dilation": 64, "replication": 64}
 """Largest values; beyond them elaboration takes hours."""
 
 
@@ -158,9 +158,7 @@ class MultistageNetwork(PacketNetwork):
             resubmit = 0 if policy == "hold" else kind.resubmit
         _check_choice("Refill", refill, REFILLS)
         _check_choice("Queues", queues, QUEUES)
-        if isinstance(payload, int):
-            check_integer("Payload", payload, 1)
-            check_limit("Payload", payload, LIMITS["payload"])
+        check_payload(payload)
         check_integer("Hold limit", hold_limit, 1, 2**16)
         check_integer("Dilation", dilation, 1, LIMITS["dilation"])
         check_integer("Replication", replication, 1, LIMITS["replication"])

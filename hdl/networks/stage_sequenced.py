@@ -5,7 +5,7 @@ from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..checks import check_integer, check_limit
+from ..checks import check_limit, check_payload
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches.arrival_queue import ArrivalQueue
@@ -18,7 +18,6 @@ __all__ = ["Sequencer", "StageSequencedNetwork", "StreamBox", "TagGate", "TagReg
 
 # The bench holds a network to be stuck that delivers nothing for 1,000 cycles.
 _MOST_PORTS = 512
-_MOST_PAYLOAD = 2**12
 
 
 class Sequencer(wiring.Component):
@@ -215,9 +214,7 @@ class StageSequencedNetwork(PacketNetwork):
     def __init__(self, ports: int = 32, *, wiring: str = "flip", payload: ShapeLike = 16) -> None:
         self.plan = multistage_plan(wiring, ports)
         check_limit("Ports", ports, _MOST_PORTS)
-        if isinstance(payload, int):
-            check_integer("Payload", payload, 1)
-            check_limit("Payload", payload, _MOST_PAYLOAD)
+        check_payload(payload)
         self.parameters = {"ports": ports, "wiring": wiring, "payload": payload}
         self.ports = ports
         self.tags = self.plan.tags("xor")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_integer, check_limit
+from ..checks import check_decision, check_payload, check_queue
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches.torus_router import TorusRouter
@@ -15,8 +15,7 @@ from .switching import parse_lengths
 
 __all__ = ["TorusNetwork"]
 
-LIMITS = {"nodes": 2**16, "depth": 2**16, "payload": 2**12, "decision": 2**10}
-"""Largest values; beyond them elaboration takes hours."""
+_MOST_NODES = 2**16
 
 
 class TorusNetwork(PacketNetwork):
@@ -90,15 +89,11 @@ class TorusNetwork(PacketNetwork):
         self.plan = Torus(
             k, n, wrap, directions, (2 if wrap else 1) if channels == "auto" else channels
         )
-        if n > LIMITS["nodes"].bit_length() or self.plan.nodes > LIMITS["nodes"]:
-            raise ValueError(f"Nodes must be at most {LIMITS['nodes']}, not {k}^{n}")
-        check_integer("Decision time", decision, 1)
-        check_limit("Decision time", decision, LIMITS["decision"])
-        check_integer("Depth", depth, 1)
-        check_limit("Depth", depth, LIMITS["depth"])
-        if isinstance(payload, int):
-            check_integer("Payload", payload, 1)
-            check_limit("Payload", payload, LIMITS["payload"])
+        if n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
+            raise ValueError(f"Nodes must be at most {_MOST_NODES}, not {k}^{n}")
+        check_decision(decision)
+        check_queue(depth)
+        check_payload(payload)
         self.lengths = parse_lengths(length)
         self.parameters = {
             "k": k,
@@ -121,6 +116,12 @@ class TorusNetwork(PacketNetwork):
         )
         self._ports = {hop: port for port, hop in enumerate(self.plan.hops())}
         super().__init__()
+
+    @property
+    def sphere(self) -> int:
+        """Eight nodes of a row, as in the paper's figures; the row if it is not made of eights."""
+        k = self.plan.k
+        return 8 if k % 8 == 0 else k
 
     def place(self, fabric: Fabric) -> Terminals:
         terminal = len(self._ports)

@@ -10,31 +10,12 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 from ..packet import Packet
+from ..topology.dcsh import DCSH
 from .arrival_queue import ArrivalQueue
 from .round_robin import RoundRobin
+from .worm_router import check_worms, decided
 
-__all__ = ["ClusterChannel", "ClusterMultiplexer", "check_dcsh_packet"]
-
-
-def check_dcsh_packet(packet: Packet, k: int, n: int) -> int:
-    """Check a packet's layout for k^n nodes, and give the width of a digit of its tag.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If k or n is impossible, packets are not of flits, or the tag does not hold n digits.
-    """
-    check_integer("Cluster size k", k, 2)
-    check_integer("Dimensions n", n, 1)
-    if not packet.flits:
-        raise ValueError("Packet must be of flits")
-    digit_bits = (k - 1).bit_length()
-    tag = packet.members["tag"]
-    if tag != n * digit_bits:
-        raise ValueError(
-            f"Tag of a packet must have {n * digit_bits} bits for {n} digits of base {k}, not {tag}"
-        )
-    return digit_bits
+__all__ = ["ClusterChannel", "ClusterMultiplexer"]
 
 
 class ClusterChannel(wiring.Component):
@@ -52,10 +33,8 @@ class ClusterChannel(wiring.Component):
     ----------
     packet : Packet
         Of flits. Its tag holds the destination's digits, of all dimensions.
-    k : int
-        Nodes of the cluster, at least 2.
-    n : int
-        Dimensions of the network, at least 1.
+    plan : DCSH
+        The network, of k^n nodes.
 
     Members
     -------
@@ -73,19 +52,18 @@ class ClusterChannel(wiring.Component):
         If a parameter is not as above.
     """
 
-    def __init__(self, packet: Packet, *, k: int, n: int) -> None:
-        self.digit_bits = check_dcsh_packet(packet, k, n)
+    def __init__(self, packet: Packet, plan: DCSH) -> None:
+        check_worms(packet, plan.code.width, f"DCSH of {plan.k}^{plan.n} nodes")
         self.packet = packet
-        self.k = k
-        self.n = n
+        self.plan = plan
         super().__init__(
             {
-                "dimension": In(range(n)),
-                "position": In(range(k)),
+                "dimension": In(range(plan.n)),
+                "position": In(range(plan.k)),
                 "i": In(stream.Signature(packet)),
                 "o_payload": Out(packet),
-                "o_valid": Out(1).array(k - 1),
-                "o_ready": In(1).array(k - 1),
+                "o_valid": Out(1).array(plan.k - 1),
+                "o_ready": In(1).array(plan.k - 1),
             }
         )
 
@@ -94,8 +72,8 @@ class ClusterChannel(wiring.Component):
         flit = self.i.payload
         # A bit for each hearer: for whom the worm is, as its header said.
         following = Signal()
-        kept = Signal(self.k - 1)
-        addressed = Signal(self.k - 1)
+        kept = Signal(self.plan.k - 1)
+        addressed = Signal(self.plan.k - 1)
         m.d.comb += addressed.eq(Mux(following, kept, self._addressed(flit)))
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [following.eq(~flit.last), kept.eq(addressed)]
@@ -115,14 +93,14 @@ class ClusterChannel(wiring.Component):
         """The hearers that a header names, a bit each, by slot."""
 
         def digit(code: Value) -> Value:
-            return code.word_select(self.dimension, self.digit_bits)
+            return code.word_select(self.dimension, self.plan.code.digit_bits)
 
         care = ~digit(header.mask) if self.packet.broadcast else ~0
-        members = Cat(((digit(header.tag) ^ member) & care) == 0 for member in range(self.k))
+        members = Cat(((digit(header.tag) ^ member) & care) == 0 for member in range(self.plan.k))
         # The slots of the members behind the owner are one less than their positions.
         return Cat(
             Mux(self.position > slot, members[slot], members[slot + 1])
-            for slot in range(self.k - 1)
+            for slot in range(self.plan.k - 1)
         )
 
 
@@ -206,13 +184,13 @@ class ClusterMultiplexer(wiring.Component):
 
         heads = [self._queue(m, number) for number in range(self.inputs)]
         for number, head in enumerate(heads):
-            decided = self._decided(m, number, head)
+            ready = decided(m, f"{number}", head, self.decision)
             waiting = head.valid & ~(passing & (kept == number))
-            m.d.comb += arbiter.request[number].eq(waiting & decided)
+            m.d.comb += arbiter.request[number].eq(waiting & ready)
             with m.If(chosen == number):
                 m.d.comb += [
-                    self.o.valid.eq(head.valid & decided),
-                    head.ready.eq(self.o.ready & decided),
+                    self.o.valid.eq(head.valid & (ready | passing)),
+                    head.ready.eq(self.o.ready & (ready | passing)),
                 ]
         with m.Switch(chosen):
             for number, head in enumerate(heads):
@@ -237,18 +215,3 @@ class ClusterMultiplexer(wiring.Component):
             source.ready.eq(queue.i[0].ready & room),
         ]
         return queue.o
-
-    def _decided(self, m: Module, number: int, head: stream.Interface) -> Value:
-        """Whether the header at the head of a queue has been there for long enough.
-
-        It stays so for the flits behind it.
-        """
-        if self.decision == 1:
-            return Const(1)
-        waited = Signal(range(self.decision), name=f"waited_{number}")
-        decided = waited == self.decision - 1
-        with m.If(head.valid & head.ready & head.payload.last):
-            m.d.sync += waited.eq(0)
-        with m.Elif(head.valid & ~decided):
-            m.d.sync += waited.eq(waited + 1)
-        return decided

@@ -8,9 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 from ..packet import Packet
+from ..topology.dcsh import DCSH
 from .arrival_queue import ArrivalQueue
-from .cluster import check_dcsh_packet
 from .round_robin import RoundRobin
+from .worm_router import check_worms
 
 __all__ = ["DCSHRouter"]
 
@@ -46,10 +47,8 @@ class DCSHRouter(wiring.Component):
     ----------
     packet : Packet
         Of flits. Its tag holds the destination's digits.
-    k : int
-        Nodes of a cluster, at least 2.
-    n : int
-        Dimensions, at least 1.
+    plan : DCSH
+        The network, of k^n nodes.
     depth : int
         Flits that fit into the queue behind the terminal, at least 1. Depth 1 has half the
         throughput.
@@ -67,19 +66,19 @@ class DCSHRouter(wiring.Component):
         If a parameter is not as above.
     """
 
-    def __init__(self, packet: Packet, *, k: int, n: int, depth: int) -> None:
-        self.digit_bits = check_dcsh_packet(packet, k, n)
+    def __init__(self, packet: Packet, plan: DCSH, *, depth: int) -> None:
+        check_worms(packet, plan.code.width, f"DCSH of {plan.k}^{plan.n} nodes")
         check_integer("Depth", depth, 1)
         self.packet = packet
-        self.k = k
-        self.n = n
+        self.n = plan.n
+        self.digit_bits = plan.code.digit_bits
         self.depth = depth
         link = stream.Signature(packet)
         super().__init__(
             {
-                "address": In(n * self.digit_bits),
-                "i": In(link).array(n + 1),
-                "o": Out(link).array(n + 1),
+                "address": In(plan.code.width),
+                "i": In(link).array(plan.n + 1),
+                "o": Out(link).array(plan.n + 1),
             }
         )
 

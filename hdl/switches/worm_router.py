@@ -19,8 +19,6 @@ def check_worms(packet: Packet, tag: int, network: str) -> None:
     """Raise ValueError if packets are not of flits, or their tag does not fit a network."""
     if not packet.flits:
         raise ValueError("Packet must be of flits")
-    if packet.broadcast:
-        raise ValueError("Packet of several flits must not have a broadcast mask")
     if packet.members["tag"] != tag:
         raise ValueError(
             f"Tag of a packet must have {tag} bits in a {network}, not {packet.members['tag']}"
@@ -80,6 +78,8 @@ class WormRouter(wiring.Component, ABC):
         self, packet: Packet, *, count: int, depth: int, members: Mapping[str, wiring.Member]
     ) -> None:
         check_integer("Depth", depth, 1)
+        if packet.broadcast:
+            raise ValueError("Packet of several flits must not have a broadcast mask")
         self.packet = packet
         self.count = count
         self.depth = depth

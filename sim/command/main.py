@@ -7,6 +7,7 @@ import click
 from ..engines.compiled.errors import EngineError
 from ..result import SimulationError
 from .bench import bench
+from .deadlock import deadlock
 from .hardware import export, list_
 from .paper import paper
 from .permute import permute
@@ -21,7 +22,7 @@ def multicube() -> None:
     """Interconnection networks of parallel computers as real hardware."""
 
 
-for command in (list_, sim, sweep, permute, paper, export, bench):
+for command in (list_, sim, sweep, permute, deadlock, paper, export, bench):
     multicube.add_command(command)
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...hdl.networks import MultistageNetwork
+from ...hdl.networks.catalogue import own_parameters
 from ...hdl.topology.decomposition import decompose, direct_passes
 from ...hdl.topology.passes import Permutation, conflicts, settings, state_name
 from ...hdl.topology.permutations import PERMUTATIONS
@@ -49,7 +50,7 @@ def permute(
     found = conflicts(built.plan, destinations)
     record: dict[str, Any] = {
         "network": built.family,
-        "parameters": {k: v for k, v in built.parameters.items() if k != "wiring"},
+        "parameters": own_parameters(built),
         "permutation": permutation,
         "passable": not found,
         "conflicts": [conflict._asdict() for conflict in found],

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from multicube.hdl import build, write_verilog
-from multicube.hdl.networks import PacketNetwork, TorusNetwork
+from multicube.hdl.networks import PacketNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
 
 SEED = 20240607
@@ -20,7 +20,10 @@ CASES = {
     "output-queued-destination": {"switch": "output-queued", "routing": "destination", "depth": 4},
     "input-queued-xor": {"switch": "input-queued", "routing": "xor", "depth": 2},
     "wormhole-xor": {"switch": "wormhole", "routing": "xor", "depth": 2, "length": "1:3"},
-    "torus": {"decision": 2, "depth": 2, "length": "1:3"},
+}
+WORMS = {
+    "torus": {"k": 8, "n": 1, "decision": 2, "depth": 2, "length": "1:3"},
+    "dcsh": {"k": 2, "n": 3, "decision": 2, "depth": 2, "length": "1:3"},
 }
 MACHINES = {
     "connection-machine": {"n": 2, "processors": 2, "buffers": 2},
@@ -32,8 +35,8 @@ def _network(case: str) -> PacketNetwork:
     """Of 8 terminals."""
     if case in MACHINES:
         return ConnectionMachine(payload=24, **MACHINES[case])
-    if case == "torus":
-        return TorusNetwork(8, 1, payload=24, **CASES[case])
+    if case in WORMS:
+        return build(case, payload=24, **WORMS[case])
     return build("cube", ports=8, payload=24, **CASES[case])
 
 
@@ -72,7 +75,7 @@ def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str,
         *itertools.product(["output-queued-destination"], SIMULATORS),
         ("input-queued-xor", "icarus"),  # the faster to compile
         ("wormhole-xor", "icarus"),
-        ("torus", "icarus"),
+        *((family, "icarus") for family in WORMS),
         *((machine, "icarus") for machine in MACHINES),
     ],
 )

@@ -1,0 +1,43 @@
+"""`multicube deadlock`: whether packets of a network can wait for each other in a circle."""
+
+import json
+
+import click
+
+from ...hdl.networks import PacketNetwork
+from ...hdl.networks.catalogue import own_parameters
+from ...hdl.topology.deadlock import dependencies, dependency_cycle
+from .words import network_arguments, network_from
+
+__all__ = ["deadlock"]
+
+
+@click.command()
+@network_arguments
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
+    """Check a network's routing: whether channels can wait for each other in a circle."""
+    built = network_from(network, parameters)
+    if not isinstance(built, PacketNetwork):
+        raise ValueError(f"Deadlock is looked for in networks of packets, not in {built.family}")
+    waits = dependencies(map(built.moves, range(built.ports)), built.is_escape)
+    cycle = dependency_cycle(waits)
+    pairs = sum(map(len, waits.values()))
+    if as_json:
+        record = {
+            "network": built.family,
+            "parameters": own_parameters(built),
+            "channels": len(waits),
+            "dependencies": pairs,
+            "free": cycle is None,
+            "circle": None if cycle is None else list(map(str, cycle)),
+        }
+        click.echo(json.dumps(record))
+        return
+    click.echo(f"{built.family}: {len(waits)} channels, {pairs} waits of one for another")
+    if cycle is None:
+        click.echo("no circle: free of deadlock, as long as terminals take what arrives")
+    else:
+        click.echo("a circle, in which each waits for the one before it: it can deadlock")
+        for pin in cycle:
+            click.echo(f"  {pin}")
