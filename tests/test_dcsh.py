@@ -172,7 +172,7 @@ def check_arrivals(load: Load, trace: list) -> None:
     ],
     ids=str,
 )
-def test_waiting_terminals_dead_lock_nothing(
+def test_waiting_terminals_deadlock_nothing(
     transport: Callable[..., list], parameters: dict[str, Any]
 ) -> None:
     """Full load, outputs that wait at random: everything that was sent arrives."""
@@ -322,7 +322,7 @@ class Greedy(ClusterMultiplexer):
         super().__init__(packet, depth=2, **parameters)
 
 
-def test_broadcasts_would_dead_lock_if_packets_were_not_taken_whole(
+def test_broadcasts_would_deadlock_if_packets_were_not_taken_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two worms for the same two nodes: each would have one multiplexer, and wait for the other."""

@@ -1,11 +1,13 @@
 # amaranth: UnusedElaboratable=no
-"""Dead-lock: circles of channels are found where there are some, in every wormhole network."""
+"""Deadlock: circles of channels are found where there are some, in every wormhole network."""
 
 import doctest
 import itertools
+import json
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from multicube.hdl import build
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork, TorusNetwork
@@ -13,6 +15,7 @@ from multicube.hdl.networks.connection_machine import ConnectionMachine
 from multicube.hdl.topology import deadlock, multistage
 from multicube.hdl.topology.deadlock import deadlock_cycle, dependencies, dependency_cycle
 from multicube.hdl.topology.hypercube_routing import HYPERCUBE_ROUTINGS
+from multicube.sim.command.deadlock import deadlock as command
 
 
 def test_dependencies_of_fixed_paths() -> None:
@@ -55,7 +58,7 @@ def wormhole_networks() -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(("family", "parameters"), wormhole_networks())
-def test_wormhole_networks_are_free_of_dead_lock(family: str, parameters: dict[str, Any]) -> None:
+def test_wormhole_networks_are_free_of_deadlock(family: str, parameters: dict[str, Any]) -> None:
     network = build(family, **parameters)
     assert isinstance(network, PacketNetwork)
     assert deadlock_cycle(network) is None
@@ -80,7 +83,7 @@ def test_channels_of_a_hypercube_lie_on_its_paths() -> None:
 
 
 @pytest.mark.long
-def test_a_torus_of_1024_nodes_is_free_of_dead_lock() -> None:
+def test_a_torus_of_1024_nodes_is_free_of_deadlock() -> None:
     assert deadlock_cycle(TorusNetwork(32, 2)) is None
     assert deadlock_cycle(TorusNetwork(32, 2, channels=1)) is not None
 
@@ -116,6 +119,42 @@ def test_torus_with_one_channel(k: int, n: int, directions: int, free: bool) -> 
 def test_rejects_networks_that_do_not_wait() -> None:
     with pytest.raises(ValueError, match=r"^A network that refers messages has no channels that"):
         deadlock_cycle(ConnectionMachine(2))
+
+
+@pytest.mark.parametrize(
+    ("words", "circle"),
+    [
+        ("torus k=5 n=1 channels=1", ["1", "2", "3", "4", "0", "1"]),
+        ("mesh k=3 n=2", None),
+        ("dcsh k=3 n=2 broadcast=1", None),
+        ("omega ports=8 switch=wormhole length=4", None),
+    ],
+)
+def test_command(words: str, circle: list[str] | None) -> None:
+    """It says whether there is a circle, of what, and of how many channels."""
+    family, *parameters = words.split()
+    network = build(family, **dict(word.split("=") for word in parameters))
+    assert isinstance(network, PacketNetwork)
+    waits = dependencies(map(network.moves, range(network.ports)), network.is_escape)
+    said = CliRunner().invoke(command, [*words.split(), "--json"], catch_exceptions=False)
+    record = json.loads(said.output)
+    assert record["channels"] == len(waits)
+    assert record["dependencies"] == sum(map(len, waits.values()))
+    assert record["free"] == (circle is None)
+    assert build(record["network"], **record["parameters"]).parameters == network.parameters
+    text = CliRunner().invoke(command, words.split(), catch_exceptions=False).output
+    if circle is None:
+        assert record["circle"] is None
+        assert "no circle: free of deadlock" in text
+    else:
+        assert [name.split("_")[1].split(".")[0] for name in record["circle"]] == circle
+        assert "it can deadlock" in text
+        assert all(f"  {name}\n" in text for name in record["circle"])
+
+
+def test_command_rejects_memory() -> None:
+    with pytest.raises(ValueError, match=r"^Deadlock is looked for in networks of packets, not in"):
+        CliRunner().invoke(command, ["combining"], catch_exceptions=False)
 
 
 def test_examples() -> None:

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Hypercubes of wormhole routers: exact latencies and paths, dead-lock, the books."""
+"""Hypercubes of wormhole routers: exact latencies and paths, deadlock, the books."""
 
 import itertools
 import json
@@ -33,7 +33,7 @@ Worm = list[int]
 
 
 def any_order(node: int, destination: int) -> list[int]:
-    """Minimal routing that crosses dimensions in any order: it can dead-lock."""
+    """Minimal routing that crosses dimensions in any order: it can deadlock."""
     return [i for i in range(16) if (node ^ destination) >> i & 1]
 
 
@@ -161,7 +161,7 @@ class Load:
     [(1, 1), (2, 3), *(pytest.param(3, depth, marks=pytest.mark.long) for depth in (1, 2))],
 )
 @pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
-def test_waiting_terminals_dead_lock_nothing(
+def test_waiting_terminals_deadlock_nothing(
     transport: Callable[..., list], routing: Any, n: int, depth: int
 ) -> None:
     """Full load, outputs that wait at random: each packet arrives whole, unmixed and unchanged."""
@@ -305,7 +305,7 @@ def test_no_escape_channel_waits_for_itself(n: int) -> None:
 
 
 @pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
-def test_networks_are_free_of_dead_lock(routing: Any) -> None:
+def test_networks_are_free_of_deadlock(routing: Any) -> None:
     for n in (1, 2, 4):
         assert deadlock_cycle(HypercubeNetwork(n, routing=routing)) is None
 
@@ -346,8 +346,8 @@ def test_routings_are_minimal_and_as_adaptive_as_promised(n: int) -> None:
             assert dimension_path(routing, source, to) == paths(routing, source, to)[0]
 
 
-def test_network_without_an_order_dead_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bench sees a dead-lock, and the check foretells it: a square whose nodes route in turn
+def test_network_without_an_order_deadlocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bench sees a deadlock, and the check foretells it: a square whose nodes route in turn
     lowest dimension first and highest first, so that worms turn in a circle."""
 
     def relation(node: int, to: int) -> list[Channel]:

@@ -273,7 +273,7 @@ def test_engines_agree(form: str) -> None:
 
 
 @pytest.mark.parametrize(("form", "k", "shift"), [("ring", 4, 2), ("torus", 6, 2)])
-def test_one_channel_dead_locks(form: str, k: int, shift: int) -> None:
+def test_one_channel_deadlocks(form: str, k: int, shift: int) -> None:
     """All nodes of a ring send at once, the same way: worms longer than a queue close the ring.
 
     With two channels, and without the wrap-around link, nothing of the kind.
@@ -322,8 +322,6 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert record["parameters"] == {
         "k": 3,
         "n": 1,
-        "wrap": True,
-        "directions": 2,
         "channels": 2,
         "decision": 2,
         "depth": 4,

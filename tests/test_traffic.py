@@ -51,7 +51,6 @@ def test_hot_spot() -> None:
 @pytest.mark.parametrize(
     ("family", "parameters", "size"),
     [
-        ("dcsh", {"k": 4, "n": 2}, 0),
         ("dcsh", {"k": 6, "n": 2}, 12),
         ("hypercube", {"n": 4}, 8),
         ("cube", {"ports": 27, "radix": 3}, 9),
@@ -61,8 +60,7 @@ def test_sphere_of_locality(family: str, parameters: dict[str, int], size: int) 
     """The sphere gets its share, whatever part of the uniform traffic is for it."""
     network = build(family, **parameters)
     beta = 0.625
-    text = f"sphere:{beta}:{size}" if size else f"sphere:{beta}"
-    size = size or 4
+    text = f"sphere:{beta}:{size}"
     straps = pattern(text, network.ports).sources(network, 0.1, 1, 16).straps
     for terminal, own in enumerate(straps):
         codes = [network.tags.code.encode(other) for other in range(network.ports)]
@@ -71,6 +69,19 @@ def test_sphere_of_locality(family: str, parameters: dict[str, int], size: int) 
         bias = own["bias"] / 2**18
         assert bias + (1 - bias) * size / network.ports == pytest.approx(beta, abs=1e-5)
     assert not pattern(text, network.ports).uniform
+
+
+@pytest.mark.parametrize(
+    ("family", "k", "size"), [("dcsh", 16, 16), ("torus", 16, 8), ("torus", 6, 6), ("mesh", 8, 8)]
+)
+def test_sphere_that_suits_the_network(family: str, k: int, size: int) -> None:
+    """A cluster of a DCSH; eight nodes of a row of a torus, if rows are made of them."""
+    network = build(family, k=k, n=2)
+    default, given = (
+        pattern(text, network.ports).sources(network, 0.1, 1, 16).straps
+        for text in ("sphere:0.7", f"sphere:0.7:{size}")
+    )
+    assert default == given
 
 
 def test_sphere_of_all_terminals_is_uniform() -> None:

@@ -131,7 +131,7 @@ class Load:
 
 @pytest.mark.parametrize(("ports", "radix"), [(8, 2), (9, 3)])
 @pytest.mark.parametrize("kind", HOLDING)
-def test_no_network_dead_locks(
+def test_no_network_deadlocks(
     transport: Callable[..., list], kind: str, ports: int, radix: int
 ) -> None:
     """Under full load with outputs that wait at random, all packets arrive, each flow in order."""

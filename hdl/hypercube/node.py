@@ -43,7 +43,7 @@ class HypercubeNode(wiring.Component):
     *Nothing is lost.* W wires (all n, or 1 if one dimension is served a step) bring at most W
     messages to the B in the buffers. They can also take W, any message over any wire, so at most B
     have to stay. Injection fills only buffers that then remain. No wire ever waits, so there is
-    nothing that could dead-lock.
+    nothing that could deadlock.
 
     *Delivery is guaranteed* with priority "oldest", if every processor takes what it is offered
     within T steps. Of all messages in the machine, consider those that come first in the order of

@@ -34,7 +34,7 @@ class RetryInterface(wiring.Component):
     packet : Packet
         Of flits.
     length_max : int
-        Flits of the longest packet, at least 1. A longer one dead-locks.
+        Flits of the longest packet, at least 1. A longer one deadlocks.
     delay : int
         Longest delay before a packet is sent again, in cycles: a power of two. With 0 none is sent
         again: rejected packets are thrown away, and nothing is kept in memory for them.

@@ -156,7 +156,7 @@ _HYPERCUBE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
 _TORUS_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
     "k": ("nodes in a dimension", True, ()),
     "n": ("dimensions: it has k^n terminals", True, ()),
-    "channels": ("virtual channels a link; a torus with one can dead-lock", True, ("auto",)),
+    "channels": ("virtual channels a link; a torus with one can deadlock", True, ("auto",)),
     "decision": ("cycles that a router needs to send a header on", True, ()),
     "depth": ("flits that fit into each queue", True, ()),
     "payload": ("width of the payload in bits", True, ()),

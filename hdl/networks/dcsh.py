@@ -31,7 +31,7 @@ class DCSHNetwork(PacketNetwork):
     the header comes to (a multiplexer), and B for the flits, the first of which includes the way
     out of the source. (With queues of depth 1 flits follow each other in every other cycle only.)
 
-    It can't dead-lock (`topology.dcsh`; for broadcasts see `DCSHRouter`), as long as the terminals
+    It can't deadlock (`topology.dcsh`; for broadcasts see `DCSHRouter`), as long as the terminals
     take what arrives.
 
     Parameters

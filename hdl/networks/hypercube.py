@@ -34,7 +34,7 @@ class HypercubeNetwork(PacketNetwork):
     header is offered to that in which its tail is taken. Under uniform traffic, in which a packet
     may be for its own terminal, h is n / 2 in the mean.
 
-    No routing can dead-lock, as long as the terminals take what arrives
+    No routing can deadlock, as long as the terminals take what arrives
     (`topology.hypercube_routing`).
 
     Parameters

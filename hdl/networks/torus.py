@@ -28,7 +28,7 @@ class TorusNetwork(PacketNetwork):
     mean h of n k / 4 in a torus with even k, n (k - 1/k) / 4 with odd k, n (k - 1/k) / 3 in a mesh,
     and n (k - 1) / 2 in a uni-directional ring.
 
-    With two channels a link no packets dead-lock, as long as the terminals take what arrives
+    With two channels a link no packets deadlock, as long as the terminals take what arrives
     (`topology.deadlock`); a mesh needs but one. The node of address x is the cell `router_{x}`. At
     the edge of a mesh a node's link leads back to the node itself, and is not used.
 
@@ -44,7 +44,7 @@ class TorusNetwork(PacketNetwork):
         Of links: 2, or 1 in a uni-directional torus.
     channels : int or "auto"
         Virtual channels a link, 1 or 2. "auto" is 2 in a torus, 1 in a mesh. With one only, worms
-        can dead-lock in a torus: the bench sees it.
+        can deadlock in a torus: the bench sees it.
     decision : int
         Cycles that a router needs to send a header on, D_t, from 1 to 1,024.
     depth : int

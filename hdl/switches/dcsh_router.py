@@ -34,7 +34,7 @@ class DCSHRouter(wiring.Component):
     the dimensions below, so that each destination gets one copy. All copies start in the same
     cycle. A header gets its outputs from the highest dimension down, each only once all hearers
     have room for the whole packet, and keeps those it has: so it waits for what belongs to lower
-    dimensions only, and once it starts, nothing stops it. Hence broadcasts do not dead-lock, as
+    dimensions only, and once it starts, nothing stops it. Hence broadcasts do not deadlock, as
     long as the queues of the multiplexers behind take packets whole, and terminals take what
     arrives. (Worms of several branches that held some channels, and waited for others halfway,
     would.)

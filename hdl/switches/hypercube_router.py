@@ -25,7 +25,7 @@ class HypercubeRouter(WormRouter):
     its bits are done: all up to this one. The lowest of the rest is the next. Otherwise a header's
     way is not known from its port: the tag is the destination, and what is left to do is its
     difference from the node's own address, a strap. `topology.hypercube_routing` says where each
-    routing may send a header, and why none dead-locks.
+    routing may send a header, and why none deadlocks.
 
     Of the outputs that it gets in the same cycle a header takes one whose receiver is ready, if
     there is any, rather not an escape channel, and the lowest of these. It may enter the second

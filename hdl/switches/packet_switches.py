@@ -3,7 +3,7 @@
 If packets have a broadcast mask (III-B, III-C), a packet may be for several outputs. Each takes its
 copy when it has room, independently of the others, and in turn with all other packets that want it;
 the packet leaves its input when the last has its copy. No copy waits for another one, so a
-broadcast can no more dead-lock or starve than as many one-to-one packets.
+broadcast can no more deadlock or starve than as many one-to-one packets.
 """
 
 from amaranth.hdl import Cat, Module, Signal, Value

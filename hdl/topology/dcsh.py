@@ -6,7 +6,7 @@ the others meet at a multiplexer.
 
 Messages cross the dimensions in order, the highest first (*restricted routing*). So a message that
 holds a channel waits for channels of lower dimensions only, and no circle of messages can wait for
-each other: there is no dead-lock, without virtual channels.
+each other: there is no deadlock, without virtual channels.
 
 Dimension i here, from 0 on, is the paper's i + 1; digit i of an address says where a node stands in
 its cluster of dimension i.

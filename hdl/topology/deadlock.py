@@ -1,8 +1,8 @@
-"""Dead-lock of worms: which channel waits for which, and whether any do so in a circle.
+"""Deadlock of worms: which channel waits for which, and whether any do so in a circle.
 
-Worms dead-lock when each of some worms holds a channel (a link in one direction, or a virtual
+Worms deadlock when each of some worms holds a channel (a link in one direction, or a virtual
 channel of it) and waits for one that the next holds, in a circle. So a routing by which no channel
-can wait for another in a circle has no dead-lock (Dally and Seitz, 1987).
+can wait for another in a circle has no deadlock (Dally and Seitz, 1987).
 
 Where headers have a choice, it is enough that each has an *escape* channel among those that it may
 take, and that the escape channels have no circle among themselves. A worm that holds one may then
@@ -100,7 +100,7 @@ def dependency_cycle(waits: Mapping[Channel, Iterable[Channel]]) -> list[Channel
 def deadlock_cycle(network: WormNetwork[Channel]) -> list[Channel] | None:
     """Channels on which worms may wait for each other in a circle, as `dependency_cycle` gives it.
 
-    None: the network is free of dead-lock, as long as its terminals take what arrives.
+    None: the network is free of deadlock, as long as its terminals take what arrives.
 
     Raises
     ------

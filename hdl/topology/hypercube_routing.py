@@ -1,10 +1,10 @@
-"""Routing in a hypercube: which dimensions a header may cross next, and why no worms dead-lock.
+"""Routing in a hypercube: which dimensions a header may cross next, and why no worms deadlock.
 
 Node a of a hypercube of dimension n has a link to each node whose address differs in one bit. Bit i
 of a ^ d, the *relative address*, says whether a packet in node a for node d still has to cross
 dimension i. A *minimal* routing crosses just those; the routings here differ in their order.
 
-All are proved free of dead-lock in the words of `next_dimensions`; `topology.deadlock` looks for
+All are proved free of deadlock in the words of `next_dimensions`; `topology.deadlock` looks for
 circles of channels without them.
 """
 

@@ -49,7 +49,7 @@ class Torus:
     directions : int
         Of links, 2 or 1: a uni-directional ring, with `wrap` only.
     channels : int
-        Virtual channels of a link: 2, or 1, with which all take channel 0 and worms can dead-lock
+        Virtual channels of a link: 2, or 1, with which all take channel 0 and worms can deadlock
         in a ring. Without `wrap` it is 1.
 
     Raises
