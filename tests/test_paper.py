@@ -60,7 +60,7 @@ NAMES = [
 ]
 
 
-SLOW = ("stanfill-800us", "stanfill-processors-per-node", "stanfill-hypercube")
+SLOW = ("stanfill-800us", "stanfill-processors-per-node", "stanfill-hypercube", "dcsh-fig3")
 """Items whose quick runs take longest."""
 
 

@@ -51,32 +51,50 @@ def _model(network: str, setting: Locality) -> Latency:
 
 
 def _measure(
-    network: str, setting: Locality, loads: Sequence[float], options: Options
+    network: str, points: Sequence[tuple[Locality, float]], options: Options
 ) -> list[dict[str, Any]]:
-    """What the hardware does at each load."""
+    """Model and hardware at some loads, with settings that differ in beta only."""
+    setting, _ = points[0]
     built = build(
         network, k=setting.k, n=setting.n, length=setting.length, decision=setting.decision
     )
     cycles = options.cycles or (_CYCLES // 4 if options.quick else _CYCLES)
-    traffic = pattern(f"sphere:{setting.beta}:{setting.sphere}", built.ports)
-    runs = [Run(traffic, load, cycles, _WARMUP, options.seed, _SOURCE_DEPTH) for load in loads]
+    runs = [
+        Run(
+            pattern(f"sphere:{setting.beta}:{setting.sphere}", built.ports),
+            load,
+            cycles,
+            _WARMUP,
+            options.seed,
+            _SOURCE_DEPTH,
+        )
+        for setting, load in points
+    ]
     results = simulate_runs(
         built, runs, engine=options.engine, bins=4096, progress=options.progress
     )
-    return [
-        {
+    rows = []
+    for (setting, load), result in zip(points, results):
+        predicted = _model(network, setting)(load)
+        row = {
+            "beta": setting.beta,
+            "network": network,
+            "load": load,
+            "predicted": predicted if np.isfinite(predicted) else None,
             "measured": result.latency.mean,
             "ci99": result.latency.ci99,
             "throughput": result.throughput,
             "saturated": result.saturated,
         }
-        for result in results
-    ]
+        rows.append({**row, "deviation": deviation(row["measured"], row["predicted"])})
+    return rows
 
 
-def _loads(models: dict[str, Latency], quick: bool) -> dict[str, list[float]]:
+def _loads(settings: dict[str, Locality], quick: bool) -> dict[str, list[float]]:
     """Where to measure: up to where the models saturate, and a tenth beyond."""
-    limits = {name: 1.1 * saturation_load(model) for name, model in models.items()}
+    limits = {
+        name: 1.1 * saturation_load(_model(name, setting)) for name, setting in settings.items()
+    }
     common = np.linspace(0, limits["dcsh"], 3 if quick else _POINTS + 1)[1:]
     beyond: Sequence[float] = ()
     if limits["torus"] > limits["dcsh"] and not quick:
@@ -103,7 +121,13 @@ def _crossing(rows: Sequence[dict[str, Any]]) -> float | None:
 
 def _figure(options: Options, *, decision: int, betas: Sequence[float]) -> PaperResult:
     k = _K // 4 if options.quick else _K
-    rows: list[dict[str, Any]] = []
+    points: dict[str, list[tuple[Locality, float]]] = {"dcsh": [], "torus": []}
+    for beta in betas:
+        settings = {name: _setting(name, k, beta, decision) for name in points}
+        for name, loads in _loads(settings, options.quick).items():
+            points[name] += [(settings[name], load) for load in loads]
+    rows = [row for name, own in points.items() for row in _measure(name, own, options)]
+    rows.sort(key=lambda row: betas.index(row["beta"]))
     notes = [
         "Cycles, from a message's birth to its tail's delivery; loads in messages a node and "
         f"cycle. DCSH {k} x {k}, {_LENGTH} flits a message, spheres of a cluster; torus {k} x {k} "
@@ -111,21 +135,12 @@ def _figure(options: Options, *, decision: int, betas: Sequence[float]) -> Paper
         f"messages, spheres of {_setting('torus', k, 1, 1).sphere} nodes of a row.",
     ]
     for beta in betas:
-        settings = {name: _setting(name, k, beta, decision) for name in ("dcsh", "torus")}
-        models = {name: _model(name, setting) for name, setting in settings.items()}
-        for name, loads in _loads(models, options.quick).items():
-            measured = _measure(name, settings[name], loads, options)
-            for load, found in zip(loads, measured):
-                predicted = models[name](load)
-                row = {"beta": beta, "network": name, "load": load, **found}
-                row["predicted"] = predicted if np.isfinite(predicted) else None
-                row["deviation"] = deviation(row["measured"], row["predicted"])
-                rows.append(row)
-        points = [row for row in rows if row["beta"] == beta]
+        models = [_model(name, _setting(name, k, beta, decision)) for name in ("dcsh", "torus")]
+        own = [row for row in rows if row["beta"] == beta]
         notes.append(
-            f"{beta:.0%} local, model: {_slower(crossing_load(models['dcsh'], models['torus']))}; "
-            f"RTL: {_slower(_crossing(points))}. At most the DCSH carried {_most(points, 'dcsh')}, "
-            f"the torus {_most(points, 'torus')} messages a node and cycle."
+            f"{beta:.0%} local, model: {_slower(crossing_load(*models))}; "
+            f"RTL: {_slower(_crossing(own))}. At most the DCSH carried {_most(own, 'dcsh')}, "
+            f"the torus {_most(own, 'torus')} messages a node and cycle."
         )
     return PaperResult(
         columns=(
