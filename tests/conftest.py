@@ -17,6 +17,9 @@ from amaranth.hdl import Cat, Const, Elaboratable, Value
 from amaranth.lib import stream
 from amaranth.sim import Simulator
 
+# Most runs of tests are so short that a quick compilation is worth more than quick code.
+os.environ.setdefault("CFLAGS", "-O0")
+
 Testbench = Callable[[Any], Coroutine[Any, Any, None]]
 
 

@@ -22,7 +22,6 @@ from multicube.sim.command import main
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "fft.py"
-MULTICUBE = (sys.executable, "-c", "from multicube.sim.command import main; main()")
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +182,13 @@ def _run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
+def _multicube(*arguments: str) -> None:
+    """The command, in this process and folder."""
+    with pytest.raises(SystemExit) as left:
+        main([*arguments])
+    assert left.value.code == 0, arguments
+
+
 def _python_blocks(page: Path) -> list[tuple[str, str]]:
     """Each block of Python, and the text that follows it."""
     return re.findall(r"^```python\n(.*?)^```\n(.*?)(?=^```|\Z)", page.read_text(), re.M | re.S)
@@ -201,7 +207,12 @@ def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
             assert textwrap.dedent(expected[1]) == printed
 
 
-def test_commands_of_the_documents(tmp_path: Path) -> None:
+@pytest.mark.parametrize("papers", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_commands_of_the_documents(
+    papers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All run; those that measure a paper's figures take longer."""
+    monkeypatch.chdir(tmp_path)
     traffic = (ROOT / "docs" / "traffic.md").read_text()
     trace = re.search(r"(?:    cycle,source,destination\n)(?:    .*\n)+", traffic)
     (tmp_path / "trace.csv").write_text(textwrap.dedent(trace[0]))
@@ -211,10 +222,12 @@ def test_commands_of_the_documents(tmp_path: Path) -> None:
         )
         for line in lines:
             program, *arguments = shlex.split(line)
+            if (arguments[0] == "paper") != papers:
+                continue
             if program == "python":
                 assert _wiring(tmp_path, *arguments[1:]).returncode == 0
             else:
-                _run(tmp_path, *MULTICUBE, *arguments)
+                _multicube(*arguments)
 
 
 def test_links_of_the_documents() -> None:
@@ -223,13 +236,14 @@ def test_links_of_the_documents() -> None:
             assert target.startswith("https://") or (page.parent / target).is_file(), target
 
 
-def test_readme(tmp_path: Path) -> None:
+def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its Python and its commands run; its test passes where there is Icarus Verilog."""
     readme = ROOT / "README.md"
     commands = re.findall(r"^\$ multicube (.*)", readme.read_text(), re.M)
     assert {command.split()[0] for command in commands} >= {"sim", "sweep", "export"}
+    monkeypatch.chdir(tmp_path)
     for command in commands:
-        _run(tmp_path, *MULTICUBE, *shlex.split(command))
+        _multicube(*shlex.split(command))
     blocks = [code for code, _ in _python_blocks(readme)]
     library, bench, runner = blocks
     printed = _run(tmp_path, sys.executable, "-c", library).split()

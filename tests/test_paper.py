@@ -60,7 +60,11 @@ NAMES = [
 ]
 
 
-SLOW = ("stanfill-800us", "stanfill-processors-per-node", "stanfill-hypercube", "dcsh-fig3")
+SLOW = (
+    *("siegel-machines", "siegel-fig9", "siegel-depth", "siegel-eq1"),
+    *("combining-latency", "dcsh-fig3"),
+    *("stanfill-800us", "stanfill-processors-per-node", "stanfill-hypercube"),
+)
 """Items whose quick runs take longest."""
 
 

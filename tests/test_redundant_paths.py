@@ -92,7 +92,7 @@ def test_of_2_x_2_boxes_it_is_the_extra_stage_cube(ports: int) -> None:
 @pytest.mark.parametrize(
     ("ports", "radix", "paths", "parameters"),
     [
-        (8, 2, 2, {}),
+        pytest.param(8, 2, 2, {}, marks=pytest.mark.long),
         (8, 4, 2, {"queues": "input", "combine": "none", "delay": 2}),
         (4, 4, 4, {"lengths": "1:2"}),
     ],

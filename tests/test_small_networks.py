@@ -48,7 +48,7 @@ KINDS: dict[str, tuple[dict[str, Any], Callable[[int, int], int]]] = {
 }
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("stages", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_cycles_of_a_packet_alone(kind: str, stages: int) -> None:
     """Exactly, from being offered to the tail's delivery; two packets of each length."""

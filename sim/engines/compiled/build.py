@@ -34,6 +34,7 @@ _ABANDONED_SECONDS = 6 * 3600
 """Age from which the folder of a compilation is one of a run that was killed."""
 
 _OPTIONS = ("-O2", "-fPIC", "-shared", "-std=gnu11", "-w", "-fno-strict-aliasing")
+"""Of the compiler; CFLAGS of the environment follow them."""
 
 
 def cache_folder() -> Path:
@@ -123,12 +124,13 @@ def library(source: str) -> Path:
         As `load_library`.
     """
     command = compiler_command()
-    content = "\0".join((source, *command, *_OPTIONS, _version(command), _machine()))
+    options = (*_OPTIONS, *shlex.split(os.environ.get("CFLAGS", "")))
+    content = "\0".join((source, *command, *options, _version(command), _machine()))
     key = hashlib.sha256(content.encode()).hexdigest()[:32]
     try:
-        return _kept(cache_folder(), key, command, source)
+        return _kept(cache_folder(), key, (*command, *options), source)
     except (OSError, RuntimeError):  # it can't be written, or there is no home to have one in
-        return _kept(_own_folder(), key, command, source)
+        return _kept(_own_folder(), key, (*command, *options), source)
 
 
 @cache
@@ -165,9 +167,9 @@ def _digest(path: Path) -> str:
 def _compile(work: Path, command: Sequence[str], source: str) -> Path:
     (work / "network.c").write_text(source)
     failure = ""
-    for options in (("-march=native",), ()):
+    for machine in (("-march=native",), ()):
         done = subprocess.run(
-            [*command, *_OPTIONS, *options, "network.c", "-o", "network.so"],
+            [*command, *machine, "network.c", "-o", "network.so"],
             cwd=work,
             capture_output=True,
             text=True,
