@@ -29,11 +29,11 @@ _LENGTH = 64
 _TORUS_SIDE = 8
 """Nodes of a sphere of the torus, along a row."""
 _POINTS = 10
-_BEYOND = 4
-"""Further loads at which the torus is measured if it carries more than the DCSH."""
+_BEYOND, _REACH = 6, 4
+"""Further loads at which the torus is measured, up to so many times the DCSH's highest."""
 _CYCLES = 4000
 _WARMUP = 3000
-_SOURCE_DEPTH = 64
+_SOURCE_DEPTH = 32
 
 Latency = Callable[[float], float]
 
@@ -90,15 +90,11 @@ def _measure(
     return rows
 
 
-def _loads(settings: dict[str, Locality], quick: bool) -> dict[str, list[float]]:
-    """Where to measure: up to where the models saturate, and a tenth beyond."""
-    limits = {
-        name: 1.1 * saturation_load(_model(name, setting)) for name, setting in settings.items()
-    }
-    common = np.linspace(0, limits["dcsh"], 3 if quick else _POINTS + 1)[1:]
-    beyond: Sequence[float] = ()
-    if limits["torus"] > limits["dcsh"] and not quick:
-        beyond = np.linspace(limits["dcsh"], limits["torus"], _BEYOND + 1)[1:]
+def _loads(dcsh: Locality, quick: bool) -> dict[str, list[float]]:
+    """Where to measure: up to nearly where the DCSH's model saturates, the torus far beyond."""
+    limit = 0.9 * saturation_load(_model("dcsh", dcsh))
+    common = np.linspace(0, limit, 3 if quick else _POINTS + 1)[1:]
+    beyond = [] if quick else np.linspace(limit, _REACH * limit, _BEYOND + 1)[1:]
     return {
         "dcsh": np.round(common, 5).tolist(),
         "torus": np.round([*common, *beyond], 5).tolist(),
@@ -123,9 +119,8 @@ def _figure(options: Options, *, decision: int, betas: Sequence[float]) -> Paper
     k = _K // 4 if options.quick else _K
     points: dict[str, list[tuple[Locality, float]]] = {"dcsh": [], "torus": []}
     for beta in betas:
-        settings = {name: _setting(name, k, beta, decision) for name in points}
-        for name, loads in _loads(settings, options.quick).items():
-            points[name] += [(settings[name], load) for load in loads]
+        for name, loads in _loads(_setting("dcsh", k, beta, decision), options.quick).items():
+            points[name] += [(_setting(name, k, beta, decision), load) for load in loads]
     rows = [row for name, own in points.items() for row in _measure(name, own, options)]
     rows.sort(key=lambda row: betas.index(row["beta"]))
     notes = [
@@ -198,10 +193,11 @@ def _draw(rows: Sequence[dict[str, Any]], k: int, decision: int, betas: Sequence
         axes.set(
             xlabel="load (messages a node and cycle)",
             ylabel="mean latency (cycles)",
-            xlim=(0, 1.15 * max(row["load"] for row in rows)),
+            xlim=(0, None),
             ylim=(0, 6 * _LENGTH),
             title=f"{beta:.0%} local, decision time {decision}",
         )
+        axes.locator_params("x", nbins=5)
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
     return figure
