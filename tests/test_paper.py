@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from multicube.sim.command import main
 from multicube.sim.paper import ITEMS, Options, find_item
+from multicube.sim.paper.dcsh_figures import _crossing
 from multicube.sim.paper.item import Column, Item, PaperResult
 
 FAST = ("--quick", "--cycles", "200")
@@ -464,3 +465,25 @@ def test_one_permutation() -> None:
         assert row["predicted"] == 2 + (2 if row["router"] == "CM" else 1)
         assert row["predicted"] <= row["measured"] <= row["predicted"] + 2
         assert row["mean"] <= row["measured"]
+
+
+@pytest.mark.parametrize(
+    ("dcsh", "torus", "crossing"),
+    [
+        # By load: latency, or None where saturated.
+        ({0.1: 70, 0.2: 90}, {0.1: 20, 0.2: 30, 0.3: None}, None),
+        ({0.1: 70, 0.2: 90}, {0.1: 20, 0.2: 95}, 0.2),
+        ({0.1: 70, 0.2: 90}, {0.1: None, 0.2: None}, 0.1),
+        ({0.1: 70, 0.2: None, 0.3: None}, {0.1: 20, 0.2: None, 0.3: None}, None),
+    ],
+)
+def test_where_measured_curves_cross(
+    dcsh: dict[float, int | None], torus: dict[float, int | None], crossing: float | None
+) -> None:
+    """The torus is the slower one from there on, before the DCSH is saturated."""
+    table = [
+        {"network": name, "load": load, "measured": latency or 999, "saturated": latency is None}
+        for name, points in (("torus", torus), ("dcsh", dcsh))
+        for load, latency in points.items()
+    ]
+    assert _crossing(table) == crossing
