@@ -1,4 +1,4 @@
-"""Core files for FuseSoC (CAPI2), by which projects find and lint an exported network."""
+"""Core files for FuseSoC 2 (CAPI2), by which projects find and lint an exported network."""
 
 import json
 from importlib.metadata import version
@@ -38,9 +38,8 @@ targets:
   lint:
     <<: *default
     description: Verilator's linter
-    default_tool: verilator
-    tools:
-      verilator:
-        mode: lint-only
-        verilator_options: [-Wall]
+    flow: lint
+    flow_options:
+      tool: verilator
+      verilator_options: [-Wall]
 """
