@@ -20,7 +20,7 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 ADDRESSES = json.loads(os.environ["ADDRESSES"])
 TERMINALS = range(len(ADDRESSES))
 BEATS = int(os.environ["BEATS"])
-PACKETS = 60 // BEATS + 10
+PACKETS = 40 // BEATS + 10
 """Packets from each terminal."""
 LONGEST = 8000
 """Cycles in which all must have arrived."""

@@ -13,13 +13,14 @@ pytest.importorskip("cocotbext.axi")
 SEED = 20260731
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "output-queued": ("cube", {"ports": 4, "payload": 24}),
+    "output-queued": ("cube", {"ports": 2, "payload": 24}),
     "wormhole-xor": (
         "omega",
         {"ports": 4, "switch": "wormhole", "routing": "xor", "payload": 20, "length": "1:4"},
     ),
 }
 MORE: dict[str, tuple[str, dict[str, Any]]] = {
+    "cube": ("cube", {"ports": 8, "payload": 24}),
     "omega": (
         "omega",
         {"ports": 8, "switch": "wormhole", "routing": "xor", "payload": 20, "length": "1:4"},
@@ -44,8 +45,16 @@ MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "dcsh": ("dcsh", {"k": 3, "n": 2, "length": "1:4"}),
     "dcsh-broadcast": ("dcsh", {"k": 2, "n": 3, "length": "1:4", "depth": 4, "broadcast": 1}),
 }
-GAPS = {"rejecting", "resubmitting", "circuit", "connection-machine", "replicated"}
-"""Networks that need a pause now and then, with these ports or without."""
+GAPS = {
+    "replicated",
+    "resubmitting",
+    "rejecting",
+    "circuit",
+    "adaptive-hypercube",
+    "connection-machine",
+}
+"""Networks that pause between packets, or that choose paths which may meet others: with these ports
+or without."""
 
 
 def _export(folder: Path, case: str, network: PacketNetwork) -> dict[str, str]:
