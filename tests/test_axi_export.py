@@ -227,6 +227,7 @@ def test_no_path_without_a_register(family: str) -> None:
         "mesh k=3",
         "ring k=3",
         "hypercube n=2 routing=adaptive",
+        "hypercube n=2 routing=pcube",
         "dcsh k=3 n=1",
         "connection-machine n=2",
         "connection-machine n=2 processors=2 schedule=parallel combine=add",

@@ -43,7 +43,7 @@ MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "adaptive-hypercube": ("hypercube", {"n": 3, "routing": "adaptive", "length": "1:3"}),
     "connection-machine": ("connection-machine", {"n": 2, "processors": 2, "schedule": "parallel"}),
     "dcsh": ("dcsh", {"k": 3, "n": 2, "length": "1:4"}),
-    "dcsh-broadcast": ("dcsh", {"k": 2, "n": 3, "length": "1:4", "depth": 4, "broadcast": 1}),
+    "dcsh-broadcast": ("dcsh", {"k": 2, "n": 3, "length": "1:4", "depth": 8, "broadcast": 1}),
 }
 GAPS = {
     "replicated",
