@@ -7,26 +7,61 @@ The text is plain Verilog (2001) without vendors' extensions: Yosys, Verilator a
 without warnings, and so should any synthesis tool. The same fabric gives the same text.
 
 A port's name is its path in the signature joined by two underscores: `i__3__payload` is the
-payload of input stream 3. The top also has `clk` (rising edge) and `rst` (synchronous, high).
+payload of input stream 3. The top also has `clk` (rising edge) and `rst` (synchronous, high), or
+what its `Clock` says.
 """
 
 import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path as FilePath
 from typing import Any
 
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
 from .fabric import Cell, Fabric, Leaf, Path, Pin
+from .fusesoc import core_text
 from .output_file import whole_file
 from .verilog_module import module_text
 from .verilog_names import check_name
 
-__all__ = ["port_list", "verilog_text", "write_verilog"]
+__all__ = ["Clock", "port_list", "verilog_text", "write_verilog"]
 
 _CLOCK = ("clk", "rst")
+"""What modules of cells call them."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What the top calls its clock (rising edge) and its reset (synchronous).
+
+    Attributes
+    ----------
+    name, reset : str
+    active_low : bool
+        Whether the reset is in force at 0.
+    """
+
+    name: str = _CLOCK[0]
+    reset: str = _CLOCK[1]
+    active_low: bool = False
+
+    @property
+    def ports(self) -> tuple[str, str]:
+        return self.name, self.reset
+
+    @property
+    def nets(self) -> tuple[str, str]:
+        """What drives the clock and the reset of cells: ports, or a wire of its own."""
+        return self.name, _CLOCK[1] if self.active_low else self.reset
+
+
+_OWN = Clock()
+_UNTITLED = "an interconnection network"
 
 # All that Verilator's linter is told to pass over. Old versions know these words too.
 _WAIVE = """\
@@ -62,8 +97,13 @@ def _fields(layout: Any, name: str = "", offset: int = 0) -> Iterator[tuple[str,
             yield from _fields(field.shape, full, offset + field.offset)
 
 
-def port_list(fabric: Fabric) -> list[dict[str, Any]]:
+def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
     """The ports of a fabric's Verilog module, in the order in which it declares them.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    clock : Clock
 
     Returns
     -------
@@ -73,7 +113,7 @@ def port_list(fabric: Fabric) -> list[dict[str, Any]]:
         `width`. A field of a field is named with a dot. Ports without bits are left out.
     """
     ports: list[dict[str, Any]] = [
-        {"name": name, "direction": "input", "width": 1} for name in _CLOCK
+        {"name": name, "direction": "input", "width": 1} for name in clock.ports
     ]
     for path, leaf in fabric.boundary.items():
         if not leaf.width:
@@ -128,20 +168,24 @@ def _wire(pin: Pin) -> str:
     return _flat(pin.path) if pin.cell is None else f"{pin.cell}__{_flat(pin.path)}"
 
 
-def _top(name: str, fabric: Fabric, modules: _Modules) -> Iterator[str]:
+def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator[str]:
     ports = {_flat(path): leaf for path, leaf in fabric.boundary.items() if leaf.width}
     yield f"module {name} ("
-    yield "  input clk,\n  input rst" + ("," if ports else "")
+    yield f"  input {clock.name},\n  input {clock.reset}" + ("," if ports else "")
     for index, (port, leaf) in enumerate(ports.items()):
         direction = "input" if leaf.flow == In else "output"
         comma = "," if index < len(ports) - 1 else ""
         yield f"  {direction} {_range(leaf.width)}{port}{comma}"
     yield ");"
+    if clock.active_low:
+        yield f"  wire {clock.nets[1]};\n  assign {clock.nets[1]} = ~{clock.reset};"
     read = set(fabric.drivers.values())
     instances = []
     for cell in fabric.cells.values():
         module, present = modules.of(cell)
-        connections = [f".{port}({port})" for port in _CLOCK if port in present]
+        connections = [
+            f".{port}({net})" for port, net in zip(_CLOCK, clock.nets) if port in present
+        ]
         for path, leaf in cell.type.leaves.items():
             if _flat(path) not in present:
                 continue
@@ -176,21 +220,22 @@ def _cells(fabric: Fabric) -> str:
     )
 
 
-def _heading(name: str, fabric: Fabric, title: str) -> Iterator[str]:
+def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[str]:
     """A comment that says how the top is used."""
-    yield f"// Module {name}: {title or 'an interconnection network'}."
+    yield f"// Module {name}: {title or _UNTITLED}."
     yield f"// Written by multicube: {_cells(fabric)}."
     yield "//"
     rows: dict[tuple[str, str, str], list[str]] = {}
-    for port in port_list(fabric):
-        pattern = re.sub(r"(?<=__)\d+(?=__|$)", "#", port["name"])
+    for port in port_list(fabric, clock):
+        pattern = re.sub(r"(?<=_)\d+(?=_|$)", "#", port["name"])
         fields = ", ".join(
             f"{field} [{at['offset'] + at['width'] - 1}:{at['offset']}]"
             for field, at in port.get("fields", {}).items()
         )
         direction = f"{port['direction']:<6} {_range(port['width'])}".rstrip()
         rows.setdefault((pattern, direction, fields), []).append(port["name"])
-    notes = {"clk": "rising edge", "rst": "synchronous, active high"}
+    level = "low" if clock.active_low else "high"
+    notes = {clock.name: "rising edge", clock.reset: f"synchronous, active {level}"}
     column = max(len(pattern) for pattern, _, _ in rows)
     for (pattern, direction, fields), names in rows.items():
         note = notes.get(pattern, fields) or ""
@@ -200,12 +245,15 @@ def _heading(name: str, fabric: Fabric, title: str) -> Iterator[str]:
     if any(path[-1] == "valid" for path in fabric.boundary):
         yield "// A stream passes one item at each rising edge at which its `valid` and `ready` are"
         yield "// both 1; once `valid` is 1, it and `payload` must stay until then."
-    yield "// Registers and memories start with the values that `rst` gives them, or with zero."
+    if any(str(path[-1]).endswith("_tvalid") for path in fabric.boundary):
+        yield "// The streams are those of AXI4-Stream (Arm IHI 0051)."
+    start = f"the values that `{clock.reset}` gives them"
+    yield f"// Registers and memories start with {start}, or with zero."
 
 
-def _check_names(name: str, fabric: Fabric) -> None:
+def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
     check_name("Module name", name)
-    taken = dict.fromkeys(_CLOCK, "the clock and reset")
+    taken = dict.fromkeys((*clock.ports, *clock.nets), "the clock and reset")
     named = [("Port", _flat(path)) for path in fabric.boundary]
     named += [("Cell", cell) for cell in fabric.cells]
     named += [
@@ -220,7 +268,9 @@ def _check_names(name: str, fabric: Fabric) -> None:
         taken[word] = f"a {what.lower()}"
 
 
-def verilog_text(fabric: Fabric, name: str = "network", *, title: str = "") -> str:
+def verilog_text(
+    fabric: Fabric, name: str = "network", *, title: str = "", clock: Clock = _OWN
+) -> str:
     """A fabric as plain Verilog (2001), for Yosys, Verilator, Icarus and vendors' tools.
 
     Parameters
@@ -230,18 +280,19 @@ def verilog_text(fabric: Fabric, name: str = "network", *, title: str = "") -> s
         Name of the top module, and prefix of all others.
     title : str
         A few words for the comment at the head: what the module is.
+    clock : Clock
 
     Raises
     ------
     ValueError
         If a name is not a Verilog identifier, or is taken, or a pin of the fabric has no driver.
     """
-    _check_names(name, fabric)
+    _check_names(name, fabric, clock)
     fabric.check()
     modules = _Modules(name, fabric)
     title = " ".join(title.split())
-    heading = "\n".join(_heading(name, fabric, title))
-    top = "\n".join(_top(name, fabric, modules))
+    heading = "\n".join(_heading(name, fabric, title, clock))
+    top = "\n".join(_top(name, fabric, modules, clock))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
     if ".clk(" not in top:
         structure = [_WAIVE_CLOCK, *structure, _WAIVE_UNUSED_ENDS]
@@ -250,7 +301,13 @@ def verilog_text(fabric: Fabric, name: str = "network", *, title: str = "") -> s
 
 
 def write_verilog(
-    fabric: Fabric, path: str | os.PathLike[str], name: str = "network", *, title: str = ""
+    fabric: Fabric,
+    path: str | os.PathLike[str],
+    name: str = "network",
+    *,
+    title: str = "",
+    clock: Clock = _OWN,
+    core: bool = False,
 ) -> dict[str, Any]:
     """Write a fabric's Verilog to a file, and its ports as JSON to `<path>.json` beside it.
 
@@ -259,8 +316,10 @@ def write_verilog(
     fabric : Fabric
         Of a network: `network.fabric`.
     path : path-like
-    name, title : str
+    name, title, clock
         As `verilog_text`.
+    core : bool
+        Whether to write a core file for FuseSoC too: `net.core` beside `net.v`.
 
     Returns
     -------
@@ -271,15 +330,24 @@ def write_verilog(
     Raises
     ------
     ValueError
-        As `verilog_text`, or if the folder does not exist.
+        As `verilog_text`, or if the folder does not exist, or the Verilog would be the core file.
     """
-    with whole_file(path) as verilog_file, whole_file(f"{os.fspath(path)}.json") as ports_file:
-        verilog_file.write_text(verilog_text(fabric, name, title=title))
+    path = FilePath(path)
+    ports_path, core_path = FilePath(f"{path}.json"), path.with_suffix(".core")
+    if core and core_path == path:
+        raise ValueError(f"Output {path} would be taken for a core file: it must not end in .core")
+    with ExitStack() as files:
+        verilog_file = files.enter_context(whole_file(path))
+        ports_file = files.enter_context(whole_file(ports_path))
+        core_file = files.enter_context(whole_file(core_path)) if core else None
+        verilog_file.write_text(verilog_text(fabric, name, title=title, clock=clock))
         summary = {
             "top": name,
             "modules": len(fabric.types()),
             "cells": len(fabric.cells),
-            "ports": port_list(fabric),
+            "ports": port_list(fabric, clock),
         }
         ports_file.write_text(json.dumps(summary, indent=1) + "\n")
+        if core_file is not None:
+            core_file.write_text(core_text(name, path.name, description=title or _UNTITLED))
     return summary

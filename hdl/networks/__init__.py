@@ -1,5 +1,6 @@
 """Networks: components made of switches and a wiring plan."""
 
+from .axi_stream import AXI_CLOCK, AxiStreamNetwork
 from .catalogue import FAMILIES, build
 from .circuit import CircuitNetwork
 from .combining import CombiningNetwork
@@ -14,7 +15,9 @@ from .stage_controlled import StageControlledNetwork
 from .torus import TorusNetwork
 
 __all__ = [
+    "AXI_CLOCK",
     "FAMILIES",
+    "AxiStreamNetwork",
     "CircuitNetwork",
     "CombiningNetwork",
     "ConnectionMachine",

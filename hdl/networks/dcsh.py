@@ -109,6 +109,7 @@ class DCSHNetwork(PacketNetwork):
         self.ports = self.plan.nodes
         self.stages = n * decision + 1
         self.tags = self.plan.tags()
+        self.transparent = bool(broadcast)  # All copies of a flit leave in the same cycle.
         self.packet = Packet(self.tags.code.width, payload, broadcast=bool(broadcast), flits=True)
         super().__init__()
 

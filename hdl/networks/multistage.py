@@ -206,6 +206,7 @@ class MultistageNetwork(PacketNetwork):
             self.stages = len(self.plan.path(0, 0, self.configuration))
         self.drops = policy != "hold" or parity != "none"
         self.resubmits = resubmit > 0
+        self.transparent = switch == "circuit"
         self.boxes = box_types(
             self.parameters, self._boxes_packet(), len(self.plan.stages), self.lengths[1]
         )

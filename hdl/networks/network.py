@@ -92,6 +92,8 @@ class PacketNetwork(Network):
         Whether a packet's tag is used up on its way: at an output it only says where that is.
     combine : str
         By what operation on their payloads packets to the same terminal become one, or "none".
+    transparent : bool
+        Whether an output may show in a cycle what an input does in it, or wait for its own `ready`.
 
     Members
     -------
@@ -103,6 +105,7 @@ class PacketNetwork(Network):
     packet: Packet
     consumes_tags: bool = False
     combine: str = "none"
+    transparent: bool = False
 
     def __init__(self) -> None:
         super().__init__(self._joined)

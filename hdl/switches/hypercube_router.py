@@ -31,8 +31,8 @@ class HypercubeRouter(WormRouter):
     there is any, rather not an escape channel, and the lowest of these. It may enter the second
     channel of a link only while the queue behind it is empty: `vacant` tells.
 
-    `empty` depends on registers only. `o[*].valid` and `.payload` do, and on memories, with
-    `ecube`, else also on `ready` of all outputs.
+    `empty` depends on registers only. `o[*].valid` and `.payload` do, and on memories, at the
+    terminal and with `ecube`; else those of links also on `ready` of all of them.
 
     Parameters
     ----------
@@ -113,14 +113,19 @@ class HypercubeRouter(WormRouter):
         return Cat(_lowest(left), ~left.any(), left & Cat(self.vacant))
 
     def _choice(self, granted: Value, readies: Value) -> Value:
-        """One of the outputs that a header has got: a ready one, no escape channel, if it can."""
+        """One of the outputs that a header has got: a ready one, no escape channel, if it can.
+
+        The terminal is no choice, and its flits do not wait to see it ready.
+        """
         if self.routing == "ecube":
             return granted
-        ready = granted & readies
-        best = Mux(ready.any(), ready, granted)
-        first, second = best[: self.dimension + 1], best[self.dimension + 1 :]
-        first &= (~second.any()).replicate(self.dimension + 1)
-        return Cat(_lowest(first), _lowest(second))
+        n = self.dimension
+        links, free = (Cat(bits[:n], bits[n + 1 :]) for bits in (granted, readies))
+        ready = links & free
+        best = Mux(ready.any(), ready, links)
+        first, second = best[:n], best[n:]
+        first &= (~second.any()).replicate(n)
+        return Cat(_lowest(first), granted[n], _lowest(second))
 
 
 def _lowest(bits: Value) -> Value:

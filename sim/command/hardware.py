@@ -1,16 +1,24 @@
 """`multicube list` and `multicube export`: what can be built, and its Verilog."""
 
 import json
+from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from ...hdl.fabric import Fabric
-from ...hdl.networks import FAMILIES, PacketNetwork, PartitionedNetwork
+from ...hdl.networks import (
+    AXI_CLOCK,
+    FAMILIES,
+    AxiStreamNetwork,
+    Network,
+    PacketNetwork,
+    PartitionedNetwork,
+)
 from ...hdl.networks.catalogue import Parameter
 from ...hdl.networks.switching import OPTIONS, SWITCHES
-from ...hdl.verilog import write_verilog
+from ...hdl.verilog import Clock, write_verilog
 from ..engines.selection import ENGINES
 from ..traffic import TRAFFIC
 from .words import network_arguments, network_from
@@ -87,6 +95,15 @@ def _parameters() -> list[Parameter]:
 @click.option(
     "--node", is_flag=True, help="One of the nodes or boxes alone; they must be all alike."
 )
+@click.option(
+    "--ports",
+    "face",
+    type=click.Choice(["streams", "axis"]),
+    default="streams",
+    show_default=True,
+    help="Ports of the terminals: streams of packets, or AXI4-Streams.",
+)
+@click.option("--core", is_flag=True, help="A FuseSoC core file too, FILE.core.")
 @click.option("--top", default="network", show_default=True, help="Name of the top module.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -95,26 +112,44 @@ def export(
     output: str,
     partitions: bool,
     node: bool,
+    face: str,
+    core: bool,
     top: str,
     as_json: bool,
 ) -> None:
     """Write a network as Verilog, and its list of ports as JSON beside it (FILE.v.json)."""
     built = network_from(network, parameters)
+    fabric, title, clock = _fabric(built, partitions=partitions, node=node, face=face)
+    summary = write_verilog(fabric, output, top, title=title, clock=clock, core=core)
+    core_file = str(Path(output).with_suffix(".core"))
+    if as_json:
+        extra = {"core": core_file} if core else {}
+        click.echo(json.dumps({"output": output, **extra, **summary}))
+    else:
+        cells = "1 cell" if summary["cells"] == 1 else f"{summary['cells']} cells"
+        beside = f"; the FuseSoC core is {core_file}" if core else ""
+        click.echo(
+            f"{output}: module {top} with {cells} of {summary['modules']} "
+            f"distinct module(s); its ports are listed in {output}.json{beside}"
+        )
+
+
+def _fabric(
+    built: Network, *, partitions: bool, node: bool, face: str
+) -> tuple[Fabric, str, Clock]:
+    """What to write, what it is, and its clock."""
+    if face == "axis":
+        for option, given in (("--partitions", partitions), ("--node", node)):
+            if given:
+                raise ValueError(
+                    f"AXI4-Stream ports are those of a whole network, without {option}"
+                )
+        fabric = AxiStreamNetwork(built).fabric
+        return fabric, f"{built.family} of {built.ports} AXI4-Stream terminals", AXI_CLOCK
     if partitions and not isinstance(built, PacketNetwork):
         raise ValueError(f"Partitions need a network that carries packets, not {built.family}")
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
-    title = ""
-    if node:
-        fabric, title = _node(fabric)
-    summary = write_verilog(fabric, output, top, title=title)
-    if as_json:
-        click.echo(json.dumps({"output": output, **summary}))
-    else:
-        cells = "1 cell" if summary["cells"] == 1 else f"{summary['cells']} cells"
-        click.echo(
-            f"{output}: module {top} with {cells} of {summary['modules']} "
-            f"distinct module(s); its ports are listed in {output}.json"
-        )
+    return *(_node(fabric) if node else (fabric, "")), Clock()
 
 
 def _node(fabric: Fabric) -> tuple[Fabric, str]:

@@ -1,0 +1,97 @@
+"""Networks with the ports of AXI4-Stream switches."""
+
+from amaranth.lib.wiring import In, Member, Out
+
+from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..interfaces.axi_stream import AxiStreamInput, AxiStreamOutput, input_stream, output_stream
+from ..verilog import Clock
+from .network import Network, PacketNetwork
+
+__all__ = ["AXI_CLOCK", "AxiStreamNetwork"]
+
+AXI_CLOCK = Clock("aclk", "aresetn", active_low=True)
+"""What an AXI4-Stream component calls its clock and its reset."""
+
+
+class AxiStreamNetwork(FabricComponent):
+    """A network whose terminals send and receive AXI4-Streams.
+
+    In front of each input stands an `AxiStreamInput`, the cell `axis_in_{terminal}`, and behind
+    each output an `AxiStreamOutput`, `axis_out_{terminal}`. What enters as a packet for `tdest`
+    leaves there whole, and once; the beats of two packets do not mix. No input of a terminal has a
+    combinational path to any output of any.
+
+    The latency is that of the network, and one cycle more if it is `transparent`: without a
+    register behind them its outputs would not be those of an AXI4-Stream.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+
+    Attributes
+    ----------
+    network : PacketNetwork
+    ports : int
+    queued : bool
+        Whether there is a queue behind the outputs.
+
+    Members
+    -------
+    s_axis_{t}_tvalid, _tready, _tdata, _tdest, ...
+        Of each terminal t, as in `interfaces.axi_stream.input_stream`.
+    m_axis_{t}_tvalid, _tready, _tdata, _tdest, ...
+        Of each terminal t, as in `interfaces.axi_stream.output_stream`.
+
+    Raises
+    ------
+    TypeError
+        If `network` is not a network.
+    ValueError
+        If it does not carry packets, or it may lose some.
+    """
+
+    def __init__(self, network: PacketNetwork) -> None:
+        if not isinstance(network, Network):
+            raise TypeError(f"Network must be a packet-switching network, not {network!r}")
+        if not isinstance(network, PacketNetwork):
+            raise ValueError(
+                f"AXI4-Stream ports need a network that carries packets, not {network.family}"
+            )
+        if network.drops and not network.resubmits:
+            raise ValueError(
+                f"AXI4-Stream ports need a network that loses no packet, but this {network.family} "
+                "drops what it can't send on or finds damaged"
+            )
+        self.network = network
+        self.ports = network.ports
+        self.queued = network.transparent
+        super().__init__(self._wrapped)
+
+    def _wrapped(self) -> Fabric:
+        """The network, and a cell at each end of it."""
+        packet, tags = self.network.packet, self.network.tags
+        received, sent = input_stream(packet, tags).members, output_stream(packet, tags).members
+        boundary: dict[str, Member] = {}
+        for t in range(self.ports):
+            boundary |= {
+                f"s_axis_{t}_{name}": In(member.shape) if member.flow == Out else Out(member.shape)
+                for name, member in received.items()
+            }
+        for t in range(self.ports):
+            boundary |= {f"m_axis_{t}_{name}": member for name, member in sent.items()}
+
+        fabric = Fabric(boundary)
+        terminals = self.network.place(fabric)
+        entry = CellType(AxiStreamInput, packet=packet, tags=tags)
+        exit_ = CellType(AxiStreamOutput, packet=packet, tags=tags, queued=self.queued)
+        for t in range(self.ports):
+            address = {"address": tags.code.encode(t)}
+            first = fabric.place(Cell(f"axis_in_{t}", entry, address)).name
+            last = fabric.place(Cell(f"axis_out_{t}", exit_, address)).name
+            fabric.link(Pin(first, ("o",)), terminals.inputs[t])
+            fabric.link(terminals.outputs[t], Pin(last, ("i",)))
+            for name in received:
+                fabric.link(Pin(None, (f"s_axis_{t}_{name}",)), Pin(first, ("axis", name)))
+            for name in sent:
+                fabric.link(Pin(last, ("axis", name)), Pin(None, (f"m_axis_{t}_{name}",)))
+        return fabric
