@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.fabric import Fabric
+from ...hdl.fabric import CellType, Fabric
 from ...hdl.networks import FAMILIES, PacketNetwork, PartitionedNetwork
 from ...hdl.networks.catalogue import Parameter
 from ...hdl.networks.switching import OPTIONS, SWITCHES
@@ -15,7 +15,7 @@ from ..engines.selection import ENGINES
 from ..traffic import TRAFFIC
 from .words import network_arguments, network_from
 
-__all__ = ["export", "list_"]
+__all__ = ["export", "list_", "only_type"]
 
 
 @click.command("list")
@@ -105,7 +105,8 @@ def export(
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     title = ""
     if node:
-        fabric, title = _node(fabric)
+        type_ = only_type(fabric)
+        fabric, title = Fabric.alone(type_), f"one {type_.name.replace('_', ' ')}"
     summary = write_verilog(fabric, output, top, title=title)
     if as_json:
         click.echo(json.dumps({"output": output, **summary}))
@@ -117,10 +118,16 @@ def export(
         )
 
 
-def _node(fabric: Fabric) -> tuple[Fabric, str]:
-    """The one kind of cell that a network has, alone, and what it is."""
+def only_type(fabric: Fabric) -> CellType:
+    """The one kind of cell that a network has.
+
+    Raises
+    ------
+    ValueError
+        If it has several.
+    """
     types = list(fabric.types())
     if len(types) > 1:
         names = ", ".join(dict.fromkeys(type_.name for type_ in types))
         raise ValueError(f"A node alone needs a network whose cells are all alike, not {names}")
-    return Fabric.alone(types[0]), f"one {types[0].name.replace('_', ' ')}"
+    return types[0]

@@ -7,7 +7,7 @@ import click
 
 from ...hdl.networks import Network, build
 
-__all__ = ["network_arguments", "network_from", "run_options"]
+__all__ = ["network_arguments", "network_from", "pairs", "run_options"]
 
 
 def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,6 +24,17 @@ def network_from(name: str, words: Sequence[str]) -> Network:
     ValueError
         If a word is not NAME=VALUE, is given twice, or the network does not take it.
     """
+    return build(name, **pairs(words))
+
+
+def pairs(words: Sequence[str]) -> dict[str, str]:
+    """The words NAME=VALUE of a command, by name.
+
+    Raises
+    ------
+    ValueError
+        If a word is not NAME=VALUE, or is given twice.
+    """
     parameters: dict[str, str] = {}
     for word in words:
         key, separator, value = word.partition("=")
@@ -32,7 +43,7 @@ def network_from(name: str, words: Sequence[str]) -> Network:
         if key in parameters:
             raise ValueError(f"Parameter {key} is given twice")
         parameters[key] = value
-    return build(name, **parameters)
+    return parameters
 
 
 def _warmup(_context: object, _option: object, text: str) -> int | str:
