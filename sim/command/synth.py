@@ -1,5 +1,6 @@
 """`multicube synth`: what a network, or any Verilog, takes of an FPGA, and how fast it is."""
 
+import itertools
 import json
 import sys
 from typing import Any
@@ -61,10 +62,11 @@ def synth(
         what, design = _network(words, node)
     # A bar on a terminal only.
     with tqdm(total=2 + seeds, disable=None, file=sys.stderr, leave=False) as bar:
+        begun = itertools.count()
 
         def progress(step: str) -> None:
+            bar.n = next(begun)
             bar.set_description(step)
-            bar.update()
 
         found = measure(design, device, seeds=seeds, flags=flags, limit=limit, progress=progress)
     if as_json:

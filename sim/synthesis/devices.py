@@ -25,7 +25,7 @@ class Area(NamedTuple):
         Memories of 16 x 4 bits made of tables (TRELLIS_DPR16X4).
     flip_flops : int
     block_rams : int
-        DP16KD of 16 Kbit, SB_RAM40_4K of 4 Kbit.
+        DP16KD of 18 Kbit, SB_RAM40_4K of 4 Kbit.
     others : dict[str, int]
         Cells of other kinds, such as multipliers.
     """

@@ -153,11 +153,12 @@ def measure(
     device : str
         One of `DEVICES`.
     seeds : int
-        Placements and routings, with the seeds 1, 2, ...; with 0, the design is only counted.
+        Placements and routings, with the seeds 1, 2, ..., at most 1,000; with 0, the design is
+        only counted.
     flags : str
         Further flags of Yosys's `synth_ecp5` or `synth_ice40`.
     limit : float
-        Seconds for each run of a tool.
+        Seconds for each run of a tool, at most 1,000,000.
     progress : Callable[[str], None]
         Called when a step begins, with what it is: two steps, and one a seed.
 
@@ -169,11 +170,11 @@ def measure(
     SynthesisError
         If a tool takes too long, or the design does not fit the device.
     """
-    check_integer("Seeds", seeds, 0)
+    check_integer("Seeds", seeds, 0, 1000)
     target = find_device(device)
     _check_flags(flags)
-    if not limit > 0:
-        raise ValueError(f"Limit must be above 0 seconds, not {limit:g}")
+    if not 0 < limit <= 1e6:
+        raise ValueError(f"Limit must be above 0 and at most 1000000 seconds, not {limit:g}")
     versions = need_tools(target if seeds else None)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as name:

@@ -82,7 +82,10 @@ def place_and_route(
     words += ["--seed", str(seed), "--freq", str(FREQUENCY), "--timing-allow-fail"]
     done = _run(f"nextpnr_{device.family}", words, folder, limit)
     if done.returncode:
-        raise SynthesisError(f"It can't be placed and routed on {device.name}: {_error(done)}")
+        raise SynthesisError(
+            f"It can't be placed and routed on {device.name}: {_error(done)} "
+            "(seeds=0 counts what it takes)"
+        )
     return json.loads((folder / "report.json").read_text())
 
 
