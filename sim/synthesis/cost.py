@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from .design import Design
-from .measure import Storage, area_of
-from .tools import ToolTimeout, need_tools
+from .measure import Setup, Storage, area_of
+from .tools import ToolTimeout
 
 __all__ = ["Part", "cost_command"]
 
@@ -86,7 +86,7 @@ def _count(
 
 def _measure(parts: Mapping[str, Callable[[], Part]], flags: str, limit: float) -> Table:
     """Synthesise the parts one after another."""
-    need_tools()
+    setup = Setup("ecp5-85k", 0, flags, limit)
     table = _table(
         " ".join(["synth_ecp5", flags]).strip(),
         *("tables", "LUT4", "wider", "CCU2C", "DPR", "FF", "DP16KD", "s"),
@@ -95,7 +95,7 @@ def _measure(parts: Mapping[str, Callable[[], Part]], flags: str, limit: float) 
         begin = time.monotonic()
         design = Design({"top.v": part().verilog()}, "top")
         try:
-            area = area_of(design, "ecp5-85k", flags, limit)
+            area = area_of(design, setup)
         except ToolTimeout:
             table.add_row(name, f"not within {limit:g} s")
         else:

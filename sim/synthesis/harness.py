@@ -4,18 +4,22 @@ Every input bit of the design comes from a flip-flop of a scan-in chain, every o
 a flip-flop, and from there into a scan-out chain: pins `clk`, `rst` (if the design has a reset),
 `scan_in` and `scan_out` are enough for any number of ports.
 
-    given  <= given shifted up by one, scan_in comes in
+    taken  <= taken shifted up by one, scan_in comes in
     caught <= outputs of the design
-    gone   <= (gone shifted up by one, the last bit of given comes in) XOR caught
+    gone   <= (gone shifted up by one, the last bit of taken comes in) XOR caught
     scan_out = the last bit of gone
 
 - All paths through the design run from a register to a register. The flip-flop that catches an
   output has nothing in front of it, not even a multiplexer: what is measured is the design alone.
   The exclusive-or stands behind the catching register; it is the longest path of the harness.
 - Nothing can be optimised away: each bit of `caught` changes what leaves by `scan_out` so many
-  cycles later, and each bit of `given` can be anything. Besides, the design is mapped to primitives
+  cycles later, and each bit of `taken` can be anything. Besides, the design is mapped to primitives
   on its own, before the harness is put around it.
 - The reset comes from a pin. Paths from pins are not timed.
+
+Each bit of the harness is an instance of one of two small modules, which are synthesised alone
+(`synth_* -noflatten`): passes of Yosys go down chains by recursion, and of some thousand flip-flops
+they would exhaust its stack.
 """
 
 from collections.abc import Mapping, Sequence
@@ -119,46 +123,63 @@ def _role(what: str, ports: Sequence[Port], given: str | None, usual: Sequence[s
 
 def harness_text(roles: Roles) -> str:
     """Verilog of the harness, and of an empty module that stands for the design."""
-    taken, made = roles.bits
-    pins = [name for name, role in (("clk", roles.clock), ("rst", roles.reset)) if role is not None]
-    clocked = dict(zip(("clk", "rst"), (roles.clock, roles.reset)))
-    stub = [f"input \\{clocked[pin]} " for pin in pins]
-    links = [f".\\{clocked[pin]} ({pin})" for pin in pins]
-    for ports, wires in ((roles.inputs, "given"), (roles.outputs, "made")):
-        low = 0
-        for name, direction, width in ports:
-            stub.append(f"{direction} [{width - 1}:0] \\{name} ")
+    ends = {"clk": roles.clock, "rst": roles.reset}
+    ports = [f"input \\{name} " for name in ends.values() if name is not None]
+    links = [f".\\{name} ({pin})" for pin, name in ends.items() if name is not None]
+    for group, wires, first in ((roles.inputs, "taken", 1), (roles.outputs, "made", 0)):
+        low = first
+        for name, direction, width in group:
+            ports.append(f"{direction} [{width - 1}:0] \\{name} ")
             links.append(f".\\{name} ({wires}[{low + width - 1}:{low}])")
             low += width
-    reset = "  input rst,\n" if roles.reset is not None else ""
-    given = ""
-    if taken:
-        given = (
-            f"  reg [{taken - 1}:0] given;\n  always @(posedge clk) given <= {{given, scan_in}};\n"
-        )
-    last = f"given[{taken - 1}]" if taken else "scan_in"
-    comma = ",\n  "
-    return f"""\
+    n, m = roles.bits
+    chain = f"[{n - 1}:0] (.clk(clk), .i(taken[{n - 1}:0]), .o(taken[{n}:1]));"
+    return _HARNESS.format(
+        ports=",\n  ".join(ports),
+        links=",\n    ".join(links),
+        reset="  input rst,\n" if roles.reset is not None else "",
+        chain=f"  {HARNESS}_input scan_in_bits {chain}\n" if n else "",
+        n=n,
+        m=m,
+        last=m - 1,
+    )
+
+
+_HARNESS = f"""\
 (* blackbox *)
 module {SUBJECT} (
-  {comma.join(stub)}
+  {{ports}}
 );
+endmodule
+
+module {HARNESS}_input (input clk, input i, output reg o);
+  always @(posedge clk) o <= i;
+endmodule
+
+module {HARNESS}_output (input clk, input made, input i, output reg o);
+  reg caught;
+  always @(posedge clk) begin
+    caught <= made;
+    o <= i ^ caught;
+  end
 endmodule
 
 module {HARNESS} (
   input clk,
-{reset}  input scan_in,
+{{reset}}  input scan_in,
   output scan_out
 );
-{given}  wire [{made - 1}:0] made;
-  reg [{made - 1}:0] caught, gone;
-  always @(posedge clk) begin
-    caught <= made;
-    gone <= {{gone, {last}}} ^ caught;
-  end
-  assign scan_out = gone[{made - 1}];
+  wire [{{n}}:0] taken;
+  wire [{{m}}:0] gone;
+  wire [{{last}}:0] made;
+  assign taken[0] = scan_in;
+  assign gone[0] = taken[{{n}}];
+  assign scan_out = gone[{{m}}];
+{{chain}}  {HARNESS}_output scan_out_bits [{{last}}:0] (
+    .clk(clk), .made(made), .i(gone[{{last}}:0]), .o(gone[{{m}}:1])
+  );
   {SUBJECT} subject (
-    {(comma + "  ").join(links)}
+    {{links}}
   );
 endmodule
 """

@@ -25,6 +25,7 @@ __all__ = [
     "STORAGE_PASSES",
     "Measurement",
     "Route",
+    "Setup",
     "Storage",
     "area_of",
     "measure",
@@ -64,12 +65,56 @@ class Route(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Setup:
+    """How a design is measured.
+
+    Parameters
+    ----------
+    device : str
+        One of `DEVICES`.
+    seeds : int
+        Placements and routings, with the seeds 1, 2, ..., at most 1,000; with 0, the design is
+        only counted.
+    flags : str
+        Further flags of Yosys's `synth_ecp5` or `synth_ice40`.
+    limit : float
+        Seconds for each run of a tool, at most 1,000,000.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, or a tool that is needed is not installed.
+    """
+
+    device: str = "ecp5-85k"
+    seeds: int = 3
+    flags: str = ""
+    limit: float = 600
+
+    def __post_init__(self) -> None:
+        check_integer("Seeds", self.seeds, 0, 1000)
+        for word in self.flags.split():
+            if not re.fullmatch(r"-\w+", word):
+                raise ValueError(f"Flags must be words such as -nowidelut, not {word!r}")
+        if not 0 < self.limit <= 1e6:
+            raise ValueError(
+                f"Limit must be above 0 and at most 1000000 seconds, not {self.limit:g}"
+            )
+        need_tools(self.target if self.seeds else None)
+
+    @property
+    def target(self) -> Device:
+        """The device itself."""
+        return find_device(self.device)
+
+
+@dataclass(frozen=True)
 class Measurement:
     """What was found.
 
     Attributes
     ----------
-    device : Device
+    setup : Setup
     area : Area
         Of the design alone.
     storage : Storage
@@ -78,19 +123,16 @@ class Measurement:
         Of its inputs and outputs, without clock and reset.
     routes : list[Route]
         One a seed.
-    flags : str
-        Of `synth_*`.
     tools : dict[str, str]
         Versions, by package.
     seconds : float
     """
 
-    device: Device
+    setup: Setup
     area: Area
     storage: Storage
     bits: tuple[int, int]
     routes: list[Route]
-    flags: str
     tools: dict[str, str]
     seconds: float
 
@@ -103,7 +145,7 @@ class Measurement:
         """All of it, for JSON."""
         speeds = [route.fmax for route in self.routes]
         return {
-            "device": {"name": self.device.name, "part": self.device.part},
+            "device": {"name": self.setup.device, "part": self.setup.target.part},
             "area": self.area._asdict(),
             "storage": {**self.storage._asdict(), "bits": sum(self.storage)},
             "input_bits": self.bits[0],
@@ -114,7 +156,7 @@ class Measurement:
                 "max": max(speeds, default=None),
             },
             "routes": [route._asdict() for route in self.routes],
-            "flags": self.flags,
+            "flags": self.setup.flags,
             "tools": self.tools,
             "seconds": self.seconds,
         }
@@ -137,74 +179,49 @@ def storage_of(stat: Mapping[str, Any]) -> Storage:
 
 
 def measure(
-    design: Design,
-    device: str = "ecp5-85k",
-    *,
-    seeds: int = 3,
-    flags: str = "",
-    limit: float = 600,
-    progress: Callable[[str], None] = lambda step: None,
+    design: Design, setup: Setup | None = None, progress: Callable[[str], None] = lambda step: None
 ) -> Measurement:
     """Measure a design on an FPGA.
 
     Parameters
     ----------
     design : Design
-    device : str
-        One of `DEVICES`.
-    seeds : int
-        Placements and routings, with the seeds 1, 2, ..., at most 1,000; with 0, the design is
-        only counted.
-    flags : str
-        Further flags of Yosys's `synth_ecp5` or `synth_ice40`.
-    limit : float
-        Seconds for each run of a tool, at most 1,000,000.
+    setup : Setup, optional
+        How; as `Setup()` if not given.
     progress : Callable[[str], None]
         Called when a step begins, with what it is: two steps, and one a seed.
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, a tool is not installed, Yosys does not accept the design,
-        or its ports do not suit.
+    ValueError
+        If Yosys does not accept the design, or its ports do not suit.
     SynthesisError
         If a tool takes too long, or the design does not fit the device.
     """
-    check_integer("Seeds", seeds, 0, 1000)
-    target = find_device(device)
-    _check_flags(flags)
-    if not 0 < limit <= 1e6:
-        raise ValueError(f"Limit must be above 0 and at most 1000000 seconds, not {limit:g}")
-    versions = need_tools(target if seeds else None)
+    setup = setup or Setup()
+    versions = need_tools(setup.target if setup.seeds else None)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         progress("reading")
-        roles, storage = read_design(design, folder, limit)
+        roles, storage = read_design(design, folder, setup.limit)
         progress("synthesis")
-        area = synthesise(target, roles if seeds else None, flags, folder, limit)
+        area = synthesise(setup, roles if setup.seeds else None, folder)
         routes = []
-        for seed in range(1, seeds + 1):
+        for seed in range(1, setup.seeds + 1):
             progress(f"seed {seed}")
-            report = place_and_route(target, "harness.json", seed, folder, limit)
+            report = place_and_route(setup.target, "harness.json", seed, folder, setup.limit)
             routes.append(_route(seed, report))
     seconds = time.monotonic() - begin
-    return Measurement(target, area, storage, roles.bits, routes, flags, versions, seconds)
+    return Measurement(setup, area, storage, roles.bits, routes, versions, seconds)
 
 
-def area_of(design: Design, device: str, flags: str = "", limit: float = 600) -> Area:
+def area_of(design: Design, setup: Setup) -> Area:
     """The area of a design alone. Raises as `measure`."""
-    _check_flags(flags)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        read_design(design, folder, limit)
-        return synthesise(find_device(device), None, flags, folder, limit)
-
-
-def _check_flags(flags: str) -> None:
-    for word in flags.split():
-        if not re.fullmatch(r"-\w+", word):
-            raise ValueError(f"Flags must be words such as -nowidelut, not {word!r}")
+        read_design(design, folder, setup.limit)
+        return synthesise(setup, None, folder)
 
 
 def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Storage]:
@@ -231,12 +248,12 @@ def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Stor
     return roles, storage
 
 
-def synthesise(device: Device, roles: Roles | None, flags: str, folder: Path, limit: float) -> Area:
+def synthesise(setup: Setup, roles: Roles | None, folder: Path) -> Area:
     """Map design.il to primitives and count them; with its roles, leave it within its harness."""
-    synth = f"synth_{device.family} {flags} -top"
+    device = setup.target
     script = [
         "read_rtlil design.il",
-        f"{synth} {SUBJECT}",
+        f"synth_{device.family} {setup.flags} -top {SUBJECT}",
         "tee -o area.json stat -json",
     ]
     if roles is not None:
@@ -244,13 +261,13 @@ def synthesise(device: Device, roles: Roles | None, flags: str, folder: Path, li
         script += [
             "design -stash mapped",
             "read_verilog harness.v",
-            f"{synth} {HARNESS}",
+            f"synth_{device.family} -noflatten -top {HARNESS}",
             f"design -copy-from mapped {SUBJECT}",
             f"hierarchy -check -top {HARNESS}",
             "flatten; opt_clean",
             "write_json harness.json",
         ]
-    run_yosys("\n".join(script), folder, limit)
+    run_yosys("\n".join(script), folder, setup.limit)
     return device.count(_stat(folder / "area.json", SUBJECT)["num_cells_by_type"])
 
 
