@@ -12,9 +12,10 @@ from tqdm import tqdm
 
 from ...hdl.fabric import Fabric
 from ...hdl.networks.catalogue import own_parameters
+from ...hdl.networks.switching import NEUTRAL
 from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
 from .hardware import only_type
-from .words import network_from, pairs
+from .words import network_from, pairs, told
 
 __all__ = ["synth"]
 
@@ -89,8 +90,9 @@ def _network(words: tuple[str, ...], node: bool) -> tuple[dict[str, Any], Design
 
 
 def _print(what: dict[str, Any], found: Measurement) -> None:
-    name = what.get("network") or what["top"]
-    words = " ".join([name, *(f"{key}={value}" for key, value in what["parameters"].items())])
+    # As `multicube sim` does: parameters that make a plain network go without saying.
+    name, usual = (what["network"], NEUTRAL) if "network" in what else (what["top"], {})
+    words = told(name, what["parameters"], usual)
     area, storage = found.area, found.storage
     rows = [
         ("4-input tables in all", area.tables),

@@ -1,13 +1,13 @@
 """What several subcommands take: a network as words, and options of a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
 
 from ...hdl.networks import Network, build
 
-__all__ = ["network_arguments", "network_from", "pairs", "run_options"]
+__all__ = ["network_arguments", "network_from", "pairs", "run_options", "told"]
 
 
 def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,6 +44,12 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
             raise ValueError(f"Parameter {key} is given twice")
         parameters[key] = value
     return parameters
+
+
+def told(name: str, parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
+    """A name and its parameters in words, but for those that are as usual."""
+    words = (f"{key}={value}" for key, value in parameters.items() if value != usual.get(key))
+    return " ".join([name, *words])
 
 
 def _warmup(_context: object, _option: object, text: str) -> int | str:
