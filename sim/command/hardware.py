@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.fabric import Fabric
+from ...hdl.fabric import CellType, Fabric
 from ...hdl.networks import (
     AXI_CLOCK,
     FAMILIES,
@@ -23,7 +23,7 @@ from ..engines.selection import ENGINES
 from ..traffic import TRAFFIC
 from .words import network_arguments, network_from
 
-__all__ = ["export", "list_"]
+__all__ = ["export", "list_", "only_type"]
 
 
 @click.command("list")
@@ -149,13 +149,22 @@ def _fabric(
     if partitions and not isinstance(built, PacketNetwork):
         raise ValueError(f"Partitions need a network that carries packets, not {built.family}")
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
-    return *(_node(fabric) if node else (fabric, "")), Clock()
+    if not node:
+        return fabric, "", Clock()
+    type_ = only_type(fabric)
+    return Fabric.alone(type_), f"one {type_.name.replace('_', ' ')}", Clock()
 
 
-def _node(fabric: Fabric) -> tuple[Fabric, str]:
-    """The one kind of cell that a network has, alone, and what it is."""
+def only_type(fabric: Fabric) -> CellType:
+    """The one kind of cell that a network has.
+
+    Raises
+    ------
+    ValueError
+        If it has several.
+    """
     types = list(fabric.types())
     if len(types) > 1:
         names = ", ".join(dict.fromkeys(type_.name for type_ in types))
         raise ValueError(f"A node alone needs a network whose cells are all alike, not {names}")
-    return Fabric.alone(types[0]), f"one {types[0].name.replace('_', ' ')}"
+    return types[0]

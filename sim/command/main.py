@@ -6,12 +6,14 @@ import click
 
 from ..engines.compiled.errors import EngineError
 from ..result import SimulationError
+from ..synthesis import SynthesisError
 from .bench import bench
 from .deadlock import deadlock
 from .hardware import export, list_
 from .paper import paper
 from .permute import permute
 from .simulation import sim, sweep
+from .synth import synth
 
 __all__ = ["main"]
 
@@ -22,12 +24,13 @@ def multicube() -> None:
     """Interconnection networks of parallel computers as real hardware."""
 
 
-for command in (list_, sim, sweep, permute, deadlock, paper, export, bench):
+for command in (list_, sim, sweep, permute, deadlock, paper, export, synth, bench):
     multicube.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command and exit: 0 if all is well, 2 for bad input, 1 if a run went wrong.
+    """Run the command and exit: 0 if all is well, 2 for bad input, 1 if a run went wrong
+    or a design does not fit its device.
 
     Errors are one line on standard error.
     """
@@ -43,7 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(str(error), 2)
     except MemoryError as error:
         _fail(str(error) or "There is not enough memory for this", 2)
-    except (SimulationError, EngineError) as error:
+    except (SimulationError, EngineError, SynthesisError) as error:
         _fail(str(error), 1)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", 130)

@@ -16,7 +16,7 @@ from ..simulate import simulate
 from ..sweep import Sweep, parse_loads
 from ..sweep import sweep as run_sweep
 from ..traffic import is_finite, read_trace
-from .words import network_arguments, network_from, run_options
+from .words import network_arguments, network_from, run_options, told
 
 __all__ = ["sim", "sweep"]
 
@@ -40,12 +40,8 @@ def _latency_row(latency: Latency) -> list[str]:
 
 def _print_result(result: Result) -> None:
     memory = result.round_trip is not None
-    neutral = {} if memory else NEUTRAL
-    words = " ".join(
-        f"{name}={value}" for name, value in result.parameters.items() if value != neutral.get(name)
-    )
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
-    click.echo(f"{result.network} {words}")
+    click.echo(told(result.network, result.parameters, {} if memory else NEUTRAL))
     click.echo(
         f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
         f"(warm-up, window, drain) on engine {result.engine}"

@@ -1,13 +1,13 @@
 """What several subcommands take: a network as words, and options of a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
 
 from ...hdl.networks import Network, build
 
-__all__ = ["network_arguments", "network_from", "run_options"]
+__all__ = ["network_arguments", "network_from", "pairs", "run_options", "told"]
 
 
 def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,6 +24,17 @@ def network_from(name: str, words: Sequence[str]) -> Network:
     ValueError
         If a word is not NAME=VALUE, is given twice, or the network does not take it.
     """
+    return build(name, **pairs(words))
+
+
+def pairs(words: Sequence[str]) -> dict[str, str]:
+    """The words NAME=VALUE of a command, by name.
+
+    Raises
+    ------
+    ValueError
+        If a word is not NAME=VALUE, or is given twice.
+    """
     parameters: dict[str, str] = {}
     for word in words:
         key, separator, value = word.partition("=")
@@ -32,7 +43,13 @@ def network_from(name: str, words: Sequence[str]) -> Network:
         if key in parameters:
             raise ValueError(f"Parameter {key} is given twice")
         parameters[key] = value
-    return build(name, **parameters)
+    return parameters
+
+
+def told(name: str, parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
+    """A name and its parameters in words, but for those that are as usual."""
+    words = (f"{key}={value}" for key, value in parameters.items() if value != usual.get(key))
+    return " ".join([name, *words])
 
 
 def _warmup(_context: object, _option: object, text: str) -> int | str:

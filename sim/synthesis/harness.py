@@ -1,0 +1,185 @@
+"""What stands around a design so that its speed can be measured: a harness of registers.
+
+Every input bit of the design comes from a flip-flop of a scan-in chain, every output bit goes into
+a flip-flop, and from there into a scan-out chain: pins `clk`, `rst` (if the design has a reset),
+`scan_in` and `scan_out` are enough for any number of ports.
+
+    taken  <= taken shifted up by one, scan_in comes in
+    caught <= outputs of the design
+    gone   <= (gone shifted up by one, the last bit of taken comes in) XOR caught
+    scan_out = the last bit of gone
+
+- All paths through the design run from a register to a register. The flip-flop that catches an
+  output has nothing in front of it, not even a multiplexer: what is measured is the design alone.
+  The exclusive-or stands behind the catching register; it is the longest path of the harness.
+- Nothing can be optimised away: each bit of `caught` changes what leaves by `scan_out` so many
+  cycles later, and each bit of `taken` can be anything. Besides, the design is mapped to primitives
+  on its own, before the harness is put around it.
+- The reset comes from a pin. Paths from pins are not timed.
+
+Each bit of the harness is an instance of one of two small modules, which are synthesised alone
+(`synth_* -noflatten`): passes of Yosys go down chains by recursion, and of some thousand flip-flops
+they would exhaust its stack.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["HARNESS", "SUBJECT", "Port", "Roles", "find_roles", "harness_text", "ports_of"]
+
+SUBJECT = "multicube_subject"
+"""Name of the module that is measured."""
+
+HARNESS = "multicube_harness"
+"""Name of the module around it."""
+
+_CLOCKS = ("clk", "clock", "aclk", "ck", "sysclk", "clk_i", "clock_i", "i_clk", "i_clock")
+_RESETS = (
+    *("rst", "reset", "arst", "areset", "srst"),
+    *("rst_n", "rstn", "rst_b", "reset_n", "resetn", "nrst", "nreset", "aresetn", "arst_n"),
+    *("rst_i", "rst_ni", "reset_i", "reset_ni", "arst_ni", "i_rst", "i_reset", "i_rst_n"),
+)
+
+
+class Port(NamedTuple):
+    """A port of a module: `direction` is "input" or "output", `width` in bits."""
+
+    name: str
+    direction: str
+    width: int
+
+
+class Roles(NamedTuple):
+    """What the ports of a module are for. There may be no clock, and no reset."""
+
+    clock: str | None
+    reset: str | None
+    inputs: list[Port]
+    outputs: list[Port]
+
+    @property
+    def bits(self) -> tuple[int, int]:
+        """All bits of the inputs, and of the outputs."""
+        return sum(p.width for p in self.inputs), sum(p.width for p in self.outputs)
+
+
+def ports_of(netlist: Mapping[str, Any], module: str) -> list[Port]:
+    """The ports of a module in a netlist that Yosys wrote as JSON.
+
+    Raises
+    ------
+    ValueError
+        If a port goes both ways.
+    """
+    ports = []
+    for name, port in netlist["modules"][module]["ports"].items():
+        if port["direction"] not in ("input", "output"):
+            raise ValueError(f"Port {name} is an {port['direction']}; inputs and outputs only")
+        ports.append(Port(name, port["direction"], len(port["bits"])))
+    return ports
+
+
+def find_roles(ports: Sequence[Port], clock: str | None = None, reset: str | None = None) -> Roles:
+    """Tell the clock and the reset from the other ports.
+
+    Parameters
+    ----------
+    ports : Sequence[Port]
+    clock, reset : str, optional
+        Their names; empty if there is none. Looked for among usual names if not given.
+
+    Raises
+    ------
+    ValueError
+        If a name is not an input of one bit, several could be meant, or there are no outputs.
+    """
+    clock = _role("clock", ports, clock, _CLOCKS)
+    reset = _role("reset", ports, reset, _RESETS)
+    if clock is not None and clock == reset:
+        raise ValueError(f"Clock and reset must be two ports, not both {clock}")
+    outputs = [port for port in ports if port.direction == "output"]
+    if not outputs:
+        raise ValueError("A module without outputs can't be measured: nothing of it is needed")
+    others = [p for p in ports if p.direction == "input" and p.name not in (clock, reset)]
+    return Roles(clock, reset, others, outputs)
+
+
+def _role(what: str, ports: Sequence[Port], given: str | None, usual: Sequence[str]) -> str | None:
+    if given == "":
+        return None
+    names = [port.name for port in ports if port.direction == "input" and port.width == 1]
+    if given is not None:
+        if given not in names:
+            allowed = ", ".join(names) or "none: there are none"
+            raise ValueError(
+                f"{what.capitalize()} must be an input of one bit ({allowed}), not {given!r}"
+            )
+        return given
+    found = [name for name in names if name.lower() in usual]
+    if len(found) > 1:
+        raise ValueError(f"Name the {what} with --{what}: it could be {' or '.join(found)}")
+    return found[0] if found else None
+
+
+def harness_text(roles: Roles) -> str:
+    """Verilog of the harness, and of an empty module that stands for the design."""
+    ends = {"clk": roles.clock, "rst": roles.reset}
+    ports = [f"input \\{name} " for name in ends.values() if name is not None]
+    links = [f".\\{name} ({pin})" for pin, name in ends.items() if name is not None]
+    for group, wires, first in ((roles.inputs, "taken", 1), (roles.outputs, "made", 0)):
+        low = first
+        for name, direction, width in group:
+            ports.append(f"{direction} [{width - 1}:0] \\{name} ")
+            links.append(f".\\{name} ({wires}[{low + width - 1}:{low}])")
+            low += width
+    n, m = roles.bits
+    chain = f"[{n - 1}:0] (.clk(clk), .i(taken[{n - 1}:0]), .o(taken[{n}:1]));"
+    return _HARNESS.format(
+        ports=",\n  ".join(ports),
+        links=",\n    ".join(links),
+        reset="  input rst,\n" if roles.reset is not None else "",
+        chain=f"  {HARNESS}_input scan_in_bits {chain}\n" if n else "",
+        n=n,
+        m=m,
+        last=m - 1,
+    )
+
+
+_HARNESS = f"""\
+(* blackbox *)
+module {SUBJECT} (
+  {{ports}}
+);
+endmodule
+
+module {HARNESS}_input (input clk, input i, output reg o);
+  always @(posedge clk) o <= i;
+endmodule
+
+module {HARNESS}_output (input clk, input made, input i, output reg o);
+  reg caught;
+  always @(posedge clk) begin
+    caught <= made;
+    o <= i ^ caught;
+  end
+endmodule
+
+module {HARNESS} (
+  input clk,
+{{reset}}  input scan_in,
+  output scan_out
+);
+  wire [{{n}}:0] taken;
+  wire [{{m}}:0] gone;
+  wire [{{last}}:0] made;
+  assign taken[0] = scan_in;
+  assign gone[0] = taken[{{n}}];
+  assign scan_out = gone[{{m}}];
+{{chain}}  {HARNESS}_output scan_out_bits [{{last}}:0] (
+    .clk(clk), .made(made), .i(gone[{{last}}:0]), .o(gone[{{m}}:1])
+  );
+  {SUBJECT} subject (
+    {{links}}
+  );
+endmodule
+"""

