@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 LIBRARY := $(VENV)/installed-library
 TOOLS := $(VENV)/installed-tools
 
-.PHONY: demo test test-long bench lint clean
+.PHONY: demo test test-long bench boards lint clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -25,6 +25,18 @@ test-long: $(TOOLS)
 bench: $(LIBRARY)
 	$(BIN)/multicube bench cube ports=64 depth=4
 	$(BIN)/multicube bench cube ports=1024 depth=4 --runs 2 --verilator-limit 0
+
+# Minutes each, the last one many; -j 2 if there is memory.
+boards: $(addprefix build/boards/,icebreaker ice40-hx8k-evn orangecrab-85f ecpix5-85f arty-a7-35 ulx3s-85f)
+
+build/boards/icebreaker build/boards/ice40-hx8k-evn: NETWORK := SMALL
+build/boards/orangecrab-85f build/boards/ecpix5-85f: NETWORK := cube ports=8 depth=4
+build/boards/arty-a7-35: NETWORK := cube ports=8 depth=4 --plan
+build/boards/ulx3s-85f: NETWORK := cube ports=64 depth=4
+
+build/boards/%: $(TOOLS)
+	@mkdir -p build/boards
+	$(BIN)/multicube board build $* $(NETWORK) -o $@
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .

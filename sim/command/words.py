@@ -7,7 +7,11 @@ import click
 
 from ...hdl.networks import Network, build
 
-__all__ = ["network_arguments", "network_from", "run_options"]
+__all__ = ["Failed", "network_arguments", "network_from", "run_options", "warmup_option"]
+
+
+class Failed(Exception):
+    """What was asked for is sound, but it could not be done: status 1, and this one line."""
 
 
 def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +39,7 @@ def network_from(name: str, words: Sequence[str]) -> Network:
     return build(name, **parameters)
 
 
-def _warmup(_context: object, _option: object, text: str) -> int | str:
+def _read_warmup(_context: object, _option: object, text: str) -> int | str:
     if text == "auto":
         return text
     try:
@@ -48,18 +52,20 @@ def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:
     return tuple(text.split(",")) if text else ()
 
 
+warmup_option = click.option(
+    "--warmup",
+    default="auto",
+    show_default=True,
+    callback=_read_warmup,
+    help="Cycles before the window; auto waits until the network is steady.",
+)
+
 _RUN_OPTIONS = (
     click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
     click.option(
         "--cycles", default=2000, show_default=True, help="Length of the measurement window."
     ),
-    click.option(
-        "--warmup",
-        default="auto",
-        show_default=True,
-        callback=_warmup,
-        help="Cycles before the window; auto waits until the network is steady.",
-    ),
+    warmup_option,
     click.option("--seed", default=1, show_default=True, help="Of the random numbers."),
     click.option(
         "--source-depth",
