@@ -99,7 +99,7 @@ class BoardBench(Fabric):
     rx : In(1)
     tx : Out(1)
     idle : Out(1)
-        The board waits for a command.
+        The board waits for a byte.
 
     Attributes
     ----------

@@ -96,6 +96,7 @@ def list_(as_json: bool) -> None:
             ", ".join(key.replace("_", " ") for key, value in vars(has).items() if value is True)
             or "none",
         )
+    table.columns[0].no_wrap = True
     Console().print(table)
 
 
@@ -214,8 +215,14 @@ def _measure(
 @_like
 @_instrument_options
 @click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def simulate(
-    network: str, parameters: tuple[str, ...], like: str, engine: str, **given: Any
+    network: str,
+    parameters: tuple[str, ...],
+    like: str,
+    engine: str,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Simulate a board, and serve its line at a pseudo-terminal until interrupted."""
     target = BoardBench(
@@ -225,7 +232,9 @@ def simulate(
     )
     simulated = SimulatedBoard(target, engine=engine)
     try:
-        click.echo(f"{target.network.family} at {simulated.path}")
+        family, port = target.network.family, simulated.path
+        said = json.dumps({"network": family, "port": port})
+        click.echo(said if as_json else f"{family} at {port}")
         with suppress(KeyboardInterrupt):
             simulated.serve()
     finally:

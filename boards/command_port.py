@@ -47,7 +47,7 @@ class CommandPort(wiring.Component):
     rx : In(1)
     tx : Out(1)
     idle : Out(1)
-        No byte is being received, carried out or sent.
+        The port waits for a byte, and none is being sent.
     run : Out(1)
         The bench makes a cycle. From a register.
     begun : Out(1)
@@ -192,7 +192,8 @@ class CommandPort(wiring.Component):
                 m.d.comb += [out.valid.eq(1), out.payload.eq(crc.crc[:8])]
                 with m.If(out.ready):
                     m.next = "IDLE"
-        m.d.comb += self.idle.eq(fsm.ongoing("IDLE") & out.ready)
+        listening = fsm.ongoing("IDLE") | fsm.ongoing("FRAME")
+        m.d.comb += self.idle.eq(listening & out.ready)
         for state in ("CODE", "STATUS", "DATA"):
             with m.If(fsm.ongoing(state)):
                 m.d.comb += [crc.data.eq(out.payload), crc.valid.eq(out.ready)]

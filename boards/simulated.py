@@ -122,9 +122,9 @@ class SimulatedBoard:
         self._engine.step(self._byte_cycles)
 
     def _work(self) -> None:
-        """Step until the board waits for a command, and pass on what it says."""
+        """Step until the board waits for a byte, and pass on what it says."""
         cycles = _ROUND
-        while not self._engine.get(Pin(None, ("idle",))):
+        while not self._engine.get(Pin(None, ("idle",))) and not self._closing.is_set():
             self._engine.step(cycles)
             # While nothing is said the bench is running.
             cycles = _ROUND if self._pass_on() else min(2 * cycles, _LONGEST_ROUND)

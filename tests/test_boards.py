@@ -117,7 +117,7 @@ def _compare(bench: Bench, traffic: str, load: float, seed: int, **how: Any) -> 
         ("uniform", 0.5, 1, {"warmup": "auto"}),
         ("hotspot:0.4:2", 0.9, 77, {}),
         ("sphere:0.8:2", 0.3, 2**70, {}),
-        ("one-each:reverse", 0.5, 5, {}),
+        ("one-each:bit-reversal", 0.5, 5, {}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -205,7 +205,7 @@ def test_host_asks_again_on_a_bad_line(cube: Bench) -> None:
     """Of sixteen frames one is changed and one cut off; the counters are the same."""
     run = Run(pattern("uniform", 4), 0.6, 25, 10, 9, WHOLE.source_depth)
     bench = cube.board.bench.with_sources(run.sources(cube.network))
-    port = Noisy(cube.path, BAUD, timeout=1)
+    port = Noisy(cube.path, BAUD, timeout=3)
     with BoardEngine(Line(port), cube.board, bench) as engine:
         result = run_bench(engine, cube.network, bench, run).to_json()
     expected = simulate(
