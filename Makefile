@@ -9,8 +9,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 LIBRARY := $(VENV)/installed-library
 TOOLS := $(VENV)/installed-tools
+BUILD := $(BIN)/multicube board build -o build/boards
 
-.PHONY: demo test test-long bench lint clean
+.PHONY: demo test test-long bench boards lint clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -25,6 +26,16 @@ test-long: $(TOOLS)
 bench: $(LIBRARY)
 	$(BIN)/multicube bench cube ports=64 depth=4
 	$(BIN)/multicube bench cube ports=1024 depth=4 --runs 2 --verilator-limit 0
+
+# Minutes each; the last one takes longest.
+boards: $(TOOLS)
+	@mkdir -p build/boards
+	$(BUILD)/icebreaker icebreaker cube ports=2 switch=single-buffered depth=1
+	$(BUILD)/ice40-hx8k-evn ice40-hx8k-evn cube ports=8 switch=single-buffered depth=1
+	$(BUILD)/arty-a7-35 arty-a7-35 cube ports=8 depth=4 --plan
+	$(BUILD)/orangecrab-85f orangecrab-85f cube ports=8 depth=4
+	$(BUILD)/ecpix5-85f ecpix5-85f cube ports=8 depth=4
+	$(BUILD)/ulx3s-85f ulx3s-85f cube ports=64 switch=input-queued depth=4
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .

@@ -1,1 +1,1 @@
-"""FPGA tops of the networks on boards. None yet: see README.md."""
+"""FPGA tops of the networks on boards, and the host's end of their serial line."""

@@ -83,7 +83,7 @@ class Probe:
     @property
     def stamps_differ(self) -> bool | None:
         """Whether other packets were delivered than sent; None where every flow is followed."""
-        if not isinstance(self.bench, PacketBench) or self.bench.follows_flows:
+        if not isinstance(self.bench, PacketBench) or not self.bench.adds_stamps:
             return None
         return (
             sum(self.sources("stamp_sum")) - sum(self.sinks("stamp_sum"))
@@ -127,10 +127,16 @@ class Probe:
             return None
         return is_serializable(self.engine, self.bench, self.run)
 
+    def latency_sum(self, kind: str) -> int:
+        """Of the packets delivered in the window; 0 if this kind of latency is not recorded."""
+        return sum(self.sinks(f"{kind}_sum")) if kind in self.bench.latencies else 0
+
     def latency(self, kind: str, ci99: float | None) -> Latency:
+        if kind not in self.bench.latencies:
+            return Latency.from_counts([0, 0], 0, 0, None)
         return Latency.from_counts(
             self.engine.memory_sum(self.bench.sinks, f"{kind}_histogram", self.run),
-            sum(self.sinks(f"{kind}_sum")),
+            self.latency_sum(kind),
             max(self.sinks(f"{kind}_max")),
             ci99,
         )

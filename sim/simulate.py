@@ -21,7 +21,7 @@ from .theory import predict
 from .traffic import TRACE_START, Pattern, Trace, check_load, pattern
 from .warmup import MAXIMUM, is_settled
 
-__all__ = ["Run", "simulate", "simulate_runs"]
+__all__ = ["Run", "run_bench", "simulate", "simulate_runs"]
 
 BATCHES = 20
 """Parts of the window between which counters are read, for confidence intervals."""
@@ -154,8 +154,8 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
     samples: list[tuple[int, ...]] = []
 
     def sample() -> None:
-        ports = ("measured", "total_sum", "network_sum")
-        counts = [sum(probe.sinks(port)) for port in ports]
+        latencies = [probe.latency_sum(kind) for kind in ("total", "network")]
+        counts = [sum(probe.sinks("measured")), *latencies]
         generated = sum(probe.sources("generated"))
         samples.append((probe.engine.cycle, generated, probe.waiting + probe.in_flight, *counts))
 
@@ -414,19 +414,48 @@ def simulate_runs(
         with stepper:
             first = len(results)
             steps = [
-                (_finite_run if _is_finite(run) else _random_run)(
-                    Probe(stepper, lane, benches[first + lane]), network, run, stepper.name
-                )
+                _steps(stepper, lane, network, benches[first + lane], run)
                 for lane, run in enumerate(runs[first : first + stepper.runs])
             ]
             results += _advance(stepper, steps, progress)
         if results[-1].partial:
             break
     for run, result in zip(runs, results):
-        faults = result.faults(ordered=network.ordered, finite=_is_finite(run))
-        if faults:
-            raise SimulationError(f"The books do not balance: {faults}", result)
+        _audit(network, run, result)
     return results
+
+
+def run_bench(engine: Engine, network: Network, bench: Bench, run: Run) -> Result:
+    """Run a bench that stands on an engine in its first cycle, such as a board.
+
+    Parameters
+    ----------
+    engine : Engine
+    network : Network
+    bench : Bench
+        Of this network. Its sources are `run.sources(network)`.
+    run : Run
+
+    Raises
+    ------
+    SimulationError
+        As `simulate_runs`.
+    """
+    (result,) = _advance(engine, [_steps(engine, 0, network, bench, run)], progress=False)
+    _audit(network, run, result)
+    return result
+
+
+def _steps(engine: Engine, lane: int, network: Network, bench: Bench, run: Run) -> _Steps:
+    begin = _finite_run if _is_finite(run) else _random_run
+    return begin(Probe(engine, lane, bench), network, run, engine.name)
+
+
+def _audit(network: Network, run: Run, result: Result) -> None:
+    """Raise SimulationError if a run's books do not balance."""
+    faults = result.faults(ordered=network.ordered, finite=_is_finite(run))
+    if faults:
+        raise SimulationError(f"The books do not balance: {faults}", result)
 
 
 def _is_finite(run: Run) -> bool:

@@ -13,7 +13,7 @@ from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
 from .instruments import EventMeter, LevelMeter, LinkMeter, Timer
 from .sink import Sink
-from .stamp import stamp_for
+from .stamp import TIME_BITS, stamp_for
 
 __all__ = ["Bench", "MemoryBench", "PacketBench", "SourcePlan", "bench_for"]
 
@@ -63,6 +63,8 @@ class Bench(Fabric):
         want of room, and what nodes store; where nodes route by what is free.
     combine_meters : list[list[str]]
         By stage: names of those that count the requests that it combines.
+    latencies : tuple[str, ...]
+        Kinds of latency that the sinks record.
     """
 
     network: Network
@@ -79,6 +81,7 @@ class Bench(Fabric):
         self.referral_meters: list[str] = []
         self.level_meters: list[str] = []
         self.combine_meters: list[list[str]] = []
+        self.latencies = ("total", "network")
         self.timer = self.place(Cell("timer", CellType(Timer)))
 
     def with_sources(self, sources: SourcePlan) -> Self:
@@ -150,11 +153,15 @@ class PacketBench(Bench):
     sources : SourcePlan
     bins : int
         Bins of each sink's histograms.
+    time : int
+        Width of the times in stamps: latencies below 2^time cycles are exact.
 
     Attributes
     ----------
     follows_flows : bool
         Whether sinks tell packets that come twice or late.
+    adds_stamps : bool
+        Whether both ends add up the stamps instead.
 
     Raises
     ------
@@ -164,7 +171,9 @@ class PacketBench(Bench):
 
     network: PacketNetwork
 
-    def __init__(self, network: PacketNetwork, sources: SourcePlan, *, bins: int) -> None:
+    def __init__(
+        self, network: PacketNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
+    ) -> None:
         if network.combine != "none":
             raise ValueError(
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
@@ -172,8 +181,9 @@ class PacketBench(Bench):
             )
         super().__init__()
         code = network.tags.code
-        stamp = stamp_for(network)
+        stamp = stamp_for(network, time=time)
         self.follows_flows = stamp.followed
+        self.adds_stamps = not stamp.followed
         self.network = network.altered(payload=stamp)
         kind = {"packet": self.network.packet, "tags": network.tags}
         self.sources = [f"source_{terminal}" for terminal in range(network.ports)]

@@ -154,9 +154,9 @@ class LevelMeter(wiring.Component):
         return m
 
 
-def latency_members(kind: str) -> dict[str, wiring.Member]:
+def latency_members(kind: str, time: int = TIME_BITS) -> dict[str, wiring.Member]:
     """The members of a component that records latencies of a kind: their sum and maximum."""
-    return {f"{kind}_sum": Out(SUM_BITS), f"{kind}_max": Out(TIME_BITS)}
+    return {f"{kind}_sum": Out(SUM_BITS), f"{kind}_max": Out(time)}
 
 
 def record_latency(

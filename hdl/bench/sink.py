@@ -10,7 +10,7 @@ from ..checks import check_integer
 from ..packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, latency_members, record_latency
-from .stamp import SEQUENCE_BITS, STAMP_SUM_BITS, TIME_BITS
+from .stamp import SEQUENCE_BITS, STAMP_SUM_BITS
 
 __all__ = ["Sink"]
 
@@ -64,7 +64,7 @@ class Sink(wiring.Component):
     total_sum, network_sum : Out(48)
         Sums of their latencies in cycles.
     total_max, network_max : Out(20)
-        The longest of them.
+        The longest of them; as wide as the stamps' times.
 
     Attributes
     ----------
@@ -73,7 +73,8 @@ class Sink(wiring.Component):
     """
 
     def __init__(self, packet: Packet, tags: TagScheme, *, bins: int) -> None:
-        check_integer("Bins", bins, 2, 1 << TIME_BITS)
+        time = packet["payload"].shape.time
+        check_integer("Bins", bins, 2, 1 << time)
         self.packet = packet
         self.tags = tags
         self.bins = bins
@@ -91,8 +92,8 @@ class Sink(wiring.Component):
                 "i": In(stream.Signature(packet)),
                 **{name: Out(COUNT_BITS) for name in counters},
                 **({} if self.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
-                **latency_members("total"),
-                **latency_members("network"),
+                **latency_members("total", time),
+                **latency_members("network", time),
             }
         )
         self.total_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
@@ -139,7 +140,7 @@ class Sink(wiring.Component):
             with m.If(arrival):
                 m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.as_value())
         for name, start in (("total", stamp.birth), ("network", stamp.offered)):
-            latency = Signal(TIME_BITS, name=f"{name}_latency")
+            latency = Signal(stamp.shape().time, name=f"{name}_latency")
             m.d.comb += latency.eq(self.now - start)
             record_latency(m, self, name, latency, measured)
         return m

@@ -13,7 +13,7 @@ from ..switches.arrival_queue import ArrivalQueue
 from ..topology.tags import AddressCode, TagScheme
 from .instruments import COUNT_BITS
 from .random import Xoroshiro128
-from .stamp import STAMP_SUM_BITS, TIME_BITS
+from .stamp import STAMP_SUM_BITS
 
 __all__ = [
     "BIAS_BITS",
@@ -40,7 +40,7 @@ class Order(data.StructLayout):
     def __init__(self, packet: Packet, code: AddressCode) -> None:
         super().__init__(
             {
-                "birth": TIME_BITS,
+                "birth": packet["payload"].shape.time,
                 "destination": code.width,
                 **({"mask": code.width} if packet.broadcast else {}),
                 **({"length": packet["payload"].shape["length"].width} if packet.flits else {}),
@@ -136,7 +136,7 @@ class Sender(wiring.Component):
             with m.If(taken):
                 m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.as_value())
 
-        offered = Signal(TIME_BITS)
+        offered = Signal(stamp.shape().time)
         with m.If(~self.o.valid | self.i.ready):
             m.d.sync += offered.eq(self.now + 1)
 
@@ -388,8 +388,9 @@ class ReplaySource(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         order = Order(self.packet, self.tags.code)
+        time = order["birth"].width
         m.submodules.trace = trace = Memory(
-            shape=32 + order.size - TIME_BITS, depth=self.depth, init=self.trace
+            shape=32 + order.size - time, depth=self.depth, init=self.trace
         )
         row = trace.read_port()
         position = Signal(range(self.depth + 1))
@@ -399,7 +400,7 @@ class ReplaySource(wiring.Component):
         cycle = row.data[:32]
         m.d.comb += [
             sender.i.valid.eq(loaded & (position != self.count) & (cycle <= self.now)),
-            sender.i.payload.as_value().eq(Cat(cycle[:TIME_BITS], row.data[32:])),
+            sender.i.payload.as_value().eq(Cat(cycle[:time], row.data[32:])),
             row.addr.eq(position + sender.i.ready),
         ]
         m.d.sync += [loaded.eq(1), position.eq(position + sender.i.ready)]

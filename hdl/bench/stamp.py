@@ -21,7 +21,8 @@ class Stamp(data.StructLayout):
     `source` (its address code) and `sequence` (number in its flow from this source to one
     destination, modulo 2^`sequence`) identify the packet; `birth` is the cycle in which it came
     into being, and `offered` the cycle in which it reached the head of its source's queue and so
-    the input of the network. Both are modulo 2^20: latencies below 1,048,576 cycles are exact.
+    the input of the network. Both are modulo 2^`time`, by default 2^20: latencies below 1,048,576
+    cycles are exact.
     Without sequence numbers flows can't be followed: then both ends add up all stamps (`stamp_sum`,
     modulo 2^64), which must come to the same.
     `length` is the number of flits, if packets have several; each flit carries the same stamp.
@@ -40,11 +41,14 @@ class Stamp(data.StructLayout):
         Width of `length`, 0 if every packet is one flit.
     destination : bool
         Whether there is a destination.
+    time : int
+        Width of `birth` and `offered`.
 
     Attributes
     ----------
     followed : bool
         Whether there are sequence numbers.
+    time : int
     """
 
     def __init__(
@@ -55,12 +59,13 @@ class Stamp(data.StructLayout):
         sequence: int = SEQUENCE_BITS,
         length: int = 0,
         destination: bool = False,
+        time: int = TIME_BITS,
     ) -> None:
         fields = {
             "source": address,
             **({"sequence": sequence} if sequence else {}),
-            "birth": TIME_BITS,
-            "offered": TIME_BITS,
+            "birth": time,
+            "offered": time,
         }
         if length:
             fields["length"] = length
@@ -70,10 +75,11 @@ class Stamp(data.StructLayout):
         if spare > 0:
             fields["unused"] = spare
         self.followed = sequence > 0
+        self.time = time
         super().__init__(fields)
 
 
-def stamp_for(network: PacketNetwork) -> Stamp:
+def stamp_for(network: PacketNetwork, *, time: int = TIME_BITS) -> Stamp:
     """The stamp that fits a network: wide enough for what it can lose, and for its lengths.
 
     A network that drops packets, or lets them overtake each other, needs longer sequence numbers;
@@ -94,4 +100,5 @@ def stamp_for(network: PacketNetwork) -> Stamp:
         sequence=sequence,
         length=network.lengths[1].bit_length() if network.packet.flits else 0,
         destination=network.consumes_tags,
+        time=time,
     )

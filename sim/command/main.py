@@ -1,6 +1,7 @@
 """Entry of the command: its group, and what becomes of errors."""
 
 import sys
+from importlib.metadata import EntryPoint, entry_points
 
 import click
 
@@ -17,8 +18,34 @@ from .synth import synth
 
 __all__ = ["main"]
 
+_PLUGINS = "multicube.commands"
+"""Group of the entry points under which other packages offer commands."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+class _Commands(click.Group):
+    """The commands of this package, and those of others, which are loaded when they are asked for.
+
+    So `multicube board` is here without anything in `sim` that knows of boards.
+    """
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted({*super().list_commands(context), *_plugins()})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        own = super().get_command(context, name)
+        if own is None and name in _plugins():
+            return _plugins()[name].load()
+        return own
+
+
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=_PLUGINS)}
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="multicube", message="%(prog)s %(version)s")
 def multicube() -> None:
     """Interconnection networks of parallel computers as real hardware."""

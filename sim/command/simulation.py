@@ -18,7 +18,7 @@ from ..sweep import sweep as run_sweep
 from ..traffic import is_finite, read_trace
 from .words import network_arguments, network_from, run_options, told
 
-__all__ = ["sim", "sweep"]
+__all__ = ["print_result", "sim", "sweep"]
 
 
 def _number(value: float | None, digits: int = 2) -> str:
@@ -38,7 +38,8 @@ def _latency_row(latency: Latency) -> list[str]:
     return [_number(latency.mean) + spread, *exact]
 
 
-def _print_result(result: Result) -> None:
+def print_result(result: Result) -> None:
+    """Say what came of a run."""
     memory = result.round_trip is not None
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
     click.echo(told(result.network, result.parameters, {} if memory else NEUTRAL))
@@ -58,13 +59,13 @@ def _print_result(result: Result) -> None:
     spread = "" if result.throughput_ci99 is None else f" ± {result.throughput_ci99:.4f}"
     predicted = result.predicted["throughput"]
     theory = "" if predicted is None else f", predicted {predicted:.4f}"
-    busiest = max(result.links, key=result.links.__getitem__)
+    busiest = max(result.links, key=result.links.__getitem__, default=None)
+    link = "" if busiest is None else f"; busiest link: {busiest} with {result.links[busiest]:.4f}"
     click.echo(
         f"throughput {result.throughput:.4f}{spread} {packet}s a {terminal} and cycle "
         f"(offered {result.offered_load:.4f}{theory});\n"
         f"least served: {terminal} {result.least_served['terminal']} with "
-        f"{result.least_served['throughput']:.4f}; "
-        f"busiest link: {busiest} with {result.links[busiest]:.4f}"
+        f"{result.least_served['throughput']:.4f}{link}"
     )
     click.echo(
         f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
@@ -153,7 +154,7 @@ def sim(
     if as_json:
         click.echo(json.dumps(result.to_json()))
     else:
-        _print_result(result)
+        print_result(result)
     if result.partial:
         sys.exit(130)
 

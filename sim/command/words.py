@@ -7,7 +7,14 @@ import click
 
 from ...hdl.networks import Network, build
 
-__all__ = ["network_arguments", "network_from", "pairs", "run_options", "told"]
+__all__ = [
+    "network_arguments",
+    "network_from",
+    "pairs",
+    "run_options",
+    "told",
+    "warmup_option",
+]
 
 
 def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,7 +59,7 @@ def told(name: str, parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> 
     return " ".join([name, *words])
 
 
-def _warmup(_context: object, _option: object, text: str) -> int | str:
+def _read_warmup(_context: object, _option: object, text: str) -> int | str:
     if text == "auto":
         return text
     try:
@@ -65,18 +72,20 @@ def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:
     return tuple(text.split(",")) if text else ()
 
 
+warmup_option = click.option(
+    "--warmup",
+    default="auto",
+    show_default=True,
+    callback=_read_warmup,
+    help="Cycles before the window; auto waits until the network is steady.",
+)
+
 _RUN_OPTIONS = (
     click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
     click.option(
         "--cycles", default=2000, show_default=True, help="Length of the measurement window."
     ),
-    click.option(
-        "--warmup",
-        default="auto",
-        show_default=True,
-        callback=_warmup,
-        help="Cycles before the window; auto waits until the network is steady.",
-    ),
+    warmup_option,
     click.option("--seed", default=1, show_default=True, help="Of the random numbers."),
     click.option(
         "--source-depth",

@@ -23,7 +23,7 @@ whatever this is (tried with 12 to 500): paths are ranked among themselves."""
 
 
 class SynthesisError(Exception):
-    """A tool took too long, or the design does not fit the device."""
+    """A tool failed or took too long, or the design does not fit the device or is too slow for it."""
 
 
 class ToolTimeout(SynthesisError):

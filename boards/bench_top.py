@@ -1,0 +1,261 @@
+"""A bench with a serial line: all that an FPGA holds, as one fabric."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from ..hdl.bench import BernoulliSource, PacketBench, SourcePlan
+from ..hdl.bench.stamp import TIME_BITS
+from ..hdl.checks import check_integer
+from ..hdl.fabric import Cell, CellType, Fabric, Leaf, Pin
+from ..hdl.networks import ConnectionMachine, Network
+from ..hdl.networks.catalogue import own_parameters
+from ..hdl.networks.network import PacketNetwork
+from .command_port import ADDRESS_BITS, CommandPort, strap_words
+from .paused import Paused
+from .protocol import IDENTITY_BYTES, VERSION
+from .station import Station
+
+__all__ = ["PRIVATE_STRAPS", "BoardBench", "Instruments", "Place"]
+
+_BINS = 2
+"""Of the histograms, which can't be read."""
+
+PRIVATE_STRAPS = ("seed", "favourite")
+"""Straps that each source has for itself."""
+
+_STRAPS = (*PRIVATE_STRAPS, "load", "bias", "spread", "scope", "quota")
+"""Of the sources, by which traffic is set."""
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """What of a bench a board has room for. What nobody can read, synthesis leaves away.
+
+    Attributes
+    ----------
+    source_depth : int
+        Packets that can wait in front of the network at each terminal.
+    counter_bits : int
+        Bits of a counter that can be read, 8 to 32: a run may have fewer than 2^counter_bits
+        cycles, so that none overflows.
+    flows : bool
+        Whether packets that come twice or late are told from others.
+    network_latency : bool
+        Whether there is the latency from the head of the source's queue on.
+    links : bool
+        Whether there are the meters of the links.
+    finite : bool
+        Whether traffic of a number of packets can be sent (`one-each`, `all-to-one`).
+    """
+
+    source_depth: int = 256
+    counter_bits: int = 32
+    flows: bool = True
+    network_latency: bool = True
+    links: bool = True
+    finite: bool = True
+
+    def __post_init__(self) -> None:
+        check_integer("Source depth", self.source_depth, 1)
+        check_integer("Counter bits", self.counter_bits, 8, 32)
+
+    def shown(self, leaf: Leaf) -> int:
+        """Bits of a cell's output that can be read."""
+        if isinstance(leaf.shape, data.ArrayLayout):
+            return leaf.width
+        # A sum of latencies is less than cycles times cycles.
+        return min(leaf.width, self.counter_bits if leaf.width <= 32 else 2 * self.counter_bits)
+
+
+class Place(NamedTuple):
+    """Where in the board's memory a counter lies."""
+
+    address: int
+    size: int
+
+
+class BoardBench(Fabric):
+    """A network on the bench, and a command port that sets, runs and reads it.
+
+    All cells of the bench stand still but in the cycles that the host asks for, so that the host
+    sees exactly what an engine of the simulator would show it. The straps by which traffic is set
+    are registers.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+    instruments : Instruments
+    divisor : int
+        Clock cycles a bit of the serial line.
+
+    Members
+    -------
+    rx : In(1)
+    tx : Out(1)
+    idle : Out(1)
+        The board waits for a byte.
+
+    Attributes
+    ----------
+    bench : PacketBench
+    identity : bytes
+        Of network, instruments and protocol.
+    places : dict[tuple[str, str], Place]
+        Where the host finds each counter, by cell and port.
+    blocks : list[range]
+        Addresses of the counters of all terminals, and of all meters.
+    straps : dict[str, range]
+        Words of the straps.
+    """
+
+    def __init__(self, network: Network, instruments: Instruments, *, divisor: int) -> None:
+        if not isinstance(network, PacketNetwork) or isinstance(network, ConnectionMachine):
+            raise ValueError(f"Network {network.family} can't be put on a board")
+        super().__init__({"rx": In(1), "tx": Out(1), "idle": Out(1)})
+        self.network = network
+        self.instruments = instruments
+        self.divisor = divisor
+        fixed = {} if instruments.finite else {"quota": 0}
+        plan = SourcePlan(
+            BernoulliSource, {"depth": instruments.source_depth}, [fixed] * network.ports
+        )
+        time = min(TIME_BITS, instruments.counter_bits)
+        self.bench = bench = PacketBench(network, plan, bins=_BINS, time=time)
+        if not instruments.links:
+            bench.meters = []
+        if not instruments.flows:
+            bench.follows_flows = False
+        if not instruments.network_latency:
+            bench.latencies = ("total",)
+        self.identity = _identity(network, instruments)
+        source = bench.cells[bench.sources[0]].type
+        straps = {
+            path[0]: leaf.width
+            for path, leaf in source.leaves.items()
+            if path[0] in _STRAPS and path[0] not in fixed
+        }
+        self.straps = strap_words(straps)
+        groups = self._groups()
+        type_ = CellType(
+            CommandPort,
+            divisor=divisor,
+            straps=tuple(straps.items()),
+            identity=int.from_bytes(self.identity, "little"),
+            latency=len(groups) + 1,
+        )
+        self._port = self.place(Cell("command_port", type_)).name
+        for name in ("rx", "tx", "idle"):
+            self.link(Pin(None, (name,)), Pin(self._port, (name,)))
+        self._place_bench()
+        self.link(Pin(bench.timer.name, ("now",)), Pin(self._port, ("now",)))
+        self.places: dict[tuple[str, str], Place] = {}
+        self._place_stations(groups, straps)
+
+    def _groups(self) -> list[list[tuple[str, str]]]:
+        """The counters of each station: first a station a terminal, then one a meter."""
+        bench = self.bench
+        groups = [list(pair) for pair in zip(bench.sources, bench.sinks)]
+        groups += [[name] for name, _ in bench.meters]
+        for names in (
+            bench.drop_meters,
+            bench.damage_meters,
+            bench.crossing_meters,
+            bench.referral_meters,
+            bench.level_meters,
+        ):
+            groups += [[name] for name in names]
+        return [
+            [(cell, port) for cell in cells for port in self._counters(cell)] for cells in groups
+        ]
+
+    def _counters(self, cell: str) -> list[str]:
+        """A cell's outputs that are numbers."""
+        leaves = self.bench.cells[cell].type.leaves.items()
+        ports = [path[0] for path, leaf in leaves if leaf.flow == Out and len(path) == 1]
+        has = self.instruments
+        absent = {
+            *(() if has.finite else ("latest",)),
+            *(() if has.flows else ("duplicated", "reordered")),
+            *(() if has.network_latency else ("network_sum", "network_max")),
+        }
+        return [port for port in ports if port not in absent]
+
+    def _place_bench(self) -> None:
+        """The cells of the bench, paused, and the links between them."""
+        bench = self.bench
+        types = {type_: CellType(Paused, type_=type_) for type_ in bench.types()}
+        for cell in bench.cells.values():
+            self.place(Cell(cell.name, types[cell.type], cell.straps))
+        for receiver, driver in bench.drivers.items():
+            # What the engine of a simulation drives, the command port drives here.
+            self.link(Pin(self._port, driver.path) if driver.cell is None else driver, receiver)
+        for name in bench.cells:
+            self._drive("clear", name)
+            if name not in bench.sources:
+                self._drive("run", name, "enable")
+
+    def _drive(self, output: str, cell: str, input_: str = "") -> None:
+        self.link(Pin(self._port, (output,)), Pin(cell, (input_ or output,)))
+
+    def _place_stations(
+        self, groups: list[list[tuple[str, str]]], straps: Mapping[str, int]
+    ) -> None:
+        sizes = [[-(-self._shown(*counter) // 8) for counter in group] for group in groups]
+        offset_bits = (max(map(sum, sizes)) - 1).bit_length()
+        if len(groups) << offset_bits > 1 << ADDRESS_BITS:
+            raise ValueError(f"A board can't read the counters of {self.network.ports} terminals")
+        terminals, end = self.network.ports << offset_bits, len(groups) << offset_bits
+        self.blocks = [range(terminals), range(terminals, end)]
+        end = Pin(self._port, ("chain",))
+        for number, group in enumerate(groups):
+            name = f"station_{number}"
+            words = tuple((self._leaf(*each).shape, self._shown(*each)) for each in group)
+            parameters = {"words": words, "offset_bits": offset_bits}
+            if number < self.network.ports:
+                parameters["favourite"] = straps["favourite"]
+            self.place(Cell(name, CellType(Station, **parameters), {"number": number}))
+            self._drive("address", name)
+            address = number << offset_bits
+            for index, counter in enumerate(group):
+                self.link(Pin(counter[0], (counter[1],)), Pin(name, (f"word_{index}",)))
+                self.places[counter] = Place(address, sizes[number][index])
+                address += sizes[number][index]
+            if number < self.network.ports:
+                self._place_source(name, self.bench.sources[number], straps)
+            self.link(end, Pin(name, ("i",)))
+            end = Pin(name, ("o",))
+        self.link(end, Pin(self._port, ("value",)))
+
+    def _leaf(self, cell: str, port: str) -> Leaf:
+        return self.bench.cells[cell].type.leaves[port,]
+
+    def _shown(self, cell: str, port: str) -> int:
+        return self.instruments.shown(self._leaf(cell, port))
+
+    def _place_source(self, station: str, source: str, straps: Mapping[str, int]) -> None:
+        """Let a station load a source, and the port's straps reach it."""
+        for name in ("run", "begun", "clear", "load"):
+            self._drive(name, station)
+        self._drive("strap_favourite", station, "strap")
+        self.link(Pin(station, ("favourite",)), Pin(source, ("favourite",)))
+        self.link(Pin(station, ("enable",)), Pin(source, ("enable",)))
+        for name in straps:
+            if name != "favourite":
+                self._drive(f"strap_{name}", source, name)
+
+
+def _identity(network: Network, instruments: Instruments) -> bytes:
+    said = {
+        "version": VERSION,
+        "network": network.family,
+        "parameters": own_parameters(network),
+        "instruments": asdict(instruments),
+    }
+    text = json.dumps(said, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).digest()[:IDENTITY_BYTES]

@@ -1,0 +1,238 @@
+"""Bitstreams: a board's top, the tools that build it, and what they report."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, Signal
+from amaranth.lib import io
+
+from ..hdl.networks.catalogue import own_parameters
+from ..hdl.verilog import verilog_text
+from ..sim.synthesis import SynthesisError
+from .bench_top import BoardBench
+from .platforms import Board
+
+__all__ = ["BoardTop", "Build", "build_board", "write_plan"]
+
+_MODULE = "multicube_board"
+_NAME = "top"
+_REPORT = "report.json"
+
+_TOOLS = {
+    "ecp5": {"NEXTPNR_ECP5": "nextpnr-ecp5", "ECPPACK": "ecppack"},
+    "ice40": {"NEXTPNR_ICE40": "nextpnr-ice40", "ICEPACK": "icepack"},
+}
+
+
+class BoardTop(Elaboratable):
+    """What amaranth-boards builds: a bench, its clock, and the pins of its serial line.
+
+    Parameters
+    ----------
+    board : Board
+    bench : BoardBench
+        Its divisor fits the board.
+    """
+
+    def __init__(self, board: Board, bench: BoardBench) -> None:
+        self.board = board
+        self.bench = bench
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        if self.board.uart is not None:
+            platform.add_resources([self._line()])
+        # Its Verilog has each distinct module once, however many cells there are.
+        platform.add_file(f"{_MODULE}.v", verilog_text(self.bench, name=_MODULE))
+        pins = platform.request("uart", 0, dir="-")
+        m.submodules.rx = rx = io.Buffer("i", pins.rx)
+        m.submodules.tx = tx = io.Buffer("o", pins.tx)
+        # Registers have their initial values when the board is configured: nothing needs a reset.
+        m.submodules.bench = Instance(
+            _MODULE, i_clk=self._clock(m, platform), i_rst=0, i_rx=rx.i, o_tx=tx.o
+        )
+        return m
+
+    def _line(self) -> Any:
+        """The serial line of a board that has no chip for it."""
+        from amaranth.build import Attrs
+        from amaranth_boards.resources import UARTResource
+
+        pins = dict(self.board.uart)
+        return UARTResource(0, **{**pins, "attrs": Attrs(**pins["attrs"])})
+
+    def _clock(self, m: Module, platform: Any) -> Signal:
+        """The board's clock, or a slower one from a counter."""
+        if self.board.divide == 1:
+            return ClockSignal()
+        m.domains.bench = ClockDomain(reset_less=True, local=True)
+        slow = Signal()
+        count = Signal(range(self.board.divide))
+        m.d.sync += [count.eq(count + 1), slow.eq(count[-1])]
+        m.d.comb += ClockSignal("bench").eq(slow)
+        platform.add_clock_constraint(slow, self.board.clock / self.board.divide)
+        return slow
+
+
+@dataclass(frozen=True)
+class Build:
+    """What came of a build.
+
+    Attributes
+    ----------
+    board, device, network : str
+    parameters : dict
+    instruments : dict
+    bitstream : str
+        Its path.
+    clock_mhz, fmax_mhz : float
+        Of the bench: asked for, and reached.
+    luts, flipflops, memories : int
+        Look-up tables (those used as memories or carries too), registers and block memories.
+    utilization : dict[str, dict[str, int]]
+        All that the placer counts: `used` and `available`.
+    """
+
+    board: str
+    device: str
+    network: str
+    parameters: dict[str, Any]
+    instruments: dict[str, Any]
+    bitstream: str
+    clock_mhz: float
+    fmax_mhz: float
+    luts: int
+    flipflops: int
+    memories: int
+    utilization: dict[str, dict[str, int]]
+
+    @property
+    def meets_timing(self) -> bool:
+        return self.fmax_mhz >= self.clock_mhz
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as plain lists, dictionaries, numbers and strings."""
+        return asdict(self)
+
+
+def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) -> str:
+    """Write all that the tools need into a folder; the name of the script that runs them.
+
+    Raises
+    ------
+    ValueError
+        If amaranth-boards is not installed.
+    """
+    platform = board.make()
+    options = {}
+    if board.tools:
+        options["nextpnr_opts"] = f"--report {_REPORT} --timing-allow-fail --seed {seed}"
+    plan = platform.build(BoardTop(board, bench), name=_NAME, do_build=False, **options)
+    plan.extract(folder)
+    return f"{plan.script}.sh"
+
+
+def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) -> Build:
+    """Build a bitstream.
+
+    Parameters
+    ----------
+    board : Board
+    bench : BoardBench
+    folder : Path
+        For all files; it is made if need be.
+    seed : int
+        Of the placer.
+
+    Raises
+    ------
+    ValueError
+        If the board's tools are a vendor's, or not installed.
+    SynthesisError
+        If the network does not fit, or another tool fails, or timing is not met.
+    """
+    if not board.tools:
+        raise ValueError(f"Board {board.name} needs its vendor's tools: write a plan with --plan")
+    environment = _environment(board)
+    script = write_plan(board, bench, folder, seed=seed)
+    bitstream = folder / f"{_NAME}.bit" if board.tools == "ecp5" else folder / f"{_NAME}.bin"
+    bitstream.unlink(missing_ok=True)
+    done = subprocess.run(
+        ["sh", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
+        reason = said[0].strip() if said else f"{script} ended with status {done.returncode}"
+        raise SynthesisError(f"The build of {board.name} failed: {reason}")
+    result = _report(board, bench, folder, bitstream)
+    if not result.meets_timing:
+        bitstream.unlink()
+        raise SynthesisError(
+            f"Timing is not met: {result.fmax_mhz:.1f} MHz of the {result.clock_mhz:g} MHz that "
+            f"{board.name} needs"
+        )
+    return result
+
+
+def _environment(board: Board) -> dict[str, str]:
+    """Where the scripts find the tools: those that are named, or those of PyPI, or the native."""
+    folders = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
+    environment = {**os.environ, "PATH": folders}
+    # OrangeCrab's bitstream gets a suffix that only its loader's tool adds, and can do without.
+    environment.setdefault("DFU_SUFFIX", "true")
+    for variable, tool in {"YOSYS": "yosys", **_TOOLS[board.tools]}.items():
+        if variable in environment:
+            continue
+        found = [name for name in (f"yowasp-{tool}", tool) if shutil.which(name, path=folders)]
+        if not found:
+            raise ValueError(f"Tool {tool} is missing: pip install 'multicube[boards]'")
+        environment[variable] = found[0]
+    return environment
+
+
+def _report(board: Board, bench: BoardBench, folder: Path, bitstream: Path) -> Build:
+    report = json.loads((folder / _REPORT).read_text())
+    # The slowest in relation to what it must be: the bench's, unless the divider is.
+    slowest = min(
+        report["fmax"].values(), key=lambda clock: clock["achieved"] / clock["constraint"]
+    )
+    log = (folder / f"{_NAME}.tim").read_text()
+    used = {name: row["used"] for name, row in report["utilization"].items()}
+    luts, flipflops = (_ecp5_cells if board.tools == "ecp5" else _ice40_cells)(used, log)
+    return Build(
+        board=board.name,
+        device=board.make().device,
+        network=bench.network.family,
+        parameters=own_parameters(bench.network),
+        instruments=asdict(bench.instruments),
+        bitstream=str(bitstream),
+        clock_mhz=slowest["constraint"],
+        fmax_mhz=slowest["achieved"],
+        luts=luts,
+        flipflops=flipflops,
+        memories=used.get("DP16KD", 0) + used.get("ICESTORM_RAM", 0),
+        utilization=report["utilization"],
+    )
+
+
+def _ecp5_cells(used: Mapping[str, int], log: str) -> tuple[int, int]:
+    return used["TRELLIS_COMB"], used["TRELLIS_FF"]
+
+
+def _ice40_cells(used: Mapping[str, int], log: str) -> tuple[int, int]:
+    """A logic cell of the iCE40 is a table, a register, or both; the packer's log says which."""
+
+    def count(what: str) -> int:
+        found = re.search(rf"(\d+) LCs used as {what}", log)
+        return int(found[1]) if found else 0
+
+    both, registers = count("LUT4 and DFF"), count("DFF only")
+    return used["ICESTORM_LC"] - registers, both + registers

@@ -1,0 +1,247 @@
+"""The host's end of a serial line: a board as one more engine of the simulator."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..hdl.bench import Bench
+from ..hdl.fabric import Pin
+from .bench_top import PRIVATE_STRAPS, BoardBench
+from .command_port import ADDRESS_BITS, WORD_BITS
+from .protocol import (
+    CRC_BYTES,
+    FRAME_BYTES,
+    IDENTITY_BYTES,
+    STATUS_BYTES,
+    Command,
+    Refusal,
+    crc,
+    frame,
+)
+
+__all__ = ["BoardEngine", "BoardError", "Line", "open_line"]
+
+_ATTEMPTS = 3
+_QUIET = 0.1
+"""Seconds without a byte after which a board that said something wrong has said all."""
+
+_LONGEST_READ = 1024
+"""Bytes; a longer reply would be a long time to wait for."""
+
+_SETTLE = 5000
+"""Cycles after which a network that is sent nothing is empty."""
+
+_FIRST_PIECE = 1000
+"""Cycles of the first command to run; they grow while commands take less than `_SHORT` seconds."""
+
+_SHORT = 0.1
+
+
+class BoardError(ValueError):
+    """A board that does not answer, or is not the one that was asked for."""
+
+
+class Line:
+    """Commands over a serial line, each repeated until there is a good reply.
+
+    Parameters
+    ----------
+    port : serial.Serial
+        With a time-out for reading.
+    """
+
+    def __init__(self, port: Any) -> None:
+        self.port = port
+        self._timeout = port.timeout
+
+    def ask(self, command: int, argument: int = 0, size: int = 0) -> bytes:
+        """The `size` bytes that the board replies to a command.
+
+        Raises
+        ------
+        BoardError
+            If it does not reply, or does not know the command.
+        """
+        said = b""
+        for _ in range(_ATTEMPTS):
+            self.port.write(frame(command, argument))
+            said = self.port.read(1 + CRC_BYTES)  # refusals have no data
+            if said[:1] == bytes([command]):
+                said += self.port.read(size)
+                body, check = said[:-CRC_BYTES], said[-CRC_BYTES:]
+                if len(body) == 1 + size and check == crc(body).to_bytes(CRC_BYTES, "big"):
+                    return body[1:]
+            elif said[:1] == bytes([Refusal.UNKNOWN]):
+                raise BoardError(f"The board does not know the command {command:#04x}")
+            self._flush()
+        if said:
+            raise BoardError(f"No good reply from {self.port.port}: is it a board of this library?")
+        raise BoardError(f"No reply from {self.port.port}: is the board programmed and connected?")
+
+    def _flush(self) -> None:
+        """Complete a frame that was begun, so that the board waits for a new one."""
+        self.port.write(bytes(FRAME_BYTES))
+        self.port.timeout = _QUIET
+        while self.port.read(_LONGEST_READ):
+            pass
+        self.port.timeout = self._timeout
+
+    def close(self) -> None:
+        self.port.close()
+
+
+def open_line(name: str, *, baud: int, timeout: float = 2) -> Line:
+    """The line at a serial port.
+
+    Raises
+    ------
+    BoardError
+        If there is no such port, or pyserial is missing.
+    """
+    try:
+        import serial
+    except ImportError:
+        raise BoardError("Serial ports need pyserial: pip install 'multicube[boards]'") from None
+    try:
+        return Line(serial.Serial(name, baud, timeout=timeout, exclusive=True))
+    except (serial.SerialException, ValueError, OSError) as error:
+        raise BoardError(f"Port {name} can't be opened: {error}") from None
+
+
+class BoardEngine:
+    """A bench on a board. Implements `Engine` with one run.
+
+    Reading and setting happen while the bench stands still: what is read is what any engine of the
+    simulator would show in this cycle.
+
+    Parameters
+    ----------
+    line : Line
+    board : BoardBench
+        What is on the board.
+    bench : Bench
+        The bench of the run: its straps are those that the board's sources are to have.
+
+    Raises
+    ------
+    BoardError
+        If the board does not answer or holds something else.
+    ValueError
+        If the bench is not for this board.
+    """
+
+    name = "board"
+    runs = 1
+
+    def __init__(self, line: Line, board: BoardBench, bench: Bench) -> None:
+        self.line = line
+        self.board = board
+        self.cycle = 0
+        self._gates = {"send": 0, "measure": 0}
+        self._piece = _FIRST_PIECE
+        self._bytes: dict[range, bytes] = {}
+        status = line.ask(Command.STATUS, size=STATUS_BYTES)
+        if status[:IDENTITY_BYTES] != board.identity:
+            raise BoardError(
+                f"The board holds another network than {board.network.family}, or it was built "
+                "with other parameters or another version of multicube"
+            )
+        now = int.from_bytes(status[IDENTITY_BYTES:], "little")
+        if now:
+            # What an earlier run left must arrive, for memories can't be cleared.
+            self._gate()
+            line.ask(Command.RUN, (now + _SETTLE) % 2**32)
+        self._load(bench)
+
+    def _load(self, bench: Bench) -> None:
+        """Give all sources their straps, and each its seed and favourite."""
+        if bench.cells[bench.sources[0]].straps.get("quota") and "quota" not in self.board.straps:
+            raise ValueError(
+                "Traffic of a number of packets needs a board that was built for it (finite)"
+            )
+        self.line.ask(Command.CLEAR)
+        self._gate()
+        for terminal, name in enumerate(bench.sources):
+            straps = bench.cells[name].straps
+            for strap, words in self.board.straps.items():
+                if terminal == 0 or strap in PRIVATE_STRAPS:
+                    for index, word in enumerate(words):
+                        part = straps[strap] >> WORD_BITS * index & (1 << WORD_BITS) - 1
+                        self.line.ask(Command.STRAP + word, part)
+            self.line.ask(Command.LOAD, terminal)
+
+    def _gate(self) -> None:
+        self.line.ask(Command.GATES, self._gates["send"] | self._gates["measure"] << 1)
+
+    def step(self, cycles: int) -> None:
+        """Let the bench make some cycles.
+
+        Raises
+        ------
+        ValueError
+            If the run becomes longer than the board can count.
+        """
+        longest = 2**self.board.instruments.counter_bits - 1
+        target = self.cycle + cycles
+        if target > longest:
+            raise ValueError(f"A run on this board has at most {longest} cycles, with its drain")
+        self._bytes.clear()
+        while self.cycle < target:
+            # The board replies when it is done: in pieces, so that Ctrl-C and time-outs are heard.
+            start, piece = time.perf_counter(), min(self._piece, target - self.cycle)
+            self.line.ask(Command.RUN, self.cycle + piece)
+            self.cycle += piece
+            if time.perf_counter() - start < _SHORT:
+                self._piece = max(self._piece, 2 * piece)
+
+    def set(self, port: str, value: int, run: int | None = None) -> None:
+        """Set `send` or `measure`."""
+        self._gates[port] = value
+        self._gate()
+
+    def get(self, pin: Pin, run: int = 0) -> int:
+        """A counter of the bench.
+
+        Raises
+        ------
+        ValueError
+            If the board can't read it.
+        """
+        counter = pin.cell, pin.path[0]
+        if counter not in self.board.places:
+            raise ValueError(f"Pin {pin} can't be read from this board")
+        address, size = self.board.places[counter]
+        block = next(block for block in self.board.blocks if address in block)
+        if block not in self._bytes:
+            self._bytes[block] = self._read(block)
+        start = address - block.start
+        return int.from_bytes(self._bytes[block][start : start + size], "little")
+
+    def _read(self, block: range) -> bytes:
+        parts = []
+        for start in block[::_LONGEST_READ]:
+            size = min(_LONGEST_READ, block.stop - start)
+            parts.append(self.line.ask(Command.READ, start | size << ADDRESS_BITS, size))
+        return b"".join(parts)
+
+    def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
+        """The value of one counter in each of many cells."""
+        return [self.get(Pin(cell, (port,))) for cell in cells]
+
+    def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
+        """Not on a board."""
+        raise ValueError(f"Memory {name} can't be read from a board")
+
+    def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
+        """A histogram of two bins: that of no cycle, which is empty, and that of all others."""
+        return [0, sum(self.read(cells, "measured"))]
+
+    def close(self) -> None:
+        """Close the line."""
+        self.line.close()
+
+    def __enter__(self) -> "BoardEngine":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,0 +1,42 @@
+# amaranth: UnusedElaboratable=no
+"""A component that stands still unless it is told to make a cycle."""
+
+from amaranth.hdl import EnableInserter, Module, ResetInserter
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from ..hdl.fabric import CellType, member
+
+__all__ = ["Paused"]
+
+
+class Paused(wiring.Component):
+    """A component whose registers and memories change only in cycles in which `enable` is 1.
+
+    Parameters
+    ----------
+    type_ : CellType
+        Of the component.
+
+    Members
+    -------
+    Those of the component, and:
+
+    enable : In(1)
+    clear : In(1)
+        An enabled cycle brings the registers to their reset state. Memories keep what they hold.
+    """
+
+    def __init__(self, type_: CellType) -> None:
+        self.type = type_
+        members = dict(type_.build().signature.members)
+        super().__init__({**members, "enable": In(1), "clear": In(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        inner = self.type.build()
+        m.submodules.inner = EnableInserter(self.enable)(ResetInserter(self.clear)(inner))
+        for path, leaf in self.type.leaves.items():
+            inside, outside = member(inner, path), member(self, path)
+            m.d.comb += inside.eq(outside) if leaf.flow == In else outside.eq(inside)
+        return m

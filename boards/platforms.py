@@ -1,0 +1,123 @@
+"""The boards that tops are made for: what each has, and what of a bench fits on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from ..hdl.checks import check_integer
+from .bench_top import Instruments
+
+__all__ = ["BAUD", "BOARDS", "Board", "find_board"]
+
+BAUD = 1_000_000
+"""Bits a second on the serial line: a whole number of cycles of each board's clock."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board of amaranth-boards.
+
+    Attributes
+    ----------
+    name : str
+    module, platform : str
+        Where amaranth-boards has it.
+    clock : int
+        Of the board, in Hz.
+    instruments : Instruments
+        What fits beside a network of the size that the board is for.
+    divide : int
+        The bench's clock is the board's divided by this, a power of two.
+    uart : Mapping[str, Any], optional
+        Pins of the serial line, if the board has no chip for it.
+    tools : str
+        `ecp5` or `ice40` for the open tools; empty: a plan for a vendor's.
+    """
+
+    name: str
+    module: str
+    platform: str
+    clock: int
+    instruments: Instruments = field(default_factory=Instruments)
+    divide: int = 1
+    uart: Mapping[str, Any] | None = None
+    tools: str = "ecp5"
+
+    def divisor(self, baud: int = BAUD) -> int:
+        """Cycles of the bench's clock a bit of the serial line.
+
+        Raises
+        ------
+        ValueError
+            If the clock is too slow, or does not divide to within 2 %.
+        """
+        check_integer("Baud", baud, 1)
+        clock = self.clock / self.divide
+        divisor = round(clock / baud)
+        if divisor < 4 or abs(clock / baud / divisor - 1) > 0.02:
+            raise ValueError(
+                f"Baud must be a part of {self.name}'s clock of {clock / 1e6:g} MHz, at most a "
+                f"quarter of it, not {baud}"
+            )
+        return divisor
+
+    def make(self) -> Any:
+        """A new platform of amaranth-boards.
+
+        Raises
+        ------
+        ValueError
+            If amaranth-boards is not installed.
+        """
+        try:
+            module = import_module(f"amaranth_boards.{self.module}")
+        except ModuleNotFoundError:
+            raise ValueError(
+                "Boards need amaranth-boards: pip install 'multicube[boards]'"
+            ) from None
+        return getattr(module, self.platform)()
+
+
+_SMALL = Instruments(2, 12, flows=False, network_latency=False, links=False, finite=False)
+_LARGE = Instruments(16, 16, flows=False, network_latency=False, links=False, finite=False)
+_WHOLE = Instruments(source_depth=64)
+
+BOARDS = {
+    board.name: board
+    for board in (
+        Board("ulx3s-85f", "ulx3s", "ULX3S_85F_Platform", 25_000_000, _LARGE),
+        Board("ecpix5-85f", "ecpix5", "ECPIX585Platform", 100_000_000, _WHOLE, divide=4),
+        Board(
+            "orangecrab-85f",
+            "orangecrab_r0_2",
+            "OrangeCrabR0_2_85FPlatform",
+            48_000_000,
+            _WHOLE,
+            uart={"rx": "0", "tx": "1", "conn": ("io", 0), "attrs": {"IO_TYPE": "LVCMOS33"}},
+        ),
+        Board("icebreaker", "icebreaker", "ICEBreakerPlatform", 12_000_000, _SMALL, tools="ice40"),
+        Board(
+            "ice40-hx8k-evn",
+            "ice40_hx8k_b_evn",
+            "ICE40HX8KBEVNPlatform",
+            12_000_000,
+            _SMALL,
+            tools="ice40",
+        ),
+        Board("arty-a7-35", "arty_a7", "ArtyA7_35Platform", 100_000_000, _WHOLE, 4, tools=""),
+    )
+}
+
+
+def find_board(name: str) -> Board:
+    """The board of a name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name not in BOARDS:
+        raise ValueError(f"Board must be one of {', '.join(BOARDS)}, not {name!r}")
+    return BOARDS[name]

@@ -1,0 +1,178 @@
+# amaranth: UnusedElaboratable=no
+"""A board that is simulated: its serial line is a pseudo-terminal."""
+
+import os
+import select
+import threading
+import tty
+from types import TracebackType
+
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..hdl.fabric import Cell, CellType, Fabric, Pin
+from ..sim.engines.selection import open_engines
+from .bench_top import BoardBench
+from .uart import UARTReceiver, UARTTransmitter
+
+__all__ = ["SimulatedBoard"]
+
+_ROWS = 1024
+_ROUND = 64
+"""Cycles of the simulation between two looks at the line."""
+
+_LONGEST_ROUND = 1 << 14
+
+_ADAPTER = "serial_adapter"
+
+_LOOK_SECONDS = 0.1
+"""How long the board waits for bytes before it sees whether it is to be closed."""
+
+
+class SerialAdapter(wiring.Component):
+    """The far end of the board's line: it sends bytes, and keeps what it receives in a ring.
+
+    Parameters
+    ----------
+    divisor : int
+        Clock cycles a bit.
+
+    Members
+    -------
+    rx, tx : In(1), Out(1)
+    i : In(stream.Signature(8))
+        Bytes to be sent.
+    count : Out(32)
+        Bytes received: number n is in row n modulo 1024.
+    """
+
+    rx: In(1)
+    tx: Out(1, init=1)
+    i: In(stream.Signature(8))
+    count: Out(32)
+
+    def __init__(self, divisor: int) -> None:
+        self.divisor = divisor
+        super().__init__()
+        self.received = Memory(shape=8, depth=_ROWS, init=[])
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.receiver = receiver = UARTReceiver(self.divisor)
+        m.submodules.transmitter = transmitter = UARTTransmitter(self.divisor)
+        m.submodules.received = self.received
+        write = self.received.write_port()
+        wiring.connect(m, wiring.flipped(self.i), transmitter.i)
+        m.d.comb += [
+            self.tx.eq(transmitter.tx),
+            receiver.rx.eq(self.rx),
+            receiver.o.ready.eq(1),
+            write.addr.eq(self.count),
+            write.data.eq(receiver.o.payload),
+            write.en.eq(receiver.o.valid),
+        ]
+        m.d.sync += self.count.eq(self.count + receiver.o.valid)
+        return m
+
+
+class SimulatedBoard:
+    """A board in the simulator, and the pseudo-terminal that is its serial line.
+
+    The bits on the line are simulated too. Time stands still while nobody asks for anything. Within
+    a `with` block a thread serves the line.
+
+    Parameters
+    ----------
+    board : BoardBench
+    engine : str
+        One of `sim.engines.selection.ENGINES`.
+
+    Attributes
+    ----------
+    path : str
+        Name of the pseudo-terminal.
+    """
+
+    def __init__(self, board: BoardBench, *, engine: str = "auto") -> None:
+        self._byte_cycles = 10 * board.divisor + 4
+        (self._engine,) = open_engines(engine, [_with_adapter(board)])
+        self._seen = 0
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        self.path = os.ttyname(self._slave)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self.serve, daemon=True)
+
+    def serve(self) -> None:
+        """Answer until the board is closed."""
+        while not self._closing.is_set():
+            readable, _, _ = select.select([self._master], [], [], _LOOK_SECONDS)
+            if readable:
+                for byte in os.read(self._master, _ROWS):
+                    self._send(byte)
+                self._work()
+
+    def _send(self, byte: int) -> None:
+        self._engine.set("payload", byte)
+        self._engine.set("valid", 1)
+        self._engine.step(1)
+        self._engine.set("valid", 0)
+        self._engine.step(self._byte_cycles)
+
+    def _work(self) -> None:
+        """Step until the board waits for a byte, and pass on what it says."""
+        cycles = _ROUND
+        while not self._engine.get(Pin(None, ("idle",))) and not self._closing.is_set():
+            self._engine.step(cycles)
+            # While nothing is said the bench is running.
+            cycles = _ROUND if self._pass_on() else min(2 * cycles, _LONGEST_ROUND)
+        # The adapter sees the last bit a little later.
+        self._engine.step(self._byte_cycles)
+        self._pass_on()
+
+    def _pass_on(self) -> bool:
+        """Pass on what the board has said since the last time; whether it said something."""
+        count = self._engine.get(Pin(_ADAPTER, ("count",)))
+        if count == self._seen:
+            return False
+        rows = self._engine.memory(_ADAPTER, "received")
+        os.write(self._master, bytes(rows[each % _ROWS] for each in range(self._seen, count)))
+        self._seen = count
+        return True
+
+    def close(self) -> None:
+        """Stop serving, and close the pseudo-terminal."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        os.close(self._slave)
+        os.close(self._master)
+        self._engine.close()
+
+    def __enter__(self) -> "SimulatedBoard":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _with_adapter(board: BoardBench) -> Fabric:
+    """A board, and at its line an adapter."""
+    fabric = Fabric({"valid": In(1), "payload": In(8), "idle": Out(1)})
+    for cell in board.cells.values():
+        fabric.place(cell)
+    fabric.place(Cell(_ADAPTER, CellType(SerialAdapter, divisor=board.divisor)))
+    line = {Pin(None, ("rx",)): Pin(_ADAPTER, ("tx",)), Pin(None, ("tx",)): Pin(_ADAPTER, ("rx",))}
+    for receiver, driver in board.drivers.items():
+        fabric.link(line.get(driver, driver), line.get(receiver, receiver))
+    fabric.link(Pin(None, ("valid",)), Pin(_ADAPTER, ("i", "valid")))
+    fabric.link(Pin(None, ("payload",)), Pin(_ADAPTER, ("i", "payload")))
+    return fabric

@@ -1,0 +1,465 @@
+# amaranth: UnusedElaboratable=no
+"""Boards: counters through a serial line are those of the simulator; and what can go wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from multicube.boards import build as builds
+from multicube.boards.bench_top import BoardBench, Instruments
+from multicube.boards.host import BoardEngine, BoardError, Line, open_line
+from multicube.boards.platforms import BOARDS, find_board
+from multicube.boards.protocol import (
+    CRC_BYTES,
+    FRAME_BYTES,
+    STATUS_BYTES,
+    Command,
+    Refusal,
+    crc,
+    frame,
+)
+from multicube.boards.simulated import SimulatedBoard
+from multicube.hdl import build
+from multicube.hdl.fabric import Pin
+from multicube.hdl.networks import Network
+from multicube.sim import Run, pattern, simulate
+from multicube.sim.command import main
+from multicube.sim.result import Latency, Result
+from multicube.sim.simulate import run_bench
+
+serial = pytest.importorskip("serial")
+
+DIVISOR = 4
+BAUD = 1_000_000
+
+WHOLE = Instruments(source_depth=8)
+LEAN = Instruments(4, 10, flows=False, network_latency=False, links=False, finite=False)
+
+
+class Bench(NamedTuple):
+    """A simulated board and what it holds."""
+
+    network: Network
+    board: BoardBench
+    path: str
+
+
+def _simulated(family: str, instruments: Instruments, **parameters: Any) -> Iterator[Bench]:
+    network = build(family, **parameters)
+    board = BoardBench(network, instruments, divisor=DIVISOR)
+    with SimulatedBoard(board) as simulated:
+        yield Bench(network, board, simulated.path)
+
+
+@pytest.fixture(scope="module")
+def cube() -> Iterator[Bench]:
+    yield from _simulated("cube", WHOLE, ports=4, depth=2)
+
+
+@pytest.fixture(scope="module")
+def lean_torus() -> Iterator[Bench]:
+    yield from _simulated("torus", LEAN, k=2, n=2, length="1:3")
+
+
+def _line(path: str) -> Line:
+    return open_line(path, baud=BAUD, timeout=5)
+
+
+def _on_board(
+    bench: Bench, traffic: str, load: float, seed: int, cycles: int, warmup: Any
+) -> Result:
+    depth = bench.board.instruments.source_depth
+    run = Run(pattern(traffic, bench.network.ports), load, cycles, warmup, seed, depth)
+    ours = bench.board.bench.with_sources(run.sources(bench.network))
+    with BoardEngine(_line(bench.path), bench.board, ours) as engine:
+        return run_bench(engine, bench.network, ours, run)
+
+
+def _compare(bench: Bench, traffic: str, load: float, seed: int, **how: Any) -> None:
+    """The result on the board, which must be the simulator's but for what the board can't read."""
+    how = {"cycles": 120, "warmup": 20} | how
+    print("seed", seed)
+    measured = _on_board(bench, traffic, load, seed, **how).to_json()
+    depth = bench.board.instruments.source_depth
+    expected = simulate(
+        bench.network,
+        traffic=traffic,
+        load=load,
+        seed=seed,
+        source_depth=depth,
+        bins=2,
+        **how,
+    ).to_json()
+    assert measured["delivered"] > 0
+    assert measured.pop("engine") == "board"
+    del expected["engine"]
+    assert expected["duplicated"] == expected["reordered"] == 0
+    has = bench.board.instruments
+    if not has.links:
+        expected["links"] = {}
+    if not has.flows:
+        expected["duplicated"] = expected["reordered"] = None
+    if not has.network_latency:
+        expected["network_latency"] = asdict(Latency.from_counts([0, 0], 0, 0, None))
+    assert measured == expected
+
+
+@pytest.mark.parametrize(
+    ("traffic", "load", "seed", "how"),
+    [
+        ("uniform", 0.5, 1, {"warmup": "auto"}),
+        ("hotspot:0.4:2", 0.9, 77, {}),
+        ("sphere:0.8:2", 0.3, 2**70, {}),
+        ("one-each:bit-reversal", 0.5, 5, {}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_counters_of_a_cube_are_the_simulators(
+    cube: Bench, traffic: str, load: float, seed: int, how: dict[str, Any]
+) -> None:
+    """Every field, links and all: one run after another on one board, each as if it were fresh."""
+    _compare(cube, traffic, load, seed, **how)
+
+
+@pytest.mark.parametrize(("traffic", "load", "seed"), [("uniform", 0.3, 3), ("shift:1", 1, 4)])
+def test_counters_of_a_torus_are_the_simulators(
+    lean_torus: Bench, traffic: str, load: float, seed: int
+) -> None:
+    """Worms of several flits, saturated or not, read by counters of ten bits."""
+    _compare(lean_torus, traffic, load, seed)
+
+
+def test_the_board_has_no_counters_that_it_was_not_given(lean_torus: Bench) -> None:
+    depth = lean_torus.board.instruments.source_depth
+    run = Run(pattern("one-each", 4), source_depth=depth)
+    bench = lean_torus.board.bench.with_sources(run.sources(lean_torus.network))
+    line = _line(lean_torus.path)
+    with pytest.raises(ValueError, match=r"^Traffic of a number of packets needs a board"):
+        BoardEngine(line, lean_torus.board, bench)
+    run = Run(pattern("uniform", 4), source_depth=depth)
+    bench = lean_torus.board.bench.with_sources(run.sources(lean_torus.network))
+    with BoardEngine(line, lean_torus.board, bench) as engine:
+        with pytest.raises(ValueError, match=r"^Pin sink_0\.latest can't be read from this board$"):
+            engine.get(Pin("sink_0", ("latest",)))
+        with pytest.raises(ValueError, match=r"^A run on this board has at most 1023 cycles"):
+            engine.step(1024)
+
+
+# Protocol
+
+
+def test_checksum_is_the_one_of_the_catalogue() -> None:
+    """CRC-16/IBM-3740 of the digits 1 to 9, as everybody has it."""
+    assert crc(b"123456789") == 0x29B1
+
+
+def test_errors_on_the_line_leave_the_board_usable(cube: Bench) -> None:
+    with serial.Serial(cube.path, BAUD, timeout=5) as port:
+
+        def answer(message: bytes, size: int) -> bytes:
+            port.write(message)
+            return port.read(size)
+
+        def refusal(kind: Refusal) -> bytes:
+            return bytes([kind]) + crc(bytes([kind])).to_bytes(CRC_BYTES, "big")
+
+        good = frame(Command.STATUS)
+        size = 1 + STATUS_BYTES + CRC_BYTES
+        whole = answer(good, size)
+        assert whole[1 : 1 + len(cube.board.identity)] == cube.board.identity
+        for place in range(1, FRAME_BYTES):
+            broken = bytearray(good)
+            broken[place] ^= 0x10
+            assert answer(broken, 1 + CRC_BYTES) == refusal(Refusal.CHECKSUM), place
+        assert answer(frame(0x3F, 7), 1 + CRC_BYTES) == refusal(Refusal.UNKNOWN)
+        # Noise without the first byte of a frame is passed over.
+        assert answer(bytes(range(64)) + good, size) == whole
+        # A frame that was cut off is completed by what the host sends before it asks again.
+        assert answer(good[:3] + bytes(FRAME_BYTES), 1 + CRC_BYTES) == refusal(Refusal.CHECKSUM)
+        assert answer(good, size) == whole
+
+
+class Noisy(serial.Serial):
+    """A serial port that changes or cuts off some of the frames that are written."""
+
+    frames = 0
+
+    def write(self, message: bytes) -> None:
+        if any(message):
+            self.frames += 1
+            if self.frames % 16 == 1:
+                message = message[:4] + bytes([message[4] ^ 0x81]) + message[5:]
+            if self.frames % 16 == 7:
+                message = message[:6]
+        super().write(message)
+
+
+def test_host_asks_again_on_a_bad_line(cube: Bench) -> None:
+    """Of sixteen frames one is changed and one cut off; the counters are the same."""
+    run = Run(pattern("uniform", 4), 0.6, 25, 10, 9, WHOLE.source_depth)
+    bench = cube.board.bench.with_sources(run.sources(cube.network))
+    port = Noisy(cube.path, BAUD, timeout=3)
+    with BoardEngine(Line(port), cube.board, bench) as engine:
+        result = run_bench(engine, cube.network, bench, run).to_json()
+    expected = simulate(
+        cube.network, load=0.6, cycles=25, warmup=10, seed=9, source_depth=8, bins=2
+    ).to_json()
+    assert {**result, "engine": ""} == {**expected, "engine": ""}
+
+
+def test_a_silent_line_is_reported() -> None:
+    master, slave = os.openpty()
+    try:
+        line = open_line(os.ttyname(slave), baud=BAUD, timeout=0.02)
+        with pytest.raises(BoardError, match=r"^No reply from /dev/pts/\d+: is the board prog"):
+            line.ask(Command.STATUS, size=STATUS_BYTES)
+        line.close()
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+def test_board_refuses_networks_without_packets() -> None:
+    with pytest.raises(ValueError, match=r"^Network combining can't be put on a board$"):
+        BoardBench(build("combining", ports=4), WHOLE, divisor=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("counter_bits", 7, "Counter bits must be from 8 to 32, not 7"),
+        ("counter_bits", 33, "Counter bits must be from 8 to 32, not 33"),
+        ("source_depth", 0, "Source depth must be at least 1, not 0"),
+    ],
+)
+def test_instruments_reject(name: str, value: int, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Instruments(**{name: value})
+
+
+# The command
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Outcome]
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Call:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main(["board", *arguments])
+        return Outcome(left.value.code, *capsys.readouterr())
+
+    return run
+
+
+CUBE = ("cube", "ports=2")
+TORUS = ("torus", "k=2", "n=2", "length=1:3", "--board", "icebreaker", "--source-depth", "4")
+TORUS += ("--counter-bits", "10")
+
+
+def test_run_through_a_pseudo_terminal(call: Call, lean_torus: Bench) -> None:
+    words = ("--load", "0.4", "--cycles", "60", "--warmup", "20", "--seed", "3")
+    status, out, err = call("run", lean_torus.path, *TORUS, *words, "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    expected = simulate(
+        lean_torus.network, load=0.4, cycles=60, warmup=20, seed=3, source_depth=4, bins=2
+    )
+    assert said["terminals"] == expected.terminals
+    assert said["latency"] == expected.to_json()["latency"]
+    status, out, _ = call("run", lean_torus.path, *TORUS, *words)
+    assert status == 0
+    assert "on engine board" in out
+
+
+def test_simulated_board_is_served_until_interrupted(tmp_path: Path) -> None:
+    program = "from multicube.sim.command import main; main()"
+    words = ["board", "simulate", *CUBE]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
+        try:
+            path = process.stdout.readline().split()[-1]
+            board = BoardBench(
+                build("cube", ports=2), find_board("orangecrab-85f").instruments, divisor=4
+            )
+            line = _line(path)
+            assert line.ask(Command.STATUS, size=STATUS_BYTES) == board.identity + bytes(4)
+            line.close()
+        finally:
+            process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+
+
+def test_run_notices_another_network(call: Call, lean_torus: Bench) -> None:
+    status, out, err = call("run", lean_torus.path, "cube", "ports=4")
+    assert (status, out) == (2, "")
+    assert err.startswith("multicube: The board holds another network than cube")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "/dev/nowhere", *CUBE), "Port /dev/nowhere can't be opened: "),
+        (("run", "/dev/nowhere", *CUBE, "--load", "2"), "Load must be from 0 to 1"),
+        (("run", "/dev/nowhere", *CUBE, "--board", "abacus"), "Board must be one of ulx3s-85f, "),
+        (("build", "abacus", *CUBE, "-o", "x"), "Board must be one of ulx3s-85f, "),
+        (("build", "icebreaker", *CUBE, "-o", "no/x"), "Output no/x can't be written"),
+        (("build", "icebreaker", *CUBE, "-o", "x", "--baud", "9e6"), "Invalid value for '--baud'"),
+        (
+            ("build", "icebreaker", *CUBE, "-o", "x", "--baud", "5000000"),
+            "Baud must be a part of icebreaker's clock of 12 MHz",
+        ),
+        (
+            ("build", "arty-a7-35", *CUBE, "-o", "x"),
+            "Board arty-a7-35 needs its vendor's tools: write a plan with --plan",
+        ),
+    ],
+)
+def test_command_rejects(call: Call, words: tuple[str, ...], message: str) -> None:
+    status, out, err = call(*words)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"multicube: {message}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "message"),
+    [
+        ("serial", ("run", "/dev/null", "cube", "ports=4"), "Serial ports need pyserial"),
+        (
+            "amaranth_boards.icebreaker",
+            ("build", "icebreaker", "cube", "ports=2", "-o", "x", "--plan"),
+            "Boards need amaranth-boards",
+        ),
+    ],
+)
+def test_what_is_not_installed_is_said(
+    call: Call, monkeypatch: pytest.MonkeyPatch, module: str, words: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    status, out, err = call(*words)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"multicube: {message}: pip install 'multicube[boards]'")
+
+
+def test_list(call: Call) -> None:
+    assert json.loads(call("list", "--json").out)["boards"].keys() == BOARDS.keys()
+    assert "orangecrab-85f" in call("list").out
+
+
+def test_clocks_are_those_of_the_boards() -> None:
+    for board in BOARDS.values():
+        platform = board.make()
+        assert platform.default_clk_frequency == board.clock
+        assert board.clock / board.divide / board.divisor() == pytest.approx(1e6, rel=0.02)
+
+
+def test_plan_for_a_vendors_tools(call: Call, tmp_path: Path) -> None:
+    words = ("cube", "ports=2", "radix=2", "-o", "plan", "--plan", "--json")
+    status, out, err = call("build", "arty-a7-35", *words)
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {"board": "arty-a7-35", "script": "plan/build_top.sh"}
+    files = {path.name for path in (tmp_path / "plan").iterdir()}
+    assert files >= {"build_top.sh", "top.tcl", "top.xdc", "top.v", "multicube_board.v"}
+    assert "multicube_board" in (tmp_path / "plan" / "top.tcl").read_text()
+
+
+def _report(folder: Path, achieved: float) -> None:
+    """What the placer would have written."""
+    report = {
+        "fmax": {"clk": {"achieved": achieved, "constraint": 12.0}},
+        "utilization": {
+            "ICESTORM_LC": {"used": 30, "available": 5280},
+            "ICESTORM_RAM": {"used": 4, "available": 30},
+        },
+    }
+    (folder / "report.json").write_text(json.dumps(report))
+    (folder / "top.bin").write_bytes(b"bits")
+    (folder / "top.tim").write_text(
+        "Info:       20 LCs used as LUT4 only\nInfo:        7 LCs used as LUT4 and DFF\n"
+        "Info:        3 LCs used as DFF only\n"
+    )
+
+
+@pytest.mark.parametrize("achieved", [12.5, 11.9])
+def test_build_needs_its_timing(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, achieved: float
+) -> None:
+    """With a script in the place of the tools."""
+
+    def plan(board: Any, bench: Any, folder: Path, *, seed: int) -> str:
+        folder.mkdir()
+        _report(folder, achieved)
+        (folder / "top.bin").rename(folder / "made")
+        (folder / "build.sh").write_text("mv made top.bin\n")
+        return "build.sh"
+
+    monkeypatch.setattr(builds, "write_plan", plan)
+    status, out, err = call("build", "icebreaker", "cube", "ports=2", "-o", "x", "--json")
+    if achieved >= 12:
+        assert (status, err) == (0, "")
+        said = json.loads(out)
+        assert (said["luts"], said["flipflops"], said["memories"]) == (27, 10, 4)
+        assert json.loads((tmp_path / "x" / "build.json").read_text()) == said
+    else:
+        assert (status, out) == (1, "")
+        assert err == (
+            "multicube: Timing is not met: 11.9 MHz of the 12 MHz that icebreaker needs\n"
+        )
+        assert not (tmp_path / "x" / "top.bin").exists()
+
+
+def test_build_says_why_a_tool_failed(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def plan(board: Any, bench: Any, folder: Path, *, seed: int) -> str:
+        folder.mkdir()
+        (folder / "build.sh").write_text("echo 'ERROR: it does not fit' >&2; exit 3\n")
+        return "build.sh"
+
+    monkeypatch.setattr(builds, "write_plan", plan)
+    status, out, err = call("build", "icebreaker", "cube", "ports=2", "-o", "x")
+    assert (status, out) == (1, "")
+    assert err == "multicube: The build of icebreaker failed: ERROR: it does not fit\n"
+
+
+# Bitstreams in earnest: `make boards` builds the large ones
+
+
+def _build(call: Call, board: str, *words: str) -> dict[str, Any]:
+    pytest.importorskip("amaranth_boards")
+    pytest.importorskip(f"yowasp_nextpnr_{find_board(board).tools}")
+    status, out, err = call("build", board, *words, "-o", "bits", "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert Path(said["bitstream"]).stat().st_size > 10_000
+    assert said["fmax_mhz"] >= said["clock_mhz"]
+    return said
+
+
+@pytest.mark.long
+def test_small_bitstream(call: Call) -> None:
+    """Two terminals; the counters can't have been optimised away."""
+    said = _build(call, "icebreaker", "cube", "ports=2", "depth=1", "switch=single-buffered")
+    assert said["flipflops"] > 2 * (128 + 8 * 12)
