@@ -23,7 +23,7 @@ whatever this is (tried with 12 to 500): paths are ranked among themselves."""
 
 
 class SynthesisError(Exception):
-    """A tool failed or took too long, or the design does not fit the device or is too slow for it."""
+    """A tool failed or took too long, or the design is too large for the device, or too slow."""
 
 
 class ToolTimeout(SynthesisError):
