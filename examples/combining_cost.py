@@ -118,8 +118,12 @@ def _queue(shape: tuple[int, int, int]) -> Storage:
     """Of a queue in memories, for items of so many bits, from so many writers, so deep."""
     item, writers, depth = shape
     rows = -(-depth // writers)
+    places = rows << _bits(writers - 1)
     pointers = 2 * (_bits(writers - 1) + _bits(rows - 1)) + _bits(depth)
-    return _sum([Storage(pointers, 0), *[_memory(rows, item)] * writers], 1)
+    banks = [_memory(rows, item)] * writers
+    if writers > 2 and places <= 16:
+        banks = [_memory(rows, _bits(writers - 1)), _memory(places, item)] * writers
+    return _sum([Storage(pointers, 0), *banks], 1)
 
 
 def _memory(rows: int, bits: int) -> Storage:

@@ -1,6 +1,8 @@
 """A queue that takes several arrivals in one cycle."""
 
-from amaranth.hdl import Module, Mux, ShapeLike, Signal, Value
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -19,6 +21,10 @@ class ArrivalQueue(wiring.Component):
     cycle are queued in the order of the inputs, *beginning with the one that has the number of the
     next bank*: an input that finds no room is overtaken at most `writers` - 1 times, without a
     register of its own for fairness.
+
+    A wide box is dear. With more than two inputs, and no more than 16 places, packets lie in
+    memories of the inputs' own instead, which have a row for each place, and the banks say in
+    whose. In an FPGA a memory made of tables has 16 rows anyway.
 
     A packet that arrives at an empty queue is shown at the output one cycle later; throughput is
     one packet a cycle. `o` comes from registers and memories. `i[*].ready` depends combinationally
@@ -77,6 +83,8 @@ class ArrivalQueue(wiring.Component):
         tail_bank = Signal(range(self.writers))
         tail_row = Signal(range(rows))
         following_row = Signal(range(rows))
+        # A distributed memory has 16 rows, needed or not.
+        own = self.writers > 2 and rows << len(tail_bank) <= 16
         m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
 
         pop = self.o.valid & self.o.ready
@@ -109,41 +117,43 @@ class ArrivalQueue(wiring.Component):
             m.d.comb += self.i[i].ready.eq(room.bit_select(rank[i], 1))
             m.d.comb += accepted[i].eq(self.i[i].valid & self.i[i].ready)
 
-        arriving = [port.payload for port in self.i]
+        # What lies in the banks: the packets, or the inputs that they came by.
+        packets = [port.payload for port in self.i]
+        shape = range(self.writers) if own else self.shape
+        arriving: list[ValueLike] = [*banks] if own else packets
         written = accepted
+        place = [Signal(range(self.writers), name=f"place_{i}") for i in banks]
+        row = [Mux(bank < tail_bank, following_row, tail_row) for bank in banks]
         if self.writers > 1:
-            m.submodules.box = box = InterchangeBox(self.writers, self.shape)
-            m.d.comb += [port.eq(payload) for port, payload in zip(box.i, arriving)]
+            m.submodules.box = box = InterchangeBox(self.writers, shape)
+            m.d.comb += [port.eq(value) for port, value in zip(box.i, arriving)]
             arriving = box.o
             written = Signal(self.writers)
             select = [Signal(range(self.writers), name=f"select_{bank}") for bank in banks]
             for i in banks:
-                bank = Signal(range(self.writers), name=f"bank_{i}")
-                m.d.comb += bank.eq(_modulo(tail_bank + rank[i], self.writers))
-                for b in banks:
-                    with m.If(self.i[i].valid & (bank == b)):
-                        m.d.comb += [select[b].eq(i), written[b].eq(accepted[i])]
+                m.d.comb += place[i].eq(_modulo(tail_bank + rank[i], self.writers))
+                for bank in banks:
+                    with m.If(self.i[i].valid & (place[i] == bank)):
+                        m.d.comb += [select[bank].eq(i), written[bank].eq(accepted[i])]
             box.set(m, select, written)
 
         heads = []
         for bank in banks:
-            memory = Memory(shape=self.shape, depth=rows, init=[])
-            m.submodules[f"bank_{bank}"] = memory
-            write = memory.write_port()
-            read = memory.read_port(domain="comb")
-            m.d.comb += [
-                write.en.eq(written[bank]),
-                write.addr.eq(Mux(bank < tail_bank, following_row, tail_row)),
-                write.data.eq(arriving[bank]),
-                read.addr.eq(head_row),
-            ]
-            heads.append(read.data)
-
-        m.d.comb += self.o.valid.eq(self.level != 0)
-        with m.Switch(head_bank):
-            for bank, payload in enumerate(heads):
-                with m.Case(bank):
-                    m.d.comb += self.o.payload.eq(payload)
+            m.submodules[f"bank_{bank}"] = memory = Memory(shape=shape, depth=rows, init=[])
+            heads.append(_access(m, memory, written[bank], row[bank], arriving[bank], head_row))
+        head = Signal(shape)
+        _select(m, head, head_bank, heads)
+        if own:
+            source, heads = head, []
+            for i in banks:
+                memory = Memory(shape=self.shape, depth=rows << len(head_bank), init=[])
+                m.submodules[f"memory_{i}"] = memory
+                at = Cat(place[i], Mux(place[i] < tail_bank, following_row, tail_row))
+                now = Cat(head_bank, head_row)
+                heads.append(_access(m, memory, accepted[i], at, packets[i], now))
+            head = Signal(self.shape)
+            _select(m, head, source, heads)
+        m.d.comb += [self.o.valid.eq(self.level != 0), self.o.payload.eq(head)]
 
         count = sum((accepted[i] for i in banks), start=0)
         m.d.sync += self.level.eq(self.level + count - pop)
@@ -162,3 +172,25 @@ def _modulo(value: Value, modulus: int) -> Value:
     if modulus & (modulus - 1) == 0:
         return value[: modulus.bit_length() - 1]
     return Mux(value >= modulus, value - modulus, value)
+
+
+def _access(
+    m: Module, memory: Memory, enable: Value, row: Value, value: ValueLike, head: Value
+) -> Value:
+    """Write a value to a row of a memory, and show what is in the row at the head."""
+    write, read = memory.write_port(), memory.read_port(domain="comb")
+    m.d.comb += [
+        write.en.eq(enable),
+        write.addr.eq(row),
+        write.data.eq(value),
+        read.addr.eq(head),
+    ]
+    return read.data
+
+
+def _select(m: Module, target: Value, number: Value, values: Sequence[Value]) -> None:
+    """Make `target` the value that has a number."""
+    with m.Switch(number):
+        for index, value in enumerate(values):
+            with m.Case(index):
+                m.d.comb += target.eq(value)
