@@ -437,7 +437,7 @@ def test_interrupted_program(tmp_path: Path) -> None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert "Traceback" not in err
     record = json.loads(out)
     assert record["partial"] is True

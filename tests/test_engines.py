@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from multicube.hdl.bench import PacketBench
@@ -352,11 +353,26 @@ def test_interruption(runs: int) -> None:
         assert engine.get(Pin("timer", ("now",)), runs - 1) == (cycle + 7) % 2**32
 
 
+def test_interruption_leaves_amaranths_simulator_between_cycles() -> None:
+    """Whenever it comes: all counters are of the same cycle."""
+    fabric = bench(load=1)
+    with AmaranthEngine(fabric) as engine:
+        start(engine)
+        for number in range(12):
+            join = interrupting(0.05 + 0.003 * number)
+            with pytest.raises(KeyboardInterrupt):
+                engine.step(10**12)
+            join()
+            assert engine.get(Pin("timer", ("now",))) == engine.cycle
+            assert sum(engine.read(fabric.sources, "generated")) == 4 * (engine.cycle - 1)
+
+
 def test_interrupted_run_is_partial() -> None:
-    join = interrupting(1.0)
-    result = simulate(
-        build("cube", ports=4), load=0.3, cycles=2**31, warmup=10, engine="compiled", bins=32
-    )
+    network = build("cube", ports=4)
+    options: dict[str, Any] = {"load": 0.3, "warmup": 10, "engine": "compiled", "bins": 32}
+    simulate(network, cycles=10, **options)  # What follows finds the code compiled.
+    join = interrupting(3.0)
+    result = simulate(network, cycles=2**31, **options)
     join()
     assert result.partial
     assert 0 < result.cycles < 2**31

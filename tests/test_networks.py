@@ -289,7 +289,7 @@ def test_catalogue_builds_each_family(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("torus", {}, "Network must be one of cube, omega, baseline, indirect-cube, butterfly, "),
+        ("tours", {}, "Network must be one of cube, omega, baseline, indirect-cube, butterfly, "),
         ("cube", {"port": 8}, "Parameter of cube must be one of ports, radix, switch, depth, "),
         ("cube", {"ports": "many"}, "Parameter ports must be an integer, not 'many'"),
         ("cube", {"ports": "0"}, "Ports must be at least 2, not 0"),

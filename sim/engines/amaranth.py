@@ -1,8 +1,10 @@
 """The reference engine: Amaranth's own simulator."""
 
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from amaranth.hdl import Value
@@ -13,6 +15,26 @@ from ...hdl.fabric import Fabric, FabricComponent, Pin, member
 __all__ = ["AmaranthEngine"]
 
 CLOCK_PERIOD = 1e-6
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[list[int]]:
+    """Collect Ctrl-C, and raise KeyboardInterrupt for it at the end.
+
+    In the middle of a step of time the simulator would keep some registers of it and lose others.
+    """
+    came: list[int] = []
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 class AmaranthEngine:
@@ -53,8 +75,9 @@ class AmaranthEngine:
 
     def step(self, cycles: int) -> None:
         target = self.cycle + cycles
-        while self.cycle < target:
-            self._simulator.advance()
+        with _interrupts_held() as interrupts:
+            while self.cycle < target and not interrupts:
+                self._simulator.advance()
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
         self._context.set(Value.cast(getattr(self._top, port)), value)
