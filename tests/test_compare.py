@@ -176,6 +176,7 @@ def test_bad_options(options: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert err.startswith("multicube: ")
 
 
+@pytest.mark.long
 @needs_verilator
 def test_verilator_counts_the_same() -> None:
     fabric = bench()
