@@ -24,7 +24,7 @@ from .traffic import Pattern, check_load, pattern
 __all__ = ["Sweep", "parse_loads", "sweep"]
 
 ZERO_LOAD = 0.01
-"""Load, in packets a terminal and cycle, at which packets hardly ever meet."""
+"""Load, in flits a terminal and cycle, at which packets hardly ever meet."""
 
 MOST_LOADS = 1000
 """Most loads that a text can ask for."""
@@ -44,7 +44,7 @@ class Sweep:
     points : list[Result]
         By rising load.
     zero_load : Result
-        At a load of 0.01.
+        At a load of 0.01 flits a terminal and cycle.
     """
 
     network: Network
@@ -244,7 +244,8 @@ def sweep(
                 bar.update(len(done))
             return results
 
-        zero_load, *points = measure([ZERO_LOAD, *sorted(set(loads))])
+        flits = sum(network.lengths) / 2
+        zero_load, *points = measure([ZERO_LOAD / flits, *sorted(set(loads))])
         for _ in range(REFINEMENTS if refine else 0):
             interval = _saturation_interval(points)
             if interval is None:

@@ -112,6 +112,14 @@ def test_zero_load(curve: Sweep) -> None:
     assert curve.zero_load_latency == pytest.approx(1, abs=0.1)
 
 
+def test_zero_load_of_long_packets() -> None:
+    """So few flits that packets of 32 hardly ever meet, although at 0.01 packets they would."""
+    network = build("dcsh", k=4, n=2, length=32)
+    curve = sweep(network, [0.002], cycles=20_000, refine=False)
+    assert curve.zero_load.offered_load == pytest.approx(ZERO_LOAD / 32, rel=1e-2)
+    assert curve.zero_load_latency == pytest.approx(32 + 2 * 3 / 4, abs=1)
+
+
 def test_points_are_those_of_single_runs(curve: Sweep) -> None:
     network = build("cube", ports=2, switch="input-queued")
     point = next(point for point in curve.points if point.offered_load == 0.6)
