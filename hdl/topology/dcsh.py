@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..checks import check_integer
 from .passes import Permutation, check_permutation
-from .tags import AddressCode, TagScheme
+from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["DCSH", "Crossing"]
 
@@ -68,8 +68,7 @@ class DCSH:
 
     def tags(self) -> TagScheme:
         """Tags that hold the destination's address itself."""
-        digits = tuple(reversed(range(self.n)))
-        return TagScheme("destination", self.code, digits, digits)
+        return address_tags(self.code)
 
     def position(self, node: int, dimension: int) -> int:
         """Where a node stands in its cluster of a dimension: a digit of its address."""

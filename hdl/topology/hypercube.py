@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..checks import check_integer
-from .tags import AddressCode, TagScheme
+from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hypercube"]
 
@@ -89,5 +89,4 @@ class Hypercube:
 
     def tags(self) -> TagScheme:
         """Tags that hold the destination's address itself."""
-        digits = tuple(reversed(range(self.code.digits)))
-        return TagScheme("destination", self.code, digits, digits)
+        return address_tags(self.code)

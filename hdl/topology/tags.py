@@ -10,7 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ROUTINGS", "AddressCode", "TagScheme", "check_broadcast", "check_routing"]
+__all__ = [
+    "ROUTINGS",
+    "AddressCode",
+    "TagScheme",
+    "address_tags",
+    "check_broadcast",
+    "check_routing",
+]
 
 Routing = Literal["destination", "xor"]
 ROUTINGS: tuple[Routing, ...] = ("destination", "xor")
@@ -222,3 +229,9 @@ class TagScheme:
             if mask >> position & 1:
                 tags += [other | 1 << position for other in tags]
         return sorted(self.destination(each, source) for each in tags)
+
+
+def address_tags(code: AddressCode) -> TagScheme:
+    """Tags that hold the destination's address itself, the most significant digit on top."""
+    digits = tuple(reversed(range(code.digits)))
+    return TagScheme("destination", code, digits, digits)

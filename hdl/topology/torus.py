@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..checks import check_integer
-from .tags import AddressCode, TagScheme
+from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hop", "Torus"]
 
@@ -168,5 +168,4 @@ class Torus:
 
     def tags(self) -> TagScheme:
         """Tags that hold the destination's address itself."""
-        digits = tuple(reversed(range(self.n)))
-        return TagScheme("destination", self.code, digits, digits)
+        return address_tags(self.code)
