@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, Const, Elaboratable, Value
 from amaranth.lib import stream
 from amaranth.sim import Simulator
+from multicube.sim.command import main
 
 # Most runs of tests are so short that a quick compilation is worth more than quick code.
 os.environ.setdefault("CFLAGS", "-O0")
@@ -218,3 +219,27 @@ def netlist_storage(tmp_path: Path) -> Callable[[dict[str, Elaboratable]], dict[
         return found
 
     return count
+
+
+class Outcome(NamedTuple):
+    """What a command left: its exit status, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Outcome]:
+    """Run the command in an empty folder, in this process."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([*arguments])
+        return Outcome(left.value.code, *capsys.readouterr())
+
+    return run

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,6 @@ from multicube.hdl import build
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import Network
 from multicube.sim import Run, pattern, simulate
-from multicube.sim.command import main
 from multicube.sim.result import Latency, Result
 from multicube.sim.simulate import run_bench
 
@@ -247,28 +247,13 @@ def test_instruments_reject(name: str, value: int, message: str) -> None:
 # The command
 
 
-class Outcome(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-Call = Callable[..., Outcome]
+Call = Callable[..., Any]
 
 
 @pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Call:
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> Outcome:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main(["board", *arguments])
-        return Outcome(left.value.code, *capsys.readouterr())
-
-    return run
+def call(call: Call) -> Call:
+    """Run `multicube board` in an empty folder, in this process."""
+    return partial(call, "board")
 
 
 CUBE = ("cube", "ports=2")

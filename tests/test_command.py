@@ -14,42 +14,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.networks.switching import NEUTRAL
 from multicube.sim import SimulationError
-from multicube.sim.command import main
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
 COMMANDS = ("list", "sim", "sweep", "export")
 
 
-class Outcome(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-Call = Callable[..., Outcome]
-
-
-@pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Call:
-    """Run the command in an empty folder, in this process."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> Outcome:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit_:
-            main(list(arguments))
-        return Outcome(exit_.value.code, *capsys.readouterr())
-
-    return run
+Call = Callable[..., Any]
 
 
 def test_sim_json(call: Call) -> None:

@@ -7,11 +7,11 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from multicube.sim.command import main
 from multicube.sim.paper import ITEMS, Options, find_item
 from multicube.sim.paper.dcsh_figures import _crossing
 from multicube.sim.paper.item import Column, Item, PaperResult
@@ -19,29 +19,13 @@ from multicube.sim.paper.item import Column, Item, PaperResult
 FAST = ("--quick", "--cycles", "200")
 
 
-class Outcome(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-Call = Callable[..., Outcome]
+Call = Callable[..., Any]
 
 
 @pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Call:
+def call(call: Call) -> Call:
     """Run `multicube paper` in an empty folder, in this process."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> Outcome:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit_:
-            main(["paper", *arguments])
-        return Outcome(exit_.value.code, *capsys.readouterr())
-
-    return run
+    return partial(call, "paper")
 
 
 def rows(name: str, **options: Any) -> list[dict[str, Any]]:
