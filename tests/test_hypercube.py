@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Value
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.packet import Packet
-from multicube.hdl.switches.arrival_queue import ArrivalQueue
 from multicube.hdl.switches.hypercube_router import HypercubeRouter
 from multicube.hdl.topology.deadlock import deadlock_cycle, dependencies, dependency_cycle
 from multicube.hdl.topology.hypercube_routing import (
@@ -354,15 +353,15 @@ def test_network_without_an_order_deadlocks(monkeypatch: pytest.MonkeyPatch) -> 
         bits = any_order(node, to)
         return [(node, i, 0) for i in (bits[-1:] if node.bit_count() % 2 else bits[:1])]
 
-    def wanted(self: HypercubeRouter, m: Module, i: int, queue: ArrivalQueue) -> Value:
-        left, odd = queue.o.payload.tag ^ self.address, self.address.xor()
+    def route(self: HypercubeRouter, i: int, tag: Value) -> Value:
+        left, odd = tag ^ self.address, self.address.xor()
         return Cat(left[0] & ~(odd & left[1]), left[1] & (odd | ~left[0]), ~left.any())
 
     assert dependency_cycle(waits(2, relation)) is not None
     opposite = Trace("opposite", tuple(TracePacket(0, node, node ^ 3, 8) for node in range(4)))
     for routing in HYPERCUBE_ROUTINGS:
         simulate(HypercubeNetwork(2, routing=routing, length=8, depth=1), traffic=opposite)
-    monkeypatch.setattr(HypercubeRouter, "_wanted", wanted)
+    monkeypatch.setattr(HypercubeRouter, "_route", route)
     network = HypercubeNetwork(2, routing="pcube", length=8, depth=1)
     with pytest.raises(SimulationError, match="4 lost or stuck"):
         simulate(network, traffic=opposite)

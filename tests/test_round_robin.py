@@ -26,6 +26,7 @@ def grants(
             request, taken = stimulus(served)
             ctx.set(Cat(arbiter.request, arbiter.taken), request | taken << count)
             grant = ctx.get(arbiter.grant)
+            assert ctx.get(arbiter.granted) == (request and 1 << grant)
             served = grant if taken and request else None
             cycles.append((request, taken, grant))
             await ctx.tick()

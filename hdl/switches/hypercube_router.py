@@ -1,12 +1,13 @@
 """The wormhole router of a node of a hypercube: e-cube, p-cube or minimal adaptive."""
 
-from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 from ..packet import Packet
 from ..topology.hypercube_routing import HYPERCUBE_ROUTINGS, HypercubeRouting
 from .arrival_queue import ArrivalQueue
+from .round_robin import lowest
 from .worm_router import WormRouter, check_worms
 
 __all__ = ["HypercubeRouter"]
@@ -77,7 +78,9 @@ class HypercubeRouter(WormRouter):
             members["vacant"] = In(1).array(dimension)
             members["empty"] = Out(1).array(dimension)
         count = dimension + 1 + (dimension if routing == "adaptive" else 0)
-        super().__init__(packet, count=count, depth=depth, members=members)
+        super().__init__(
+            packet, count=count, depth=depth, choice=routing != "ecube", members=members
+        )
 
     def link_of(self, port: int) -> int:
         """The dimension of a port's link; `dimension` for the terminal."""
@@ -99,18 +102,22 @@ class HypercubeRouter(WormRouter):
             return [*range(link), self.dimension]
         return [i for i in inputs if self.link_of(i) != link]
 
-    def _wanted(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
-        tag = queue.o.payload.tag
+    def _route(self, i: int, tag: Value) -> Value:
         if self.routing == "ecube":
             first = 0 if i == self.dimension else i + 1
-            return Cat((0,) * first, _lowest(tag[first:]), ~tag[first:].any())
+            return Cat((0,) * first, lowest(tag[first:]), ~tag[first:].any())
         left = tag ^ self.address
         if self.routing == "pcube":
             down = left & self.address
             return Cat(Mux(down.any(), down, left), ~left.any())
+        return Cat(lowest(left), ~left.any(), left)
+
+    def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
+        if self.routing != "adaptive":
+            return super()._open(m, i, queue)
         if i > self.dimension:
             m.d.comb += self.empty[self.link_of(i)].eq(queue.level == 0)
-        return Cat(_lowest(left), ~left.any(), left & Cat(self.vacant))
+        return Cat(~Const(0, self.dimension + 1), self.vacant)
 
     def _choice(self, granted: Value, readies: Value) -> Value:
         """One of the outputs that a header has got: a ready one, no escape channel, if it can.
@@ -125,9 +132,4 @@ class HypercubeRouter(WormRouter):
         best = Mux(ready.any(), ready, links)
         first, second = best[:n], best[n:]
         first &= (~second.any()).replicate(n)
-        return Cat(_lowest(first), granted[n], _lowest(second))
-
-
-def _lowest(bits: Value) -> Value:
-    """Only the lowest 1 of some bits."""
-    return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
+        return Cat(lowest(first), granted[n], lowest(second))

@@ -1,12 +1,17 @@
 """Fair choice among several requests."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 
-__all__ = ["RoundRobin"]
+__all__ = ["RoundRobin", "lowest"]
+
+
+def lowest(bits: Value) -> Value:
+    """Only the lowest 1 of some bits."""
+    return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
 
 
 class RoundRobin(wiring.Component):
@@ -28,27 +33,34 @@ class RoundRobin(wiring.Component):
         The granted request is served in this cycle.
     grant : Out(range(count))
         Number of the request that is granted, if there is any.
+    granted : Out(count)
+        The bit of this request, if there is any.
     """
 
     def __init__(self, count: int) -> None:
         check_integer("Count", count, 1)
         self.count = count
-        super().__init__({"request": In(count), "taken": In(1), "grant": Out(range(count))})
+        super().__init__(
+            {
+                "request": In(count),
+                "taken": In(1),
+                "grant": Out(range(count)),
+                "granted": Out(count),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        first = Signal(range(self.count))
-        with m.Switch(first):
-            for start in range(self.count):
-                with m.Case(start):
-                    for offset in reversed(range(self.count)):
-                        candidate = (start + offset) % self.count
-                        with m.If(self.request[candidate]):
-                            m.d.comb += self.grant.eq(candidate)
+        # Whose turn it is: that number's bit and all above it. No bit, if it is number 0.
+        turn = Signal(self.count - 1)
+        later = self.request[1:] & turn
+        granted = self.granted
+        m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
+        for bit, number in enumerate(self.grant):
+            having = [i for i in range(self.count) if i >> bit & 1]
+            m.d.comb += number.eq(Cat(granted[i] for i in having).any())
         with m.If(self.request.any()):
-            m.d.sync += first.eq(self.grant)
-            with m.If(self.taken):
-                m.d.sync += first.eq(self.grant + 1)
-                with m.If(self.grant == self.count - 1):
-                    m.d.sync += first.eq(0)
+            # A grant that is taken hands the turn on to the next number, another keeps it.
+            starts = Mux(self.taken, granted, granted[1:])
+            m.d.sync += turn.eq(Cat(starts[: i + 1].any() for i in range(self.count - 1)))
         return m

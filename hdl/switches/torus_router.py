@@ -68,7 +68,8 @@ class TorusRouter(WormRouter):
         self.decision = decision
         self.hops = plan.hops()
         count = len(self.hops) + 1
-        super().__init__(packet, count=count, depth=depth, members={"address": In(width)})
+        members = {"address": In(width)}
+        super().__init__(packet, count=count, depth=depth, choice=False, members=members)
 
     def port_of(self, hop: Hop) -> int:
         """The port of a channel."""
@@ -94,22 +95,25 @@ class TorusRouter(WormRouter):
 
         return [i for i in inputs if i == len(self.hops) or leads(self.hops[i])]
 
-    def _wanted(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
+    def _route(self, i: int, tag: Value) -> Value:
         came = self.hops[i] if i < len(self.hops) else None
         wanted: dict[Hop, Value] = dict.fromkeys(self.hops, Const(0))
         bits = self.plan.code.digit_bits
-        ready = decided(m, f"{i}", queue.o, self.decision)
         # All digits of higher dimensions are right.
         right: Value = Const(1)
         for dimension in reversed(range(self.plan.n if came is None else came.dimension + 1)):
-            there = queue.o.payload.tag.word_select(dimension, bits)
+            there = tag.word_select(dimension, bits)
             here = self.address.word_select(dimension, bits)
             on = came if came is not None and came.dimension == dimension else None
-            goes = right & (here != there) & ready
+            goes = right & (here != there)
             for hop, takes in self._channels(dimension, here, there, on).items():
                 wanted[hop] = goes & takes
             right &= here == there
         return Cat(*wanted.values(), right)
+
+    def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
+        ready = decided(m, f"{i}", queue.o, self.decision)
+        return Cat(ready.replicate(len(self.hops)), 1)
 
     def _channels(
         self, dimension: int, here: Value, there: Value, came: Hop | None

@@ -2,9 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
+from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
@@ -44,6 +47,10 @@ class WormRouter(wiring.Component, ABC):
     wants is free. That output is the worm's until its tail has passed, and takes the next header in
     the cycle after it. Worms get an output in turn (`RoundRobin`). A header is not changed.
 
+    Where a header may go is found as it comes in, and waits with it in the queue: so the way to a
+    memory has this to do, and the way from it, which leads through arbiters and back to the queues,
+    has not.
+
     A header that may take several outputs requests all of them. Of those that it gets in the same
     cycle it takes the one that `_choice` says; the others stay unused in this cycle and go on to
     the next worm.
@@ -65,6 +72,8 @@ class WormRouter(wiring.Component, ABC):
         Number of inputs, and of outputs.
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer.
+    choice : bool
+        Whether there are headers that may take one of several outputs.
     members : Mapping[str, wiring.Member]
         Ports besides `i` and `o`.
 
@@ -75,7 +84,13 @@ class WormRouter(wiring.Component, ABC):
     """
 
     def __init__(
-        self, packet: Packet, *, count: int, depth: int, members: Mapping[str, wiring.Member]
+        self,
+        packet: Packet,
+        *,
+        count: int,
+        depth: int,
+        choice: bool,
+        members: Mapping[str, wiring.Member],
     ) -> None:
         check_integer("Depth", depth, 1)
         if packet.broadcast:
@@ -83,6 +98,7 @@ class WormRouter(wiring.Component, ABC):
         self.packet = packet
         self.count = count
         self.depth = depth
+        self.choice = choice
         ports = stream.Signature(packet)
         super().__init__({**members, "i": In(ports).array(count), "o": Out(ports).array(count)})
 
@@ -95,8 +111,12 @@ class WormRouter(wiring.Component, ABC):
         """The outputs by the link whose channels they are: one or two each."""
 
     @abstractmethod
-    def _wanted(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
-        """The outputs that the header at the head of input i's queue may take, a bit each."""
+    def _route(self, i: int, tag: Value) -> Value:
+        """The outputs that a header with a tag may take from input i, a bit each."""
+
+    def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
+        """Those that the header at the head of input i's queue may ask for now, a bit each."""
+        return ~Const(0, self.count)
 
     def _choice(self, granted: Value, readies: Value) -> Value:
         """The output that a header takes of those that it was granted, if any, a bit each."""
@@ -105,79 +125,86 @@ class WormRouter(wiring.Component, ABC):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         ports = range(self.count)
-        # Where a flit may go, and where one does if a worm wants it to.
-        readies, passed = Signal(self.count), Signal(self.count)
-        m.d.comb += readies.eq(Cat(output.ready for output in self.o))
-
-        heads: list[stream.Interface] = []
-        requests, grants, choices = (
+        entries = [self.entries(j) for j in ports]
+        # Of each input, a bit an output: what its header asks for, gets and takes, and what its
+        # worm holds and uses.
+        requests, grants, takes, kept, uses = (
             [Signal(self.count, name=f"{name}_{i}") for i in ports]
-            for name in ("request", "granted", "chosen")
+            for name in ("request", "granted", "takes", "kept", "uses")
         )
+        readies, held, passed = Signal(self.count), Signal(self.count), Signal(self.count)
+        m.d.comb += [
+            readies.eq(Cat(output.ready for output in self.o)),
+            held.eq(reduce(or_, kept)),
+        ]
+        heads: list[stream.Interface] = []
         for i, source in enumerate(self.i):
-            m.submodules[f"queue_{i}"] = queue = ArrivalQueue(self.packet, depth=self.depth)
-            wiring.connect(m, wiring.flipped(source), queue.i[0])
-            head, chosen = queue.o, choices[i]
+            exits = [j for j in ports if i in entries[j]]
+            queue = ArrivalQueue(
+                StructLayout({"flit": self.packet, "exits": len(exits)}), depth=self.depth
+            )
+            m.submodules[f"queue_{i}"] = queue
+            route = Signal(self.count, name=f"route_{i}")
+            m.d.comb += [
+                route.eq(self._route(i, source.payload.tag)),
+                queue.i[0].payload.flit.eq(source.payload),
+                queue.i[0].payload.exits.eq(Cat(route[j] for j in exits)),
+                queue.i[0].valid.eq(source.valid),
+                source.ready.eq(queue.i[0].ready),
+            ]
+            head = queue.o
             heads.append(head)
 
+            asked = Signal(self.count, name=f"asked_{i}")
+            m.d.comb += [asked[j].eq(bit) for j, bit in zip(exits, head.payload.exits)]
+            header = head.valid & ~kept[i].any()
+            may = self._open(m, i, queue) & ~held & header.replicate(self.count)
+            m.d.comb += [
+                requests[i].eq(asked & may),
+                takes[i].eq(self._choice(grants[i], readies)),
+                uses[i].eq(kept[i] | takes[i]),
+                head.ready.eq((uses[i] & passed).any()),
+            ]
             # Once a worm has an output, it keeps it until the tail has left.
-            bound = Signal(name=f"bound_{i}")
-            kept = Signal(self.count, name=f"kept_{i}")
-            wanted = Signal(self.count, name=f"wanted_{i}")
-            m.d.comb += [
-                wanted.eq(self._wanted(m, i, queue)),
-                requests[i].eq(Mux(bound, kept, wanted & head.valid.replicate(self.count))),
-                chosen.eq(Mux(bound, kept, self._choice(grants[i], readies))),
-                head.ready.eq((chosen & passed).any()),
-            ]
-            left = head.valid & head.ready & head.payload.last
-            m.d.sync += [bound.eq(chosen.any() & ~left), kept.eq(chosen)]
+            m.d.sync += kept[i].eq(uses[i])
+            with m.If(head.valid & head.ready & head.payload.flit.last):
+                m.d.sync += kept[i].eq(0)
 
-        offers = [stream.Signature(self.packet).create(path=(f"offer_{j}",)) for j in ports]
-        for j, offer in enumerate(offers):
-            entries = self.entries(j)
-            m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(len(entries))
-            used = Cat(choices[i][j] for i in entries).any()
+        # Without a choice a header takes what it gets: who that is, is not waited for.
+        new = takes if self.choice else requests
+        offered = Signal(self.count)
+        for j in ports:
+            m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(len(entries[j]))
             m.d.comb += [
-                arbiter.request.eq(Cat(requests[i][j] for i in entries)),
-                *(
-                    grants[i][j].eq(requests[i][j] & (arbiter.grant == index))
-                    for index, i in enumerate(entries)
-                ),
-                offer.valid.eq(Cat(choices[i][j] & heads[i].valid for i in entries).any()),
-                passed[j].eq(offer.ready),
+                arbiter.request.eq(Cat(requests[i][j] for i in entries[j])),
                 # An output that is given, but not taken, goes on to the next worm.
-                arbiter.taken.eq(~used | (offer.valid & offer.ready & offer.payload.last)),
+                arbiter.taken.eq(1),
+                Cat(grants[i][j] for i in entries[j]).eq(arbiter.granted),
+                offered[j].eq(
+                    Cat(kept[i][j] & heads[i].valid | new[i][j] for i in entries[j]).any()
+                ),
             ]
-            with m.Switch(arbiter.grant):
-                for index, i in enumerate(entries):
-                    with m.Case(index):
-                        m.d.comb += offer.payload.eq(heads[i].payload)
         for number, link in enumerate(self.links()):
-            if len(link) == 1:
-                wiring.connect(m, offers[link[0]], wiring.flipped(self.o[link[0]]))
-            else:
-                self._share(m, number, [offers[j] for j in link], [self.o[j] for j in link])
+            turns = self._turns(m, number, [offered[j] & readies[j] for j in link])
+            payload: Value = Const(0)
+            for i in sorted({i for j in link for i in entries[j]}):
+                sends = Cat(uses[i][j] & turn for j, turn in zip(link, turns)).any()
+                flit = heads[i].payload.flit.as_value()
+                payload |= flit & sends.replicate(len(flit))
+            for j, turn in zip(link, turns):
+                m.d.comb += [
+                    passed[j].eq(readies[j] & turn),
+                    self.o[j].valid.eq(offered[j] & (passed[j] if len(link) > 1 else 1)),
+                    self.o[j].payload.eq(payload),
+                ]
         return m
 
-    def _share(
-        self,
-        m: Module,
-        link: int,
-        offers: Sequence[stream.Interface],
-        outputs: Sequence[stream.Interface],
-    ) -> None:
-        """Send flits of both channels of a link over the same wires."""
-        turn = Signal(name=f"turn_{link}")
-        can = [offer.valid & output.ready for offer, output in zip(offers, outputs)]
-        second = Signal(name=f"second_{link}")
-        m.d.comb += second.eq(can[1] & (turn | ~can[0]))
-        with m.If(can[0] | can[1]):
+    def _turns(self, m: Module, link: int, goes: Sequence[Value]) -> list[Value]:
+        """Which channel of a link has the wires in this cycle; `goes` says which have a use."""
+        if len(goes) == 1:
+            return [Const(1)]
+        turn, second = Signal(name=f"turn_{link}"), Signal(name=f"second_{link}")
+        m.d.comb += second.eq(goes[1] & (turn | ~goes[0]))
+        with m.If(goes[0] | goes[1]):
             m.d.sync += turn.eq(~second)
-        payload = Mux(second, offers[1].payload.as_value(), offers[0].payload.as_value())
-        for offer, output, goes in zip(offers, outputs, (can[0] & ~second, second)):
-            m.d.comb += [
-                output.valid.eq(goes),
-                output.payload.eq(payload),
-                offer.ready.eq(goes),
-            ]
+        return [~second, second]
