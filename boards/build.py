@@ -135,6 +135,9 @@ def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) 
     options = {}
     if board.tools:
         options["nextpnr_opts"] = f"--report {_REPORT} --timing-allow-fail --seed {seed}"
+    if board.tools == "ecp5":
+        # Tables of more than four inputs take several, and so leave less room than they save time.
+        options["synth_opts"] = "-nowidelut"
     plan = platform.build(BoardTop(board, bench), name=_NAME, do_build=False, **options)
     plan.extract(folder)
     return f"{plan.script}.sh"

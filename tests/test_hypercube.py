@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Module, Value
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork
@@ -353,7 +353,7 @@ def test_network_without_an_order_deadlocks(monkeypatch: pytest.MonkeyPatch) -> 
         bits = any_order(node, to)
         return [(node, i, 0) for i in (bits[-1:] if node.bit_count() % 2 else bits[:1])]
 
-    def route(self: HypercubeRouter, i: int, tag: Value) -> Value:
+    def route(self: HypercubeRouter, m: Module, i: int, tag: Value) -> Value:
         left, odd = tag ^ self.address, self.address.xor()
         return Cat(left[0] & ~(odd & left[1]), left[1] & (odd | ~left[0]), ~left.any())
 

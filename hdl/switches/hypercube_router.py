@@ -1,6 +1,6 @@
 """The wormhole router of a node of a hypercube: e-cube, p-cube or minimal adaptive."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
@@ -102,11 +102,12 @@ class HypercubeRouter(WormRouter):
             return [*range(link), self.dimension]
         return [i for i in inputs if self.link_of(i) != link]
 
-    def _route(self, i: int, tag: Value) -> Value:
+    def _route(self, m: Module, i: int, tag: Value) -> Value:
         if self.routing == "ecube":
             first = 0 if i == self.dimension else i + 1
             return Cat((0,) * first, lowest(tag[first:]), ~tag[first:].any())
-        left = tag ^ self.address
+        left = Signal(self.dimension, name=f"left_{i}")
+        m.d.comb += left.eq(tag ^ self.address)
         if self.routing == "pcube":
             down = left & self.address
             return Cat(Mux(down.any(), down, left), ~left.any())
@@ -119,7 +120,7 @@ class HypercubeRouter(WormRouter):
             m.d.comb += self.empty[self.link_of(i)].eq(queue.level == 0)
         return Cat(~Const(0, self.dimension + 1), self.vacant)
 
-    def _choice(self, granted: Value, readies: Value) -> Value:
+    def _choice(self, m: Module, i: int, granted: Value, readies: Value) -> Value:
         """One of the outputs that a header has got: a ready one, no escape channel, if it can.
 
         The terminal is no choice, and its flits do not wait to see it ready.
@@ -128,8 +129,7 @@ class HypercubeRouter(WormRouter):
             return granted
         n = self.dimension
         links, free = (Cat(bits[:n], bits[n + 1 :]) for bits in (granted, readies))
-        ready = links & free
-        best = Mux(ready.any(), ready, links)
+        ready, best = (Signal(2 * n, name=f"{name}_{i}") for name in ("ready", "best"))
+        m.d.comb += [ready.eq(links & free), best.eq(Mux(ready.any(), ready, links))]
         first, second = best[:n], best[n:]
-        first &= (~second.any()).replicate(n)
-        return Cat(lowest(first), granted[n], lowest(second))
+        return Cat(Mux(second.any(), 0, lowest(first)), granted[n], lowest(second))

@@ -53,14 +53,18 @@ class RoundRobin(wiring.Component):
         m = Module()
         # Whose turn it is: that number's bit and all above it. No bit, if it is number 0.
         turn = Signal(self.count - 1)
-        later = self.request[1:] & turn
+        later = Signal(self.count - 1)
         granted = self.granted
-        m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
+        m.d.comb += [
+            later.eq(self.request[1:] & turn),
+            granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request))),
+        ]
         for bit, number in enumerate(self.grant):
             having = [i for i in range(self.count) if i >> bit & 1]
             m.d.comb += number.eq(Cat(granted[i] for i in having).any())
+        starts = Signal(self.count)
+        # A grant that is taken hands the turn on to the next number, another keeps it.
+        m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
         with m.If(self.request.any()):
-            # A grant that is taken hands the turn on to the next number, another keeps it.
-            starts = Mux(self.taken, granted, granted[1:])
             m.d.sync += turn.eq(Cat(starts[: i + 1].any() for i in range(self.count - 1)))
         return m

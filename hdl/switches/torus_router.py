@@ -95,7 +95,7 @@ class TorusRouter(WormRouter):
 
         return [i for i in inputs if i == len(self.hops) or leads(self.hops[i])]
 
-    def _route(self, i: int, tag: Value) -> Value:
+    def _route(self, m: Module, i: int, tag: Value) -> Value:
         came = self.hops[i] if i < len(self.hops) else None
         wanted: dict[Hop, Value] = dict.fromkeys(self.hops, Const(0))
         bits = self.plan.code.digit_bits

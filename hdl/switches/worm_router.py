@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
@@ -111,14 +111,14 @@ class WormRouter(wiring.Component, ABC):
         """The outputs by the link whose channels they are: one or two each."""
 
     @abstractmethod
-    def _route(self, i: int, tag: Value) -> Value:
+    def _route(self, m: Module, i: int, tag: Value) -> Value:
         """The outputs that a header with a tag may take from input i, a bit each."""
 
     def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
         """Those that the header at the head of input i's queue may ask for now, a bit each."""
         return ~Const(0, self.count)
 
-    def _choice(self, granted: Value, readies: Value) -> Value:
+    def _choice(self, m: Module, i: int, granted: Value, readies: Value) -> Value:
         """The output that a header takes of those that it was granted, if any, a bit each."""
         return granted
 
@@ -146,7 +146,7 @@ class WormRouter(wiring.Component, ABC):
             m.submodules[f"queue_{i}"] = queue
             route = Signal(self.count, name=f"route_{i}")
             m.d.comb += [
-                route.eq(self._route(i, source.payload.tag)),
+                route.eq(self._route(m, i, source.payload.tag)),
                 queue.i[0].payload.flit.eq(source.payload),
                 queue.i[0].payload.exits.eq(Cat(route[j] for j in exits)),
                 queue.i[0].valid.eq(source.valid),
@@ -158,10 +158,9 @@ class WormRouter(wiring.Component, ABC):
             asked = Signal(self.count, name=f"asked_{i}")
             m.d.comb += [asked[j].eq(bit) for j, bit in zip(exits, head.payload.exits)]
             header = head.valid & ~kept[i].any()
-            may = self._open(m, i, queue) & ~held & header.replicate(self.count)
             m.d.comb += [
-                requests[i].eq(asked & may),
-                takes[i].eq(self._choice(grants[i], readies)),
+                requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
+                takes[i].eq(self._choice(m, i, grants[i], readies)),
                 uses[i].eq(kept[i] | takes[i]),
                 head.ready.eq((uses[i] & passed).any()),
             ]
@@ -190,7 +189,7 @@ class WormRouter(wiring.Component, ABC):
             for i in sorted({i for j in link for i in entries[j]}):
                 sends = Cat(uses[i][j] & turn for j, turn in zip(link, turns)).any()
                 flit = heads[i].payload.flit.as_value()
-                payload |= flit & sends.replicate(len(flit))
+                payload |= Mux(sends, flit, 0)
             for j, turn in zip(link, turns):
                 m.d.comb += [
                     passed[j].eq(readies[j] & turn),
