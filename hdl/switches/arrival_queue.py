@@ -24,7 +24,8 @@ class ArrivalQueue(wiring.Component):
 
     A wide box is dear. With more than two inputs, and no more than 16 places, packets lie in
     memories of the inputs' own instead, which have a row for each place, and the banks say in
-    whose. In an FPGA a memory made of tables has 16 rows anyway.
+    whose. In an FPGA a memory made of tables has 16 rows anyway. A queue of depth 1 has a single
+    place, and no banks.
 
     A packet that arrives at an empty queue is shown at the output one cycle later; throughput is
     one packet a cycle. `o` comes from registers and memories. `i[*].ready` depends combinationally
@@ -74,24 +75,14 @@ class ArrivalQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        banks = range(self.writers)
-        rows = -(-self.depth // self.writers)
-
-        # A position in the queue is a bank and a row; the next one is in the next bank.
-        head_bank = Signal(range(self.writers))
-        head_row = Signal(range(rows))
+        inputs = range(self.writers)
+        # The number of the bank that the next arrival finds, and of the input whose turn it is.
         tail_bank = Signal(range(self.writers))
-        tail_row = Signal(range(rows))
-        following_row = Signal(range(rows))
-        # A distributed memory has 16 rows, needed or not.
-        own = self.writers > 2 and rows << len(tail_bank) <= 16
-        m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
-
         pop = self.o.valid & self.o.ready
 
         # How many arrivals precede each, in the cyclic order that begins at the tail's bank.
-        rank = [Signal(range(self.writers), name=f"rank_{i}") for i in banks]
-        for i in banks:
+        rank = [Signal(range(self.writers), name=f"rank_{i}") for i in inputs]
+        for i in inputs:
             earlier = [
                 self.i[x].valid
                 & (
@@ -99,7 +90,7 @@ class ArrivalQueue(wiring.Component):
                     if x < i
                     else (i < tail_bank) & (tail_bank <= x)
                 )
-                for x in banks
+                for x in inputs
                 if x != i
             ]
             m.d.comb += rank[i].eq(sum(earlier, start=0))
@@ -113,9 +104,55 @@ class ArrivalQueue(wiring.Component):
             m.d.comb += room[r].eq(enough)
 
         accepted = Signal(self.writers)
-        for i in banks:
+        for i in inputs:
             m.d.comb += self.i[i].ready.eq(room.bit_select(rank[i], 1))
             m.d.comb += accepted[i].eq(self.i[i].valid & self.i[i].ready)
+
+        count = sum((accepted[i] for i in inputs), start=0)
+        m.d.sync += [
+            self.level.eq(self.level + count - pop),
+            tail_bank.eq(_modulo(tail_bank + count, self.writers)),
+        ]
+        if self.depth == 1:
+            head = self._place(m, rank, accepted)
+        else:
+            head = self._banks(m, tail_bank, rank, accepted, count, pop)
+        m.d.comb += [self.o.valid.eq(self.level != 0), self.o.payload.eq(head)]
+        return m
+
+    def _place(self, m: Module, rank: Sequence[Value], accepted: Value) -> ValueLike:
+        """Keep the first of the arrivals, if it is accepted, in the only place there is."""
+        first, place = Signal(self.shape), Signal(self.shape, reset_less=True)
+        # An input is the first unless another is: a choice of two is one table a bit.
+        m.d.comb += first.eq(self.i[0].payload)
+        for port, before in zip(self.i[1:], rank[1:]):
+            with m.If(port.valid & (before == 0)):
+                m.d.comb += first.eq(port.payload)
+        with m.If(accepted.any()):
+            m.d.sync += place.eq(first)
+        return place
+
+    def _banks(
+        self,
+        m: Module,
+        tail_bank: Value,
+        rank: Sequence[Value],
+        accepted: Value,
+        count: Value,
+        pop: Value,
+    ) -> ValueLike:
+        """Keep the accepted arrivals, `count` of them; the packet at the head of the queue."""
+        banks = range(self.writers)
+        rows = -(-self.depth // self.writers)
+
+        # A position in the queue is a bank and a row; the next one is in the next bank.
+        head_bank = Signal(range(self.writers))
+        head_row = Signal(range(rows))
+        tail_row = Signal(range(rows))
+        following_row = Signal(range(rows))
+        # A distributed memory has 16 rows, needed or not.
+        own = self.writers > 2 and rows << len(tail_bank) <= 16
+        m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
 
         # What lies in the banks: the packets, or the inputs that they came by.
         packets = [port.payload for port in self.i]
@@ -153,18 +190,13 @@ class ArrivalQueue(wiring.Component):
                 heads.append(_access(m, memory, accepted[i], at, packets[i], now))
             head = Signal(self.shape)
             _select(m, head, source, heads)
-        m.d.comb += [self.o.valid.eq(self.level != 0), self.o.payload.eq(head)]
-
-        count = sum((accepted[i] for i in banks), start=0)
-        m.d.sync += self.level.eq(self.level + count - pop)
         with m.If(pop):
             m.d.sync += head_bank.eq(_modulo(head_bank + 1, self.writers))
             with m.If(head_bank == self.writers - 1):
                 m.d.sync += head_row.eq(Mux(head_row == rows - 1, 0, head_row + 1))
-        m.d.sync += tail_bank.eq(_modulo(tail_bank + count, self.writers))
         with m.If(tail_bank + count >= self.writers):
             m.d.sync += tail_row.eq(following_row)
-        return m
+        return head
 
 
 def _modulo(value: Value, modulus: int) -> Value:
