@@ -103,7 +103,7 @@ def _demo(*arguments: str, timeout: float) -> subprocess.CompletedProcess:
 def test_demo_of_a_small_fft(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     words = ["--points", "16", "--processors", "4", "--output", str(folder)]
-    done = _demo(*words, "--engine", "amaranth", timeout=60)
+    done = _demo(*words, "--engine", "amaranth", timeout=600)
     assert done.returncode == 0, done.stderr
     assert "16 points on 4 processors" in done.stdout
     assert str(folder / "latency.png") in done.stdout.replace("\n", "")
@@ -155,7 +155,7 @@ def test_demo_rejects(
 
 def _wiring(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     command = [sys.executable, str(ROOT / "examples" / "wiring.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=folder)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder)
 
 
 @pytest.mark.parametrize("network", ["cube", "fly", "flip"])
