@@ -98,9 +98,9 @@ def storage(part: Part) -> Storage | None:
     request, reply = link.request_layout.size, link.reply_layout.size
     if part.type.component is InputBufferedBox:
         # Besides the buffers, each output remembers whose turn it is.
-        digit = _bits(radix - 1)
+        turn = Storage(radix - 1, 0)
         queues = [(request, 1, depth), (reply, 1, depth)]
-        return _sum([*map(_queue, queues), Storage(digit, 0), Storage(digit, 0)], radix)
+        return _sum([*map(_queue, queues), turn, turn], radix)
     replies = _queue((reply, radix, depth + radix - 1))
     if not Rules(link.operations, given["policy"]).combines:
         return _sum([_queue((request, radix, depth)), replies], radix)
