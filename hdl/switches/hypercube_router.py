@@ -125,8 +125,6 @@ class HypercubeRouter(WormRouter):
 
         The terminal is no choice, and its flits do not wait to see it ready.
         """
-        if self.routing == "ecube":
-            return granted
         n = self.dimension
         links, free = (Cat(bits[:n], bits[n + 1 :]) for bits in (granted, readies))
         ready, best = (Signal(2 * n, name=f"{name}_{i}") for name in ("ready", "best"))

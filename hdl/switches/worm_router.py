@@ -119,8 +119,11 @@ class WormRouter(wiring.Component, ABC):
         return ~Const(0, self.count)
 
     def _choice(self, m: Module, i: int, granted: Value, readies: Value) -> Value:
-        """The output that a header takes of those that it was granted, if any, a bit each."""
-        return granted
+        """The output that a header takes of those that it was granted, if any, a bit each.
+
+        Only where there is a choice.
+        """
+        raise NotImplementedError
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -160,7 +163,7 @@ class WormRouter(wiring.Component, ABC):
             header = head.valid & ~kept[i].any()
             m.d.comb += [
                 requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
-                takes[i].eq(self._choice(m, i, grants[i], readies)),
+                takes[i].eq(self._choice(m, i, grants[i], readies) if self.choice else grants[i]),
                 uses[i].eq(kept[i] | takes[i]),
                 head.ready.eq((uses[i] & passed).any()),
             ]
