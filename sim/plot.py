@@ -3,25 +3,19 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from .drawing import save_figure
+from .sweep import PICTURES, Sweep
 from .theory import predict
 
-if TYPE_CHECKING:
-    from .sweep import Sweep
-
-__all__ = ["PICTURES", "draw_sweeps"]
-
-PICTURES = (".png", ".svg")
-"""Endings of picture files."""
+__all__ = ["draw_sweeps"]
 
 
 def draw_sweeps(
-    sweeps: Sequence["Sweep"],
+    sweeps: Sequence[Sweep],
     path: str | os.PathLike[str],
     *,
     labels: Sequence[str] | None = None,
@@ -102,7 +96,7 @@ def _dots(axes: object, points: Sequence, values: Sequence[float], colour: str) 
     axes.scatter(loads, values, s=22, facecolors=faces, edgecolors=colour, zorder=3)
 
 
-def _label(sweep: "Sweep") -> str:
+def _label(sweep: Sweep) -> str:
     words = sweep.zero_load.parameters
     names = ("ports", "radix", "switch", "depth")
     shown = " ".join(f"{name}={words[name]}" for name in names if name in words)

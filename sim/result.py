@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 __all__ = ["CONFIDENCE", "Latency", "Result", "SimulationError", "ratio_interval"]
 
@@ -81,7 +81,7 @@ def ratio_interval(amounts: Sequence[float], counts: Sequence[float]) -> float |
         return None
     residuals = x - n * (x.sum() / n.sum())
     deviation = np.sqrt((residuals**2).sum() / (batches * (batches - 1))) / n.mean()
-    return float(stats.t.ppf(0.5 + CONFIDENCE / 2, batches - 1) * deviation)
+    return float(stdtrit(batches - 1, 0.5 + CONFIDENCE / 2) * deviation)
 
 
 @dataclass(frozen=True)

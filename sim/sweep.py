@@ -21,7 +21,10 @@ from .result import Result
 from .simulate import Run, simulate_runs
 from .traffic import Pattern, check_load, pattern
 
-__all__ = ["Sweep", "parse_loads", "sweep"]
+__all__ = ["PICTURES", "Sweep", "parse_loads", "sweep"]
+
+PICTURES = (".png", ".svg")
+"""Endings of picture files."""
 
 ZERO_LOAD = 0.01
 """Load, in flits a terminal and cycle, at which packets hardly ever meet."""
@@ -89,8 +92,6 @@ class Sweep:
         ValueError
             If the name ends otherwise, or the folder does not exist.
         """
-        from .plot import draw_sweeps
-
         kind = Path(path).suffix
         if kind == ".json":
             with whole_file(path) as file:
@@ -101,6 +102,8 @@ class Sweep:
                 writer.writeheader()
                 writer.writerows(self.rows())
         else:
+            from .plot import draw_sweeps  # with matplotlib, which takes long to import
+
             draw_sweeps([self], path)
 
     def rows(self) -> list[dict[str, Any]]:

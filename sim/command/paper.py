@@ -1,14 +1,16 @@
 """`multicube paper`: the papers' figures and formula checks."""
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..paper import ITEMS, Item, Options, PaperResult, find_item
-from ..paper.item import check_file
+# The items draw with matplotlib, which takes long to import: no other command waits for it.
+if TYPE_CHECKING:
+    from ..paper import Item, PaperResult
 
 __all__ = ["paper"]
 
@@ -38,6 +40,9 @@ def paper(
     as_json: bool,
 ) -> None:
     """Regenerate a figure or formula of the papers; without ITEM, list them all."""
+    from ..paper import Options, find_item
+    from ..paper.item import check_file
+
     if item is None:
         if output:
             raise ValueError("Output needs an item: multicube paper ITEM -o FILE")
@@ -59,6 +64,8 @@ def paper(
 
 
 def _list(as_json: bool) -> None:
+    from ..paper import ITEMS
+
     if as_json:
         items = [{"item": i.id, "title": i.title, "source": i.source} for i in ITEMS.values()]
         click.echo(json.dumps({"items": items}))
@@ -74,7 +81,7 @@ _WIDTH = 100
 """Columns that a table may take in any case: cut figures are of no use."""
 
 
-def _print(item: Item, result: PaperResult) -> None:
+def _print(item: "Item", result: "PaperResult") -> None:
     click.echo(f"{item.title} ({item.source})")
     table = Table(*(column.heading or column.key for column in result.columns))
     for row in result.rows:

@@ -10,10 +10,9 @@ from rich.table import Table
 
 from ...hdl.networks.switching import NEUTRAL
 from ...hdl.output_file import check_output
-from ..plot import PICTURES
 from ..result import Latency, Result
 from ..simulate import simulate
-from ..sweep import Sweep, parse_loads
+from ..sweep import PICTURES, Sweep, parse_loads
 from ..sweep import sweep as run_sweep
 from ..traffic import is_finite, read_trace
 from .words import network_arguments, network_from, run_options, told
