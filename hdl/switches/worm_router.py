@@ -141,25 +141,10 @@ class WormRouter(wiring.Component, ABC):
             held.eq(reduce(or_, kept)),
         ]
         heads: list[stream.Interface] = []
-        for i, source in enumerate(self.i):
-            exits = [j for j in ports if i in entries[j]]
-            queue = ArrivalQueue(
-                StructLayout({"flit": self.packet, "exits": len(exits)}), depth=self.depth
-            )
-            m.submodules[f"queue_{i}"] = queue
-            route = Signal(self.count, name=f"route_{i}")
-            m.d.comb += [
-                route.eq(self._route(m, i, source.payload.tag)),
-                queue.i[0].payload.flit.eq(source.payload),
-                queue.i[0].payload.exits.eq(Cat(route[j] for j in exits)),
-                queue.i[0].valid.eq(source.valid),
-                source.ready.eq(queue.i[0].ready),
-            ]
+        for i in ports:
+            queue, asked = self._receive(m, i, [j for j in ports if i in entries[j]])
             head = queue.o
             heads.append(head)
-
-            asked = Signal(self.count, name=f"asked_{i}")
-            m.d.comb += [asked[j].eq(bit) for j, bit in zip(exits, head.payload.exits)]
             header = head.valid & ~kept[i].any()
             m.d.comb += [
                 requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
@@ -200,6 +185,25 @@ class WormRouter(wiring.Component, ABC):
                     self.o[j].payload.eq(payload),
                 ]
         return m
+
+    def _receive(self, m: Module, i: int, exits: Sequence[int]) -> tuple[ArrivalQueue, Signal]:
+        """The queue of an input, with a bit for each of its exits beside a flit; and the outputs
+        that the header at its head may take, a bit each."""
+        queue = ArrivalQueue(
+            StructLayout({"flit": self.packet, "exits": len(exits)}), depth=self.depth
+        )
+        m.submodules[f"queue_{i}"] = queue
+        source, arrival = self.i[i], queue.i[0]
+        route, asked = (Signal(self.count, name=f"{name}_{i}") for name in ("route", "asked"))
+        m.d.comb += [
+            route.eq(self._route(m, i, source.payload.tag)),
+            arrival.payload.flit.eq(source.payload),
+            arrival.payload.exits.eq(Cat(route[j] for j in exits)),
+            arrival.valid.eq(source.valid),
+            source.ready.eq(arrival.ready),
+            *(asked[j].eq(bit) for j, bit in zip(exits, queue.o.payload.exits)),
+        ]
+        return queue, asked
 
     def _turns(self, m: Module, link: int, goes: Sequence[Value]) -> list[Value]:
         """Which channel of a link has the wires in this cycle; `goes` says which have a use."""
