@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
+from long_runs import long
 from multicube.hdl import MultistageNetwork, OutputQueuedSwitch
 from multicube.hdl.bench import BernoulliSource, PacketBench, ReplaySource, Sink, SourcePlan
 from multicube.hdl.bench.instruments import LinkMeter, Timer
@@ -177,7 +178,7 @@ def within(count: int, trials: int, probability: float) -> bool:
         (8, 2, "xor", 0.6, 0.25),
         (16, 4, "xor", 1.0, 0.0),
         (9, 3, "destination", 1.0, 0.0),
-        (27, 3, "destination", 0.6, 0.5),
+        long(27, 3, "destination", 0.6, 0.5),
         (8, 2, "destination", 0.7, 1.0),
     ],
 )
@@ -219,7 +220,10 @@ def test_bernoulli_source_has_the_given_rate_and_destinations(
 
 @pytest.mark.parametrize(
     ("ports", "radix", "size"),
-    [(16, 4, 1), (16, 4, 2), (16, 4, 8), (9, 3, 3), (36, 6, 2), (36, 6, 12), (8, 2, 8)],
+    [
+        *((16, 4, 1), long(16, 4, 2), (16, 4, 8), (9, 3, 3)),
+        *((36, 6, 2), long(36, 6, 12), long(8, 2, 8)),
+    ],
 )
 def test_bernoulli_source_draws_from_a_block(
     simulate: Callable[..., None], ports: int, radix: int, size: int
@@ -642,7 +646,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
     return counts | {"crossed": crossed}
 
 
-@pytest.mark.parametrize("routing", ["destination", "xor"])
+@pytest.mark.parametrize("routing", ["destination", long("xor")])
 def test_books_of_a_whole_network_balance(routing: str) -> None:
     counts = books(None, routing)
     assert counts["injected"] == counts["delivered"] == counts["measured"] > 700
@@ -650,19 +654,21 @@ def test_books_of_a_whole_network_balance(routing: str) -> None:
     assert counts["crossed"] == 3 * counts["injected"]
 
 
+@pytest.mark.long
 def test_books_show_a_box_that_drops() -> None:
     counts = books(DroppingSwitch)
     assert counts["delivered"] < counts["injected"]
     assert counts["misrouted"] == counts["duplicated"] == counts["reordered"] == 0
 
 
+@pytest.mark.long
 def test_books_show_a_box_that_duplicates() -> None:
     counts = books(DuplicatingSwitch)
     assert counts["duplicated"] == counts["delivered"] - counts["injected"] > 0
     assert counts["misrouted"] == counts["reordered"] == 0
 
 
-@pytest.mark.parametrize("routing", ["destination", "xor"])
+@pytest.mark.parametrize("routing", [long("destination"), "xor"])
 def test_books_show_a_box_that_misroutes(routing: str) -> None:
     counts = books(MisroutingSwitch, routing)
     assert counts["misrouted"] > 0
@@ -676,6 +682,7 @@ def test_books_show_a_box_that_corrupts_tags() -> None:
     assert counts["delivered"] == counts["injected"]
 
 
+@pytest.mark.long
 def test_books_show_a_box_that_reorders() -> None:
     counts = books(ReorderingSwitch)
     assert counts["reordered"] > 0

@@ -16,6 +16,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.packet import Packet
@@ -36,6 +37,7 @@ _spec.loader.exec_module(formal)
 
 SWITCHES = [OutputQueuedSwitch, InputQueuedSwitch]
 PAYLOAD = 20
+
 
 every_switch = pytest.mark.parametrize("switch", SWITCHES)
 every_routing = pytest.mark.parametrize("routing", ["destination", "xor"])
@@ -239,7 +241,7 @@ def traffic(
 
 
 @every_routing
-@pytest.mark.parametrize(("radix", "depth"), [(2, 1), (2, 2), (2, 3), (4, 1), (4, 4)])
+@pytest.mark.parametrize(("radix", "depth"), [(2, 1), (2, 2), (2, 3), (4, 1), long(4, 4)])
 @every_switch
 def test_switch_follows_the_model(
     transport: Callable[..., list], switch: type, radix: int, depth: int, routing: str
@@ -465,8 +467,17 @@ def copies(switch: type, depth: int, routing: str) -> Any:
 
 
 @formal.pytestmark
-@pytest.mark.parametrize(("depth", "routing"), [(1, "destination"), (1, "xor"), (2, "xor")])
-@every_switch
+@pytest.mark.parametrize(
+    ("switch", "depth", "routing"),
+    [
+        long(OutputQueuedSwitch, 1, "destination"),
+        (OutputQueuedSwitch, 1, "xor"),
+        long(OutputQueuedSwitch, 2, "xor"),
+        (InputQueuedSwitch, 1, "destination"),
+        (InputQueuedSwitch, 1, "xor"),
+        (InputQueuedSwitch, 2, "xor"),
+    ],
+)
 def test_broadcast_neither_loses_nor_repeats_a_copy(
     tmp_path: Path, switch: type, depth: int, routing: str
 ) -> None:
@@ -578,8 +589,8 @@ def payload_of(packet: Packet, word: int) -> int:
     [
         (8, 2, "cube", "output-queued"),
         (8, 2, "baseline", "input-queued"),
-        (16, 4, "cube", "output-queued"),
-        (16, 4, "omega", "input-queued"),
+        long(16, 4, "cube", "output-queued"),
+        long(16, 4, "omega", "input-queued"),
     ],
 )
 def test_all_broadcasts_of_a_network(
@@ -654,7 +665,7 @@ def test_figure_3(transport: Callable[..., list], routing: str) -> None:
 
 
 @pytest.mark.parametrize("switch", ["input-queued", "output-queued"])
-@pytest.mark.parametrize("depth", [1, 4])
+@pytest.mark.parametrize("depth", [1, long(4)])
 def test_network_has_no_combinational_loop(switch: str, depth: int) -> None:
     text = rtlil.convert(MultistageNetwork(8, broadcast=1, switch=switch, depth=depth))
     assert len(re.findall(r"^module .*copies_[01]\b", text, re.M)) == 24

@@ -16,6 +16,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.bench.random import Xoroshiro128
@@ -136,7 +137,7 @@ def passes(network: CircuitNetwork, permutation: list[int]) -> bool:
     return len({pin for path in paths for pin in path}) == 8 * 3
 
 
-@pytest.mark.parametrize("wiring_", ["cube", "omega", "baseline"])
+@pytest.mark.parametrize("wiring_", ["cube", "omega", long("baseline")])
 def test_passable_permutations_are_set_up_at_once(
     simulate: Callable[..., None], wiring_: str
 ) -> None:
@@ -201,7 +202,7 @@ def rivals(network: CircuitNetwork) -> tuple[tuple[int, int], tuple[int, int]]:
     raise AssertionError
 
 
-@pytest.mark.parametrize("limit", [1, 4])
+@pytest.mark.parametrize("limit", [long(1), 4])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_conflict_inside_the_network(
     simulate: Callable[..., None], policy: str, limit: int
@@ -250,10 +251,10 @@ def test_conflict_inside_the_network(
 @pytest.mark.parametrize(
     ("policy", "delay", "routing"),
     [
-        ("hold", 0, "destination"),
+        long("hold", 0, "destination"),
         ("drop", 4, "xor"),
-        ("modified-hold", 1, "destination"),
-        ("drop", 0, "destination"),
+        long("modified-hold", 1, "destination"),
+        long("drop", 0, "destination"),
     ],
 )
 def test_packets_arrive_whole_and_no_path_leaks(
@@ -414,7 +415,7 @@ def seeds(run: int, terminal: int) -> int:
     return sum(scattered_seed(run, terminal, word) << 32 * word for word in range(4))
 
 
-@pytest.mark.parametrize("radix", [2, 4, 8])
+@pytest.mark.parametrize("radix", [2, *(long(radix) for radix in (4, 8))])
 def test_requests_made_at_once_survive_as_recurrence_1_says(radix: int) -> None:
     """Siegel et al., VI-C: for a synchronous network the analysis of unbuffered ones applies.
 
@@ -513,7 +514,17 @@ def test_drop_is_better_than_hold_for_long_transfers(ports: int) -> None:
     assert all(better(modified, hold, n) for n in (32, 64))
 
 
-@pytest.mark.parametrize("parameters", NETWORKS.values(), ids=NETWORKS)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        pytest.param(
+            parameters,
+            id=name,
+            marks=[] if name in ("two-way", "radix-3") else [pytest.mark.long],
+        )
+        for name, parameters in NETWORKS.items()
+    ],
+)
 def test_exported_verilog_is_clean(tmp_path: Path, parameters: dict[str, Any]) -> None:
     """Nothing for Verilator's linter to say, in particular of loops; nor for Yosys."""
     fabric = CircuitNetwork(**parameters).fabric

@@ -14,7 +14,7 @@ from multicube.hdl.packet import Packet
 from multicube.hdl.switches.circuit import POLICIES, CircuitBox
 
 VARIANTS = [
-    (radix, routing)
+    pytest.param(radix, routing, marks=[pytest.mark.long] if radix > 3 else [])
     for radix in (2, 3, 4, 8)
     for routing in ("destination", "xor")
     if radix != 3 or routing == "destination"

@@ -9,18 +9,16 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from long_runs import long
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "combining_cost.py"
 PAGE = ROOT / "docs" / "combining-cost.md"
 
-SYNTHESISED = [
-    "none",
-    "rp3",
+QUICK = ["none", "rp3", "fetch-and-add, pairwise", "width 16, all"]
+OTHERS = [
     "all pairwise",
     "all unlimited",
-    "fetch-and-add, pairwise",
-    "width 16, all",
     "depth 8, none",
     "wait 8, all",
     "radix 4, none",
@@ -41,11 +39,18 @@ def boxes(example: ModuleType) -> list[str]:
     return [name for name in example.PARTS if not name.startswith("memory")]
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(QUICK, id="quick"),
+        long(OTHERS, id="others"),
+    ],
+)
 def test_netlists_have_the_registers_of_the_formula(
-    example: ModuleType, netlist_storage: Callable[..., dict[str, tuple]]
+    example: ModuleType, netlist_storage: Callable[..., dict[str, tuple]], names: list[str]
 ) -> None:
     """No bit more, and none less."""
-    parts = {name: example.PARTS[name]() for name in SYNTHESISED}
+    parts = {name: example.PARTS[name]() for name in names}
     found = netlist_storage({name: part.type.build() for name, part in parts.items()})
     assert found == {name: tuple(example.storage(part)) for name, part in parts.items()}
 

@@ -96,7 +96,13 @@ def assert_something_happened(engine: Engine, bench: MemoryBench) -> None:
         assert (combined > 0) == (bench.network.parameters["combine"] != "none")
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+FAST = ("long messages", "input queues")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in FAST else [pytest.mark.long]) for name in NETWORKS],
+)
 def test_lock_step(name: str) -> None:
     """All ports of all cells, and all memories, after each phase."""
     print("seed", SEED)

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Boxes and networks that combine, under random traffic: every history must be a serial one."""
 
+import itertools
 import random
 import re
 from collections import defaultdict, deque
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from amaranth.lib.wiring import In, Out
+from long_runs import long
 from multicube.hdl.combining import (
     MERGES,
     OPERATIONS,
@@ -286,17 +288,26 @@ def check(network: CombiningNetwork, result: Result) -> None:
                         assert engine.signal(cell, f"wait_{i}_{j}.used") == 0
 
 
-def long(*values: Any) -> Any:
-    return pytest.param(*values, marks=pytest.mark.long)
-
-
 def small(ports: int, **parameters: Any) -> CombiningNetwork:
     return CombiningNetwork(ports, **{"width": 8, "rows": 2, "outstanding": 4, **parameters})
 
 
-@pytest.mark.parametrize("pace", [None, 0.3])
-@pytest.mark.parametrize("merge", MERGES)
-@pytest.mark.parametrize("policy", POLICIES)
+# Each policy once, each merge and each kind of memory twice.
+QUICK = {
+    ("none", "unlimited", None),
+    ("rp3", "unlimited", None),
+    ("ultracomputer", "unlimited", 0.3),
+    ("all", "pairwise", 0.3),
+}
+
+
+@pytest.mark.parametrize(
+    ("policy", "merge", "pace"),
+    [
+        case if case in QUICK else long(*case)
+        for case in itertools.product(POLICIES, MERGES, (None, 0.3))
+    ],
+)
 def test_one_box_is_serial(policy: str, merge: str, pace: float | None) -> None:
     network = small(2, combine=policy, merge=merge)
     result = drive(network, Traffic(memory=pace, take=0.6))
@@ -306,7 +317,12 @@ def test_one_box_is_serial(policy: str, merge: str, pace: float | None) -> None:
 
 @pytest.mark.parametrize(
     ("policy", "merge"),
-    [("none", "pairwise"), ("rp3", "pairwise"), long("all", "pairwise"), long("all", "unlimited")],
+    [
+        long("none", "pairwise"),
+        ("rp3", "pairwise"),
+        long("all", "pairwise"),
+        long("all", "unlimited"),
+    ],
 )
 def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
     network = small(4, radix=4, combine=policy, merge=merge)
@@ -318,17 +334,17 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
 @pytest.mark.parametrize(
     ("ports", "parameters", "traffic"),
     [
-        (2, {"depth": 2, "wait": 1}, {"words": 1, "memory": 0.2}),
+        long(2, {"depth": 2, "wait": 1}, {"words": 1, "memory": 0.2}),
         (2, {"depth": 2, "wait": 1, "merge": "unlimited"}, {"words": 1, "memory": 0.2}),
-        (2, {"depth": 8, "wait": 8, "merge": "unlimited", "outstanding": 16}, {"words": 1}),
-        (2, {"depth": 3, "wait": 3, "outstanding": 2}, {"words": 4, "load": 0.4}),
+        long(2, {"depth": 8, "wait": 8, "merge": "unlimited", "outstanding": 16}, {"words": 1}),
+        long(2, {"depth": 3, "wait": 3, "outstanding": 2}, {"words": 4, "load": 0.4}),
         (4, {"wiring": "omega"}, {"words": 3, "memory": 0.5, "take": 0.5}),
-        (8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
-        (8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
-        (16, {"width": 32, "wait": 2, "outstanding": 2}, {"words": 2, "requests": 20}),
+        long(8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
+        long(8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
+        long(16, {"width": 32, "wait": 2, "outstanding": 2}, {"words": 2, "requests": 20}),
         long(16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
-        (16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
-        (8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
+        long(16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
+        long(8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
         (4, {"lengths": (1, 3), "merge": "unlimited"}, {"words": 2, "memory": 0.4}),
         (8, {"paths": 2}, {"words": 2}),
         long(8, {"paths": 2, "radix": 4, "lengths": "1:2"}, {"words": 3, "requests": 40}),
@@ -373,8 +389,8 @@ def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
         (2, {"depth": 1}, {"words": 1, "memory": 0.3}),
         (4, {"depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2, "take": 0.6}),
         (4, {"depth": 4, "delay": 2, "lengths": 4}, {"words": 1, "memory": 0.5}),
-        (16, {"radix": 4, "depth": 8, "lengths": "1:3"}, {"words": 3, "requests": 20}),
-        (8, {"paths": 2, "radix": 4, "depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2}),
+        long(16, {"radix": 4, "depth": 8, "lengths": "1:3"}, {"words": 3, "requests": 20}),
+        long(8, {"paths": 2, "radix": 4, "depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2}),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
@@ -388,7 +404,9 @@ def test_networks_with_queues_at_the_inputs_are_serial(
 INPUT_QUEUES = {"queues": "input", "combine": "none", "depth": 8, "delay": 2, "lengths": "2:3"}
 
 
-@pytest.mark.parametrize("parameters", [{}, {"lengths": (2, 3)}, INPUT_QUEUES, {"paths": 2}])
+@pytest.mark.parametrize(
+    "parameters", [{}, long({"lengths": (2, 3)}), INPUT_QUEUES, long({"paths": 2})]
+)
 def test_engines_agree(parameters: dict) -> None:
     network = small(4, **parameters)
     traffic = Traffic(take=0.7, requests=25)

@@ -15,6 +15,7 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Module, Mux, Signal
 from amaranth.lib import data, wiring
+from long_runs import long
 from multicube.hdl.combining import CombiningBox, InputBufferedBox, MemoryLink, find_operation
 from multicube.hdl.combining import box as box_module
 from multicube.hdl.combining.wait_buffer import WaitBuffer
@@ -155,9 +156,9 @@ def one_reply_each(
     ("merge", "wait", "outputs", "steps"),
     [
         ("pairwise", 1, 1, 9),
-        ("unlimited", 2, 1, 9),
-        pytest.param("pairwise", 1, 1, 11, marks=pytest.mark.long),
-        pytest.param("pairwise", 1, 2, 8, marks=pytest.mark.long),
+        long("unlimited", 2, 1, 9),
+        long("pairwise", 1, 1, 11),
+        long("pairwise", 1, 2, 8),
     ],
 )
 def test_each_request_gets_one_reply_of_its_own(
@@ -169,7 +170,11 @@ def test_each_request_gets_one_reply_of_its_own(
 
 @pytest.mark.parametrize(
     ("depth", "delay", "drain", "steps", "holds"),
-    [(2, 1, 6, 10, True), (2, 1, 4, 8, False), (3, 2, 11, 12, True)],
+    [
+        (2, 1, 6, 10, True),
+        (2, 1, 4, 8, False),
+        long(3, 2, 11, 12, True),
+    ],
 )
 def test_boxes_with_buffers_at_the_inputs_answer_each_request_once(
     tmp_path: Path, depth: int, delay: int, drain: int, steps: int, holds: bool

@@ -11,6 +11,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_runs import long
 from multicube.hdl.bench import bench_for
 from multicube.hdl.combining import OPERATIONS, MemoryModule
 from multicube.hdl.combining.operations import OperationUnit
@@ -32,11 +33,6 @@ from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.traffic import is_finite
 
 SMALL = {"bins": 256}
-
-
-def long(*values: Any) -> Any:
-    """Values of a test that is for long runs only."""
-    return pytest.param(*values, marks=pytest.mark.long)
 
 
 def run_of(network: Network, traffic: str = "uniform", load: float = 1, **changes: Any) -> Run:
@@ -79,7 +75,7 @@ def check(result: Result, network: Network) -> None:
 @pytest.mark.parametrize(
     ("parameters", "operations", "cycles"),
     [
-        ({"ports": 8}, ("all",), 7),
+        long({"ports": 8}, ("all",), 7),
         long({"ports": 16, "radix": 4, "combine": "none"}, ("load",), 5),
         # 2 n, the words of the request, and those of the reply less one.
         ({"ports": 8, "lengths": "2:4"}, ("fetch-and-add",), 6 + 4 + 1),
@@ -114,7 +110,7 @@ def test_zero_load_round_trip(
         assert result.background_latency is None  # all are meant for a favourite
 
 
-@pytest.mark.parametrize("ports", [2, 4, 8, 16, long(32), 64])
+@pytest.mark.parametrize("ports", [2, long(4), 8, long(16), long(32), long(64)])
 def test_all_to_one(ports: int) -> None:
     """All meet in pairs in every stage, so one reaches the memory, and nobody waits."""
     network = CombiningNetwork(ports, radix=2)
@@ -202,7 +198,7 @@ MIXES = [
     long({"ports": 2, "merge": "unlimited"}, 0.5),
     long({"ports": 4, "radix": 4, "combine": "ultracomputer", "merge": "unlimited"}, 0.5),
     ({"ports": 4, "combine": "ultracomputer", "merge": "unlimited"}, 0.3),
-    ({"ports": 8, "paths": 2}, 0.3),
+    long({"ports": 8, "paths": 2}, 0.3),
     (
         {
             "ports": 8,
@@ -214,10 +210,10 @@ MIXES = [
         },
         0.2,
     ),
-    ({"ports": 16, "lengths": "2:4", "wiring": "omega", "wait": 1}, 0.4),
+    long({"ports": 16, "lengths": "2:4", "wiring": "omega", "wait": 1}, 0.4),
     long({"ports": 16, "radix": 4, "combine": "rp3", "depth": 2}, 0.4),
     long({"ports": 32, "wiring": "baseline", "merge": "unlimited"}, 0.5),
-    ({"ports": 64}, 0.5),
+    long({"ports": 64}, 0.5),
 ]
 
 
@@ -241,7 +237,7 @@ def test_random_mixes_are_serializable(parameters: dict[str, Any], hot: float) -
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"ports": 9, "radix": 3, "combine": "none"},
+        long({"ports": 9, "radix": 3, "combine": "none"}),
         {"ports": 4, "paths": 2, "lengths": "1:2"},
     ],
 )
@@ -286,6 +282,7 @@ def test_histories_of_additions_are_chains(parameters: dict[str, Any]) -> None:
     assert len(histories[2]) > 0.2 * sum(injected)
 
 
+@pytest.mark.long
 def test_unchecked_orders() -> None:
     """Nothing kept, or too little: the run is as good as otherwise, but nobody knows."""
     network = CombiningNetwork(2)
@@ -320,10 +317,10 @@ def without_results(operations: tuple, width: int, *, used: Any = None) -> Opera
     return OperationUnit(operations, width, used=frozenset())
 
 
-BREAKS: list[tuple[str, Any]] = [
+BREAKS: list[Any] = [
     ("multicube.hdl.combining.box.OperationUnit", without_results),
-    ("multicube.hdl.combining.memory_module.OperationUnit", without_results),
-    ("multicube.hdl.networks.combining.MemoryModule", Forgetful),
+    long("multicube.hdl.combining.memory_module.OperationUnit", without_results),
+    long("multicube.hdl.networks.combining.MemoryModule", Forgetful),
 ]
 
 
@@ -361,7 +358,7 @@ def test_runs_side_by_side() -> None:
     assert all(result.serializable for result in together)
 
 
-@pytest.mark.parametrize("traffic", ["hotspot:0.4", "all-to-one"])
+@pytest.mark.parametrize("traffic", ["hotspot:0.4", long("all-to-one")])
 def test_engines_agree(traffic: str) -> None:
     network = CombiningNetwork(2)
     results = []
@@ -403,10 +400,10 @@ def test_seed_decides_everything() -> None:
     ("name", "parameters"),
     [
         ("cube", {"ports": 8}),
-        ("omega", {"ports": 9, "radix": 3, "switch": "input-queued"}),
+        long("omega", {"ports": 9, "radix": 3, "switch": "input-queued"}),
         ("cube", {"ports": 8, "switch": "wormhole", "length": "2:5"}),
         ("cube", {"ports": 8, "switch": "unbuffered"}),
-        ("cube", {"ports": 8, "switch": "circuit", "length": 4}),
+        long("cube", {"ports": 8, "switch": "circuit", "length": 4}),
     ],
 )
 def test_finite_traffic_of_packets(name: str, parameters: dict[str, Any]) -> None:
@@ -576,6 +573,7 @@ def check_any(data: st.DataObject, most: int, engine: str) -> None:
     assert result.lost == 0
 
 
+@pytest.mark.long
 @settings(max_examples=3, derandomize=True, deadline=None, database=None)
 @given(st.data())
 def test_any_small_network_is_serializable(data: st.DataObject) -> None:

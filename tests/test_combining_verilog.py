@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.combining import CombiningBox, InputBufferedBox, MemoryLink, MemoryModule
 from multicube.hdl.fabric import CellType, Fabric
@@ -53,15 +54,25 @@ def call(*words: str) -> int:
     return exit_.value.code
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+SMALL = ["radix 4", *(name for name in FABRICS if "alone" in name)]
+"""Fabrics that are written in little time."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[SMALL, long(list(FABRICS))],
+    ids=["small", "all"],
+)
+def exported(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
     """Verilog files with `network` on top."""
     folder = tmp_path_factory.mktemp("exported")
-    names = [BY_COMMAND, *FABRICS]
+    names = [BY_COMMAND, *request.param]
     paths = {name: folder / f"{re.sub(r'[^a-z0-9]', '_', name)}.v" for name in names}
     assert call("export", BY_COMMAND, "ports=8", "-o", str(paths[BY_COMMAND])) == 0
-    for name, fabric in FABRICS.items():
-        write_verilog(fabric(), paths[name])
+    for name in request.param:
+        write_verilog(FABRICS[name](), paths[name])
     return paths
 
 

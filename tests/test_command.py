@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.networks.switching import NEUTRAL
@@ -58,7 +59,20 @@ def test_sim_json(call: Call) -> None:
     assert call(*words.split(), *SHORT, "--seed", "2", "--json").out != out
 
 
-@pytest.mark.parametrize("name", [*FAMILIES, "generalized-cube", "fly"])
+# Presets, and families whose own tests give them to the command.
+OF_LONG_RUNS = {
+    *("combining", "connection-machine", "hypercube", "torus"),
+    *("cedar", "pasm", "gp1000", "tc2000", "ultracomputer", "rp3-combining", "rp3"),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        long(name) if name in OF_LONG_RUNS else name
+        for name in (*FAMILIES, "generalized-cube", "fly")
+    ],
+)
 def test_sim_knows_all_names(name: str, call: Call) -> None:
     parameters = {parameter.name: parameter.default for parameter in find(name).parameters}
     radix, paths = parameters.get("radix", 2), parameters.get("paths", 1)

@@ -194,6 +194,7 @@ def test_verilator_counts_the_same() -> None:
         assert sum(engine.read(fabric.sinks, "delivered")) > 50
 
 
+@pytest.mark.long
 @needs_verilator
 def test_verilator_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(VerilatorTimeout, match="did not finish in time"):

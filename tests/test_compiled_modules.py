@@ -55,6 +55,11 @@ UNARY = {
     "signed": lambda a: a.as_signed(),
     "unsigned": lambda a: a.as_unsigned(),
 }
+QUICK = {
+    *("sub", "mul", "floordiv", "mod", "and", "shl", "shr", "eq", "lt"),
+    *("not", "abs", "any", "parity"),
+}
+"""Operators that short test runs try; the others are computed much as one of these."""
 
 
 def _fitted(value: Value) -> Value:
@@ -318,7 +323,13 @@ def results(fabric: Fabric) -> list[Pin]:
     ]
 
 
-@pytest.mark.parametrize("operator", [*BINARY, *UNARY])
+@pytest.mark.parametrize(
+    "operator",
+    [
+        pytest.param(operator, marks=[pytest.mark.long] * (operator not in QUICK))
+        for operator in (*BINARY, *UNARY)
+    ],
+)
 def test_operator_of_all_widths(operator: str) -> None:
     rng = random.Random(operator)
     pairs = [(rng.choice(WIDTHS), rng.choice(WIDTHS)) for _ in range(5)] + [(1, 1), (64, 64)]
@@ -423,6 +434,7 @@ def test_corners_in_lock_step() -> None:
     lock_step(fabric, results(fabric), seed=1, cycles=20)
 
 
+@pytest.mark.long
 @settings(max_examples=8, derandomize=True, deadline=None, database=None)
 @given(st.integers(0, 2**32))
 def test_random_logic_in_lock_step(seed: int) -> None:

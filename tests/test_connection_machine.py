@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat
+from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.hypercube import HypercubeNode
 from multicube.hdl.networks import build
@@ -88,11 +89,8 @@ def test_node_rejects_a_tag_of_another_width() -> None:
         HypercubeNode(Packet(5, 8), dimensions=3, processors=2)
 
 
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
-@pytest.mark.parametrize(
-    ("n", "processors"),
-    [(2, 2), *(pytest.param(*size, marks=pytest.mark.long) for size in ((1, 2), (3, 1), (4, 1)))],
-)
+@pytest.mark.parametrize("schedule", ["parallel", long("petit")])
+@pytest.mark.parametrize(("n", "processors"), [(2, 2), long(1, 2), long(3, 1), long(4, 1)])
 def test_a_message_alone_crosses_as_many_wires_as_its_distance(
     n: int, processors: int, schedule: str
 ) -> None:
@@ -122,12 +120,7 @@ def test_a_message_alone_crosses_as_many_wires_as_its_distance(
     [
         (1, 1, "parallel", "fixed"),
         (5, 1, "petit", "oldest"),
-        (3, 2, "petit", "fixed"),
-        *(
-            pytest.param(*size, *kind, marks=pytest.mark.long)
-            for size in ((1, 1), (3, 2), (3, 4), (5, 1))
-            for kind in KINDS
-        ),
+        *(long(*size, *kind) for size in ((1, 1), (3, 2), (3, 4), (5, 1)) for kind in KINDS),
     ],
 )
 def test_nothing_is_lost_under_heavy_load(
@@ -149,8 +142,8 @@ def test_nothing_is_lost_under_heavy_load(
     ("schedule", "links"),
     [
         ("petit", "word"),
-        pytest.param("parallel", "word", marks=pytest.mark.long),
-        pytest.param("petit", "serial", marks=pytest.mark.long),
+        long("parallel", "word"),
+        long("petit", "serial"),
     ],
 )
 def test_what_the_routers_did(schedule: str, links: str) -> None:
@@ -212,9 +205,9 @@ def test_as_large_as_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
     ("links", "schedule", "priority"),
     [
         ("serial", "petit", "fixed"),
-        pytest.param("word", "parallel", "oldest", marks=pytest.mark.long),
-        pytest.param("word", "petit", "fixed", marks=pytest.mark.long),
-        pytest.param("serial", "parallel", "oldest", marks=pytest.mark.long),
+        long("word", "parallel", "oldest"),
+        long("word", "petit", "fixed"),
+        long("serial", "parallel", "oldest"),
     ],
 )
 def test_engines_agree(links: str, schedule: str, priority: str) -> None:
@@ -230,8 +223,8 @@ def test_engines_agree(links: str, schedule: str, priority: str) -> None:
         assert getattr(results[0], name) == getattr(results[1], name), name
 
 
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
-@pytest.mark.parametrize("buffers", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.parametrize("schedule", [long("parallel"), "petit"])
+@pytest.mark.parametrize("buffers", [1, long(2)])
 def test_all_to_one(schedule: str, buffers: int) -> None:
     """The output of the one is the only limit, once messages wait at it."""
     network = ConnectionMachine(4, buffers=buffers, schedule=schedule)
@@ -242,7 +235,13 @@ def test_all_to_one(schedule: str, buffers: int) -> None:
     assert result.cycles <= (network.plan.dimensions + 1) * messages
 
 
-@pytest.mark.parametrize(("schedule", "priority"), KINDS)
+@pytest.mark.parametrize(
+    ("schedule", "priority"),
+    [
+        *(long("parallel", "oldest"), ("parallel", "fixed")),
+        *(("petit", "oldest"), long("petit", "fixed")),
+    ],
+)
 def test_outputs_that_are_seldom_ready(
     transport: Callable[..., Any], schedule: str, priority: str
 ) -> None:

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import build
@@ -77,17 +78,17 @@ def start(*engines: AmaranthEngine | CompiledEngine) -> None:
 @pytest.mark.parametrize(
     ("name", "traffic", "parameters"),
     [
-        ("cube", "uniform", {"ports": 8}),
+        long("cube", "uniform", {"ports": 8}),
         ("cube", "hotspot:0.4", {"ports": 8, "switch": "input-queued", "depth": 1}),
-        ("omega", "uniform", {"ports": 8, "depth": 1, "routing": "xor"}),
+        long("omega", "uniform", {"ports": 8, "depth": 1, "routing": "xor"}),
         ("omega", "trace", {"ports": 9, "radix": 3}),
         ("baseline", "bit-reversal", {"ports": 8, "switch": "input-queued"}),
-        ("baseline", "uniform", {"ports": 9, "radix": 3, "switch": "input-queued", "depth": 1}),
-        ("indirect-cube", "uniform", {"ports": 16, "radix": 4, "depth": 1}),
-        ("butterfly", "hotspot:0.2", {"ports": 16, "radix": 4, "switch": "input-queued"}),
-        ("butterfly", "trace", {"ports": 8, "switch": "input-queued", "routing": "xor"}),
+        long("baseline", "uniform", {"ports": 9, "radix": 3, "switch": "input-queued", "depth": 1}),
+        long("indirect-cube", "uniform", {"ports": 16, "radix": 4, "depth": 1}),
+        long("butterfly", "hotspot:0.2", {"ports": 16, "radix": 4, "switch": "input-queued"}),
+        long("butterfly", "trace", {"ports": 8, "switch": "input-queued", "routing": "xor"}),
         ("flip", "perfect-shuffle", {"ports": 8, "depth": 1}),
-        ("flip", "uniform", {"ports": 9, "radix": 3, "depth": 1, "payload": 100}),
+        long("flip", "uniform", {"ports": 9, "radix": 3, "depth": 1, "payload": 100}),
         ("cube", "uniform", {"ports": 4, "radix": 4, "switch": "input-queued", "routing": "xor"}),
     ],
 )
@@ -109,7 +110,7 @@ def test_lock_step(name: str, traffic: str, parameters: dict[str, str | int]) ->
         assert sum(engine.read(fabric.sinks, "delivered")) > 10
 
 
-@pytest.mark.parametrize("ports", [4, 64])
+@pytest.mark.parametrize("ports", [long(4), 64])
 def test_runs_side_by_side(ports: int) -> None:
     fabrics = [bench(load=load, seed=seed, ports=ports) for load, seed in ((0.2, 1), (1, 2))]
     fabrics.append(bench(traffic="hotspot:0.5", load=0.5, seed=3, ports=ports))
@@ -140,8 +141,17 @@ def test_runs_side_by_side(ports: int) -> None:
             together.get(Pin("timer", ("now",)), 3)
 
 
-@pytest.mark.parametrize("switch", ["input-queued", "output-queued"])
-@pytest.mark.parametrize("traffic", ["uniform", "hotspot:0.3", "trace"])
+@pytest.mark.parametrize(
+    ("traffic", "switch"),
+    [
+        long("uniform", "input-queued"),
+        ("uniform", "output-queued"),
+        ("hotspot:0.3", "input-queued"),
+        long("hotspot:0.3", "output-queued"),
+        ("trace", "input-queued"),
+        long("trace", "output-queued"),
+    ],
+)
 def test_whole_runs(traffic: str, switch: str) -> None:
     network = build("omega", ports=4, switch=switch, depth=2)
     options = {"load": 0.6, "cycles": 60, "warmup": 20, "bins": 32, "source_depth": 8}
@@ -252,7 +262,7 @@ def waves(path: Path, cycles: int) -> list[dict[str, int]]:
     return samples + [dict(values)] * (cycles - len(samples))
 
 
-@pytest.mark.parametrize("switch", ["output-queued", "input-queued"])
+@pytest.mark.parametrize("switch", ["output-queued", long("input-queued")])
 def test_waves_of_all_signals(switch: str, tmp_path: Path) -> None:
     fabric = bench(switch=switch, depth=2)
     cells = ["box_0_0", "box_1_1", "source_1", "sink_2", "timer"]

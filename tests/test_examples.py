@@ -11,11 +11,14 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+from long_runs import long
 from multicube.hdl import build
 from multicube.sim import Trace, simulate
 from multicube.sim.command import main
@@ -158,7 +161,10 @@ def _wiring(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder)
 
 
-@pytest.mark.parametrize("network", ["cube", "fly", "flip"])
+@pytest.mark.parametrize(
+    "network",
+    ["cube", *(long(network) for network in ("fly", "flip"))],
+)
 def test_wiring_draws(network: str, tmp_path: Path) -> None:
     done = _wiring(tmp_path, network, "27", "--radix", "3", "--path", "5:26", "-o", "plan.svg")
     assert done.returncode == 0, done.stderr
@@ -194,10 +200,35 @@ def _python_blocks(page: Path) -> list[tuple[str, str]]:
     return re.findall(r"^```python\n(.*?)^```\n(.*?)(?=^```|\Z)", page.read_text(), re.M | re.S)
 
 
+def _commands(page: Path) -> list[list[str]]:
+    """The words of each command that a page shows."""
+    lines = re.findall(r"^    (?:multicube|python examples/wiring.py) .*", page.read_text(), re.M)
+    return [shlex.split(line) for line in lines]
+
+
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def _cases(pages: Iterable[Path], slow: Collection[str]) -> list[Any]:
+    """Pages as cases of a test; those that are `slow` are for long runs only."""
+    return [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.long] if page.stem in slow else [])
+        for page in pages
+    ]
+
+
+SLOW_PYTHON = {
+    "boards",
+    "combining",
+    "faults",
+    "messages",
+    "partitions",
+    "permutations",
+    "synchronisation",
+}
+
+
+@pytest.mark.parametrize("page", _cases(PAGES, SLOW_PYTHON))
 def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
     """It runs, and prints what is shown below it, if something is."""
     for code, after in _python_blocks(page):
@@ -207,27 +238,26 @@ def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
             assert textwrap.dedent(expected[1]) == printed
 
 
-@pytest.mark.parametrize("papers", [False, pytest.param(True, marks=pytest.mark.long)])
+SLOW_COMMANDS = {"boards", "combining", "hypercube", "switching", "torus", "wiring"}
+
+
+@pytest.mark.parametrize("page", _cases(filter(_commands, PAGES), SLOW_COMMANDS))
+@pytest.mark.parametrize("papers", [False, long(True)])
 def test_commands_of_the_documents(
-    papers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, papers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All run; those that measure a paper's figures take longer."""
     monkeypatch.chdir(tmp_path)
     traffic = (ROOT / "docs" / "traffic.md").read_text()
     trace = re.search(r"(?:    cycle,source,destination\n)(?:    .*\n)+", traffic)
     (tmp_path / "trace.csv").write_text(textwrap.dedent(trace[0]))
-    for page in PAGES:
-        lines = re.findall(
-            r"^    (?:multicube|python examples/wiring.py) .*", page.read_text(), re.M
-        )
-        for line in lines:
-            program, *arguments = shlex.split(line)
-            if (arguments[0] == "paper") != papers:
-                continue
-            if program == "python":
-                assert _wiring(tmp_path, *arguments[1:]).returncode == 0
-            else:
-                _multicube(*arguments)
+    for program, *arguments in _commands(page):
+        if (arguments[0] == "paper") != papers:
+            continue
+        if program == "python":
+            assert _wiring(tmp_path, *arguments[1:]).returncode == 0
+        else:
+            _multicube(*arguments)
 
 
 def test_links_of_the_documents() -> None:

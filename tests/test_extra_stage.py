@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
+from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric import FabricComponent
 from multicube.hdl.interfaces.extra_stage import PathSelector
@@ -85,7 +86,7 @@ def test_every_single_fault_leaves_every_pair_connected(ports: int) -> None:
         assert (line == destinations).all(), fault
 
 
-@pytest.mark.parametrize("ports", [2, 8, 16])
+@pytest.mark.parametrize("ports", [2, 8, long(16)])
 def test_path_of_the_plan_avoids_the_fault(ports: int) -> None:
     plan = extra_stage_plan(ports)
     pairs = list(itertools.product(range(ports), repeat=2))
@@ -113,7 +114,7 @@ def test_fault_free_network_is_a_generalized_cube_and_a_fault_blocks_it() -> Non
         assert cut == (0 if fault.stage == 0 else 16 if fault.kind == "box" else 8)
 
 
-@pytest.mark.parametrize("ports", [4, 8, 32])
+@pytest.mark.parametrize("ports", [4, 8, long(32)])
 def test_two_paths_share_nothing_between_the_extra_and_the_last_stage(ports: int) -> None:
     plan = extra_stage_plan(ports)
     for pair in itertools.product(range(ports), repeat=2):
@@ -283,7 +284,7 @@ def deliveries(
 
 @pytest.mark.parametrize(
     ("switch", "depth", "routing"),
-    [("output-queued", 2, "destination"), ("input-queued", 1, "xor")],
+    [long("output-queued", 2, "destination"), ("input-queued", 1, "xor")],
 )
 def test_hardware_tolerates_every_single_fault(switch: str, depth: int, routing: str) -> None:
     """8 terminals: each box and each link is dead in turn; all pairs get through."""
@@ -293,7 +294,7 @@ def test_hardware_tolerates_every_single_fault(switch: str, depth: int, routing:
     assert results == [(64, 64)] * 80
 
 
-@pytest.mark.parametrize(("ports", "count", "cycles"), [(16, 16, 250), (64, 3, 800)])
+@pytest.mark.parametrize(("ports", "count", "cycles"), [(16, 16, 250), long(64, 3, 800)])
 def test_larger_hardware_tolerates_single_faults(ports: int, count: int, cycles: int) -> None:
     network = MultistageNetwork(ports, depth=2, extra_stage=1)
     print(f"seed {ports}")
@@ -322,7 +323,7 @@ def test_hardware_that_is_told_wrong_loses_packets() -> None:
 
 
 @pytest.mark.parametrize(("faults", "cycles"), [("", 3), ("box:3:0", 3), ("box:1:0", 4)])
-@pytest.mark.parametrize("parity", ["none", "packet"])
+@pytest.mark.parametrize("parity", [long("none"), "packet"])
 def test_latency_is_the_number_of_stages_in_use(faults: str, cycles: int, parity: str) -> None:
     network = MultistageNetwork(8, faults=faults, parity=parity, extra_stage=1)
     packets = tuple(
@@ -352,7 +353,7 @@ def test_engines_agree() -> None:
 
 
 @pytest.mark.parametrize("switch", ["input-queued", "output-queued"])
-@pytest.mark.parametrize("routing", ["destination", "xor"])
+@pytest.mark.parametrize("routing", ["destination", long("xor")])
 def test_network_has_no_combinational_cycle(switch: str, routing: str) -> None:
     """The converter would find one; depth 1 has the longest paths."""
     network = MultistageNetwork(
@@ -398,10 +399,10 @@ def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
 @pytest.mark.parametrize(
     ("fault", "routing"),
     [
-        ("box:3:2", "xor"),
+        long("box:3:2", "xor"),
         ("box:3:1", "destination"),
         ("box:2:0", "xor"),
-        ("link:1:4", "destination"),
+        long("link:1:4", "destination"),
     ],
 )
 def test_broadcasts_avoid_the_fault(
@@ -439,7 +440,7 @@ def test_broadcasts_avoid_the_fault(
     }
 
 
-@pytest.mark.parametrize("routing", ["destination", "xor"])
+@pytest.mark.parametrize("routing", ["destination", long("xor")])
 def test_circuits_tolerate_single_faults(routing: str) -> None:
     """8 terminals, the same stages and bypasses with circuit boxes and links."""
     network = MultistageNetwork(8, routing=routing, switch="circuit", extra_stage=1)

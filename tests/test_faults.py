@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Value
+from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.interfaces.circuit import CircuitInitiator
@@ -170,7 +171,13 @@ def test_original_is_left_as_it_was() -> None:
     assert "fault_link_0_3_0" in rtlil.convert(FabricComponent(faulty))
 
 
-@pytest.mark.parametrize("place", ["link:0:1", "entry:2:5", "box:1:3", "link:2:7", "entry:0:3"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("link:0:1", "entry:2:5", "box:1:3"),
+        *(long(place) for place in ("link:2:7", "entry:0:3")),
+    ],
+)
 @pytest.mark.parametrize("effect", ["dead", "lossy"])
 def test_lost_packets_are_missed(run: Callable[..., Result], place: str, effect: str) -> None:
     """Exactly those whose path crosses the place, if they are lost and not in the way."""
@@ -194,7 +201,7 @@ def test_stuck_box_misroutes_what_it_should_exchange(run: Callable[..., Result])
     assert raised.value.result.delivered == 64
 
 
-@pytest.mark.parametrize("routing", ["destination", "xor"])
+@pytest.mark.parametrize("routing", ["destination", long("xor")])
 @pytest.mark.parametrize("bit", [0, 20])
 def test_parity_discards_damaged_packets(
     run: Callable[..., Result], bit: int, routing: str

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Assert, Assume, ClockDomain, Module, Mux, Signal, Value
+from long_runs import long
 from multicube.hdl.packet import Packet
 from multicube.hdl.switches import (
     ArrivalQueue,
@@ -135,7 +136,7 @@ def waits_of(claims: Claims, count: int) -> Signal:
     return waits
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 8])
+@pytest.mark.parametrize("count", [2, 3, 4, long(8)])
 def test_round_robin_is_fair(tmp_path: Path, count: int) -> None:
     """Bounded: a request that stays up waits for at most count - 1 others."""
     claims = Claims()
@@ -152,7 +153,8 @@ def test_proofs_find_a_claim_that_is_wrong(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("refill", [False, True], ids=["plain", "refill"])
 @pytest.mark.parametrize(
-    ("writers", "depth"), [(1, 1), (1, 3), (2, 1), (2, 2), (2, 3), (2, 4), (3, 2), (3, 3)]
+    ("writers", "depth"),
+    [(1, 1), (1, 3), (2, 1), (2, 2), long(2, 3), long(2, 4), (3, 2), long(3, 3)],
 )
 def test_arrival_queue_keeps_every_packet_in_its_place(
     tmp_path: Path, writers: int, depth: int, refill: bool
@@ -256,8 +258,15 @@ def test_proofs_find_an_arbiter_that_does_not_hold(
     assert not stream_rule(InputQueuedSwitch, 2, "destination").hold(tmp_path, 12)
 
 
-@pytest.mark.parametrize("depth", [1, 2])
-@pytest.mark.parametrize("switch", [OutputQueuedSwitch, InputQueuedSwitch])
+@pytest.mark.parametrize(
+    ("switch", "depth"),
+    [
+        (OutputQueuedSwitch, 1),
+        long(OutputQueuedSwitch, 2),
+        (InputQueuedSwitch, 1),
+        (InputQueuedSwitch, 2),
+    ],
+)
 def test_packet_switch_delivers_a_packet_once_and_where_it_belongs(
     tmp_path: Path, switch: Callable, depth: int
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Value
+from long_runs import long
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork
@@ -79,14 +80,14 @@ def on_path(dut: HypercubeNetwork, source: int, destination: int) -> list[tuple[
     return [*places, (node, dut.n)]
 
 
-@pytest.mark.parametrize("length", [1, 3])
+@pytest.mark.parametrize("length", [long(1), 3])
 @pytest.mark.parametrize(
     ("routing", "n"),
     [
         *(("ecube", n) for n in (1, 2, 3)),
         *((routing, n) for routing in ("pcube", "adaptive") for n in (1, 2)),
-        *(pytest.param(routing, 3, marks=pytest.mark.long) for routing in ("pcube", "adaptive")),
-        *(pytest.param(routing, 4, marks=pytest.mark.long) for routing in HYPERCUBE_ROUTINGS),
+        *(long(routing, 3) for routing in ("pcube", "adaptive")),
+        *(long(routing, 4) for routing in HYPERCUBE_ROUTINGS),
     ],
 )
 def test_each_pair_takes_its_path_in_h_plus_c_cycles(
@@ -155,11 +156,8 @@ class Load:
         return self.rest[port].pop(0) if self.rest[port] else None
 
 
-@pytest.mark.parametrize(
-    ("n", "depth"),
-    [(1, 1), (2, 3), *(pytest.param(3, depth, marks=pytest.mark.long) for depth in (1, 2))],
-)
-@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+@pytest.mark.parametrize(("n", "depth"), [long(1, 1), (2, 3), long(3, 1), long(3, 2)])
+@pytest.mark.parametrize("routing", ["ecube", long("pcube"), "adaptive"])
 def test_waiting_terminals_deadlock_nothing(
     transport: Callable[..., list], routing: Any, n: int, depth: int
 ) -> None:
@@ -222,12 +220,8 @@ def run(network: HypercubeNetwork, **options: Any) -> Result:
 @pytest.mark.parametrize(
     ("n", "depth", "length"),
     [
-        (2, 2, 1),
-        (3, 1, "1:8"),
-        *(
-            pytest.param(n, depth, length, marks=pytest.mark.long)
-            for n, depth, length in itertools.product((1, 2, 3, 4, 5), (1, 2, 5), (1, "1:8"))
-        ),
+        case if case == (2, 1, "1:8") else long(*case)
+        for case in itertools.product((1, 2, 3, 4, 5), (1, 2, 5), (1, "1:8"))
     ],
 )
 @pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
@@ -239,8 +233,14 @@ def test_books_balance_under_full_load(routing: Any, n: int, depth: int, length:
         run(network, load=load, traffic=traffic, cycles=2000, engine="compiled")
 
 
-@pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.long), 2])
-@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
+@pytest.mark.parametrize(
+    ("routing", "n"),
+    [
+        *(long("ecube", 1), long("ecube", 2)),
+        *(long("pcube", 1), ("pcube", 2)),
+        *(("adaptive", 1), long("adaptive", 2)),
+    ],
+)
 def test_engines_agree(routing: Any, n: int) -> None:
     network = HypercubeNetwork(n, routing=routing, length="1:8", depth=2)
     records = [
@@ -251,11 +251,8 @@ def test_engines_agree(routing: Any, n: int) -> None:
     assert records[0] == records[1]
 
 
-@pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
-@pytest.mark.parametrize(
-    ("n", "length"),
-    [(2, 1), *(pytest.param(*case, marks=pytest.mark.long) for case in ((3, 1), (4, 4), (6, 1)))],
-)
+@pytest.mark.parametrize("routing", ["ecube", long("pcube"), long("adaptive")])
+@pytest.mark.parametrize(("n", "length"), [(2, 1), long(3, 1), long(4, 4), long(6, 1)])
 def test_mean_latency_without_load(n: int, routing: Any, length: int) -> None:
     """Uniform traffic crosses n / 2 links in the mean. A load of 0.2 % still meets itself."""
     network = HypercubeNetwork(n, routing=routing, length=length)

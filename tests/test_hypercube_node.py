@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl.bench import MessageBench, PacketBench
 from multicube.hdl.fabric import Pin
 from multicube.hdl.hypercube import Fold
@@ -329,17 +330,17 @@ def compare(network: ConnectionMachine, traffic: Pattern, *, steps: int, drain: 
     [
         (2, 2, 1, "parallel", "oldest"),
         (2, 2, 1, "petit", "fixed"),
-        (4, 1, 1, "petit", "oldest"),
-        pytest.param(2, 2, 1, "parallel", "fixed", marks=pytest.mark.long),
-        pytest.param(2, 2, 1, "petit", "oldest", marks=pytest.mark.long),
-        pytest.param(2, 4, 3, "parallel", "oldest", marks=pytest.mark.long),
-        pytest.param(4, 1, 1, "parallel", "fixed", marks=pytest.mark.long),
-        pytest.param(3, 4, 3, "parallel", "oldest", marks=pytest.mark.long),
-        pytest.param(3, 4, 3, "parallel", "fixed", marks=pytest.mark.long),
-        pytest.param(3, 4, 3, "petit", "fixed", marks=pytest.mark.long),
-        pytest.param(3, 4, 3, "petit", "oldest", marks=pytest.mark.long),
-        pytest.param(4, 1, 1, "parallel", "oldest", marks=pytest.mark.long),
-        pytest.param(4, 1, 1, "petit", "fixed", marks=pytest.mark.long),
+        long(4, 1, 1, "petit", "oldest"),
+        long(2, 2, 1, "parallel", "fixed"),
+        long(2, 2, 1, "petit", "oldest"),
+        long(2, 4, 3, "parallel", "oldest"),
+        long(4, 1, 1, "parallel", "fixed"),
+        long(3, 4, 3, "parallel", "oldest"),
+        long(3, 4, 3, "parallel", "fixed"),
+        long(3, 4, 3, "petit", "fixed"),
+        long(3, 4, 3, "petit", "oldest"),
+        long(4, 1, 1, "parallel", "oldest"),
+        long(4, 1, 1, "petit", "fixed"),
     ],
 )
 def test_every_cycle_is_the_models(
@@ -359,9 +360,9 @@ def test_every_cycle_is_the_models(
 @pytest.mark.parametrize(
     ("n", "schedule", "priority"),
     [
-        pytest.param(2, "parallel", "oldest", marks=pytest.mark.long),
-        pytest.param(3, "parallel", "fixed", marks=pytest.mark.long),
-        pytest.param(3, "petit", "oldest", marks=pytest.mark.long),
+        long(2, "parallel", "oldest"),
+        long(3, "parallel", "fixed"),
+        long(3, "petit", "oldest"),
     ],
 )
 def test_serial_wires(n: int, schedule: str, priority: str) -> None:
@@ -378,7 +379,7 @@ def test_serial_wires(n: int, schedule: str, priority: str) -> None:
     [
         ("hot", "petit"),
         *(
-            pytest.param(*case, marks=pytest.mark.long)
+            long(*case)
             for case in (
                 ("all-to-one", "parallel"),
                 ("all-to-one", "petit"),
@@ -403,11 +404,11 @@ def test_the_first_message_always_advances(name: str, schedule: str) -> None:
 @pytest.mark.parametrize(
     ("combine", "parameters"),
     [
-        ("or", {"n": 4, "buffers": 3, "schedule": "petit"}),
+        long("or", {"n": 4, "buffers": 3, "schedule": "petit"}),
         ("overwrite", {"n": 3, "buffers": 2}),
         ("add", {"n": 2, "buffers": 1, "schedule": "petit", "links": "serial"}),
         *(
-            pytest.param(*case, marks=pytest.mark.long)
+            long(*case)
             for case in (
                 ("add", {"n": 3, "processors": 2, "buffers": 1, "schedule": "parallel"}),
                 ("max", {"n": 2, "processors": 4, "schedule": "parallel", "priority": "fixed"}),
@@ -468,7 +469,7 @@ def whole_state(comparison: Comparison) -> tuple[Any, list[int | None]]:
     return state, [m and m.payload for m in places]
 
 
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+@pytest.mark.parametrize("schedule", [long("parallel"), "petit"])
 def test_with_fixed_priorities_a_message_may_circle_for_ever(schedule: str) -> None:
     """The machine comes back to the same state with the same message in the same place, after more
     steps than any message would live with the oldest first. Once the others stop, it arrives."""
@@ -493,7 +494,7 @@ def test_with_fixed_priorities_a_message_may_circle_for_ever(schedule: str) -> N
     comparison.drain(50)
 
 
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+@pytest.mark.parametrize("schedule", [long("parallel"), "petit"])
 def test_with_the_oldest_first_none_does(schedule: str) -> None:
     """The same traffic."""
     comparison = circling(schedule, "oldest")

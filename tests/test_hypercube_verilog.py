@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat
 from amaranth.lib.wiring import In
+from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.fabric import Fabric, FabricComponent, member
 from multicube.hdl.networks import HypercubeNetwork
@@ -48,7 +49,7 @@ FABRICS: dict[str, Callable[[], Fabric]] = {
     "router": lambda: alone(wormhole("ecube", depth=1)),
 }
 
-QUICK = ("petit, of 2 processors", "adds", "e-cube", "serial node")
+QUICK = ("e-cube", "serial node")
 """Those that `make test` tries."""
 
 MORE: dict[str, Callable[[], Fabric]] = {
@@ -124,10 +125,7 @@ endmodule
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.long) if name not in QUICK else name
-        for name in (*FABRICS, *MORE)
-    ],
+    [long(name) if name not in QUICK else name for name in (*FABRICS, *MORE)],
 )
 def test_tools_read_it_and_it_does_what_amaranths_simulator_does(
     name: str,

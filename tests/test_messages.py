@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Shape, Signal, signed, unsigned
+from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.hypercube import Combine, Fold
 from multicube.hdl.networks.connection_machine import ConnectionMachine
@@ -54,15 +55,15 @@ def patterns(ports: int, number: int, seed: int) -> Iterator[list[Message]]:
 @pytest.mark.parametrize(
     ("operation", "parameters"),
     [
-        ("add", {"n": 3, "processors": 2, "buffers": 1}),
-        ("add", {"n": 1, "processors": 4, "schedule": "petit"}),
+        long("add", {"n": 3, "processors": 2, "buffers": 1}),
+        long("add", {"n": 1, "processors": 4, "schedule": "petit"}),
         ("add", {"n": 2, "buffers": 1, "schedule": "petit", "links": "serial"}),
         ("or", {"n": 4, "buffers": 1, "schedule": "petit"}),
-        ("or", {"n": 1, "processors": 2, "links": "serial", "priority": "fixed"}),
+        long("or", {"n": 1, "processors": 2, "links": "serial", "priority": "fixed"}),
         ("max", {"n": 2, "processors": 4, "buffers": 1, "priority": "fixed"}),
-        ("max", {"n": 3, "processors": 1, "buffers": 3}),
+        long("max", {"n": 3, "processors": 1, "buffers": 3}),
         ("overwrite", {"n": 3, "processors": 1, "buffers": 1}),
-        ("overwrite", {"n": 2, "processors": 2, "schedule": "petit", "priority": "fixed"}),
+        long("overwrite", {"n": 2, "processors": 2, "schedule": "petit", "priority": "fixed"}),
     ],
 )
 def test_fan_in(operation: str, parameters: dict[str, Any]) -> None:
@@ -89,7 +90,8 @@ def test_fan_in(operation: str, parameters: dict[str, Any]) -> None:
                 assert value == FOLDS[operation](values)
 
 
-@pytest.mark.parametrize("schedule", [pytest.param("parallel", marks=pytest.mark.long), "petit"])
+@pytest.mark.long
+@pytest.mark.parametrize("schedule", ["parallel", "petit"])
 def test_combining_makes_a_hot_spot_quick(schedule: str) -> None:
     """Without it the one gets a message a cycle."""
     messages = [Message(source, 5, number) for number in range(12) for source in range(16)]
@@ -171,7 +173,10 @@ def test_signed_values() -> None:
         messenger.send([Message(0, 0, 128)])
 
 
-@pytest.mark.parametrize("parameters", [{}, {"schedule": "petit", "links": "serial"}])
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, long({"schedule": "petit", "links": "serial"})],
+)
 def test_engines_agree(parameters: dict[str, str]) -> None:
     network = ConnectionMachine(2, buffers=1, payload=signed(9), combine="add", **parameters)
     rng = random.Random(3)
@@ -188,7 +193,7 @@ def test_engines_agree(parameters: dict[str, str]) -> None:
     assert runs[0] == runs[1]
 
 
-@pytest.mark.parametrize("network", ["cube", "hypercube"])
+@pytest.mark.parametrize("network", ["cube", long("hypercube")])
 def test_other_networks_carry_messages_too(network: str) -> None:
     parameters = {"cube": {"ports": 8}, "hypercube": {"n": 3}}[network]
     messages = [Message(source, source * k % 8, k) for source in range(8) for k in range(4)]
@@ -308,6 +313,7 @@ def test_messages_that_vanish_are_missed() -> None:
         send_messages(network, messages, engine="amaranth")
 
 
+@pytest.mark.long
 def test_messages_that_go_elsewhere_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     def same_node(self: Combine, a: Any, b: Any) -> Any:
         return a.relative == b.relative

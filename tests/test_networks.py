@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
+from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.networks import PacketNetwork
 from multicube.hdl.networks.catalogue import find
@@ -17,17 +18,28 @@ from multicube.hdl.topology.multistage import PLANS
 
 SWITCHES = ["output-queued", "input-queued"]
 SIZES = [(2, 2), (4, 2), (8, 2), (4, 4), (8, 8), (27, 3), (64, 2), (64, 4), (64, 8)]
-QUICK = [(8, "input-queued")]
+SLOW = [(8, 8, "output-queued"), (27, 3, "output-queued")]
 RUNS = [
     pytest.param(
         ports,
         radix,
         switch,
-        marks=[pytest.mark.long] if ports == 64 and (radix, switch) not in QUICK else [],
+        marks=[pytest.mark.long] * (ports == 64 or (ports, radix, switch) in SLOW),
         id=f"{ports}-by-{radix}-{switch}",
     )
     for ports, radix in SIZES
     for switch in SWITCHES
+]
+LOADED = [
+    (*network, *rest)
+    for network in ((8, 2, "omega"), (9, 3, "butterfly"))
+    for rest in itertools.product(SWITCHES, (1, 4), (0.1, 1.0))
+]
+QUICK_LOADED = [
+    (8, 2, "omega", "output-queued", 1, 1.0),
+    (8, 2, "omega", "input-queued", 4, 0.1),
+    (9, 3, "butterfly", "output-queued", 4, 0.1),
+    (9, 3, "butterfly", "input-queued", 1, 1.0),
 ]
 
 
@@ -85,9 +97,16 @@ def watch_boxes(network: PacketNetwork) -> Callable[[], Cat]:
 
 
 @pytest.mark.parametrize(
-    ("switch", "routing"), [("output-queued", "xor"), ("input-queued", "destination")]
+    ("wiring", "switch", "routing"),
+    [
+        (wiring, *kind) if quick else long(wiring, *kind)
+        for number, wiring in enumerate(PLANS)
+        for kind, quick in (
+            (("output-queued", "xor"), number % 2 == 0),
+            (("input-queued", "destination"), number % 2 == 1),
+        )
+    ],
 )
-@pytest.mark.parametrize("wiring", PLANS)
 def test_each_pair_alone_takes_the_predicted_path(
     transport: Callable[..., list], wiring: str, switch: str, routing: str
 ) -> None:
@@ -163,7 +182,7 @@ def test_every_pair_takes_the_predicted_path(
     assert len(connections) == stages * ports // radix * radix**2
 
 
-@pytest.mark.parametrize("ports", [8, 16])
+@pytest.mark.parametrize("ports", [8, long(16)])
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_xor_and_destination_tags_deliver_alike(
     transport: Callable[..., list], switch: str, ports: int
@@ -192,10 +211,10 @@ def test_xor_and_destination_tags_deliver_alike(
     assert sum(map(len, runs[0])) > 25 * ports
 
 
-@pytest.mark.parametrize("load", [0.1, 1.0])
-@pytest.mark.parametrize("depth", [1, 4])
-@pytest.mark.parametrize("switch", SWITCHES)
-@pytest.mark.parametrize(("ports", "radix", "wiring"), [(8, 2, "omega"), (9, 3, "butterfly")])
+@pytest.mark.parametrize(
+    ("ports", "radix", "wiring", "switch", "depth", "load"),
+    [case if case in QUICK_LOADED else long(*case) for case in LOADED],
+)
 def test_network_loses_nothing(
     transport: Callable[..., list],
     ports: int,

@@ -99,6 +99,7 @@ def test_installed_library_is_not_the_checkout(installed: Path, tmp_path: Path) 
     assert path.is_relative_to(installed.parent)
 
 
+@pytest.mark.long
 def test_installed_command_runs(installed: Path, tmp_path: Path) -> None:
     assert "cube" in _run(installed / "multicube", "list", folder=tmp_path)
     _run(installed / "multicube", "export", "cube", "ports=8", "-o", "cube8.v", folder=tmp_path)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.sim.paper import ITEMS, Options, find_item
 from multicube.sim.paper.dcsh_figures import _crossing
 from multicube.sim.paper.item import Column, Item, PaperResult
@@ -46,9 +47,11 @@ NAMES = [
 
 
 SLOW = (
-    *("siegel-machines", "siegel-fig9", "siegel-depth", "siegel-eq1"),
-    *("combining-latency", "dcsh-fig3"),
-    *("stanfill-800us", "stanfill-processors-per-node", "stanfill-hypercube"),
+    *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
+    *("combining-hotspot", "combining-latency"),
+    *("stanfill-800us", "stanfill-processors-per-node"),
+    *("stanfill-hypercube", "stanfill-permutation"),
+    *("dcsh-fig2", "dcsh-fig3"),
 )
 """Items whose quick runs take longest."""
 
@@ -66,7 +69,7 @@ def test_list(call: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.long) if name in SLOW else name for name in NAMES],
+    [long(name) if name in SLOW else name for name in NAMES],
 )
 def test_item_prints_a_table_and_writes_its_files(name: str, call: Call, tmp_path: Path) -> None:
     words = [name, *FAST]
@@ -358,6 +361,7 @@ def test_hot_spot() -> None:
     assert found[0.0, "none", 0.2]["round_trip"] >= 2 * 6 + 1
 
 
+@pytest.mark.long
 def test_simultaneous_fetch_and_adds() -> None:
     table = rows("combining-latency", quick=True)
     found = {(row["radix"], row["combine"], row["merge"], row["ports"]): row for row in table}
@@ -377,6 +381,7 @@ def test_simultaneous_fetch_and_adds() -> None:
         assert row["predicted"] == row["measured"]
 
 
+@pytest.mark.long
 def test_machines() -> None:
     """The paper's own figures, from its clocks and path widths: VII-B, C, D."""
     table = rows("siegel-machines")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
+from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.fabric import CellType, FabricComponent
 from multicube.hdl.interfaces.partition import PartitionInterface
@@ -141,20 +142,30 @@ def confinement(
     return claims
 
 
-@pytest.mark.parametrize("routing", ["destination", "xor"])
 @pytest.mark.parametrize(
-    ("wiring", "broadcast"), [("cube", 0), ("cube", 1), ("omega", 1), ("flip", 1)]
+    ("wiring", "broadcast", "routing"),
+    [
+        *(long("cube", 0, "destination"), ("cube", 0, "xor")),
+        *(long("cube", 1, "destination"), long("cube", 1, "xor")),
+        *(("omega", 1, "destination"), long("omega", 1, "xor")),
+        *(long("flip", 1, "destination"), long("flip", 1, "xor")),
+    ],
 )
 def test_no_packet_leaves_its_partition(
-    tmp_path: Path, wiring: str, routing: str, broadcast: int
+    tmp_path: Path, wiring: str, broadcast: int, routing: str
 ) -> None:
     """Inductive: for all tags, broadcast masks, sources, partitions and waits, for ever."""
     parameters = {"wiring": wiring, "routing": routing, "broadcast": broadcast}
     assert confinement(parameters).hold(tmp_path, 2, inductive=True)
 
 
-@pytest.mark.parametrize("interface", [TagLeaks, BroadcastLeaks])
-@pytest.mark.parametrize("routing", ["destination", "xor"])
+@pytest.mark.parametrize(
+    ("routing", "interface"),
+    [
+        *(long("destination", TagLeaks), ("destination", BroadcastLeaks)),
+        *(("xor", TagLeaks), long("xor", BroadcastLeaks)),
+    ],
+)
 def test_proof_finds_what_is_not_enforced(
     tmp_path: Path, routing: str, interface: type[PartitionInterface]
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
+from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.fabric import Fabric
 from multicube.hdl.interfaces.partition import PartitionInterface
@@ -221,7 +222,7 @@ def test_partition_rejects(build: Callable[[], Any], message: str) -> None:
 
 
 @every_routing
-@pytest.mark.parametrize(("ports", "radix"), [(8, 2), (16, 4), (8, 8)])
+@pytest.mark.parametrize(("ports", "radix"), [(8, 2), long(16, 4), (8, 8)])
 @pytest.mark.parametrize("name", PARTITIONABLE)
 def test_effective_tags(name: str, ports: int, radix: int, routing: str) -> None:
     """They lead to the members, leave tags between members as they are, and with E for XOR of the
@@ -419,8 +420,8 @@ class Machine:
 CASES = [
     ({"ports": 16, "switch": "output-queued"}, 4, 16),
     ({"ports": 16, "switch": "input-queued", "wiring": "omega", "radix": 4}, 4, 16),
-    ({"ports": 64, "switch": "input-queued", "wiring": "flip", "radix": 2}, 3, 64),
-    ({"ports": 64, "switch": "input-queued", "wiring": "indirect-cube", "radix": 4}, 3, 64),
+    long({"ports": 64, "switch": "input-queued", "wiring": "flip", "radix": 2}, 3, 64),
+    long({"ports": 64, "switch": "input-queued", "wiring": "indirect-cube", "radix": 4}, 3, 64),
 ]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
+from long_runs import long
 from multicube.hdl.networks import build
 from multicube.hdl.switches import BoxState, InterchangeBox
 from multicube.hdl.topology import MultistagePlan, multistage_plan
@@ -35,9 +36,19 @@ from multicube.hdl.topology.permutations import (
 )
 from multicube.sim.passes import run_passes
 
-SIZES = [(2, 2), (4, 2), (8, 2), (16, 2), (64, 2), (16, 4), (64, 4), (64, 8), (9, 3), (27, 3)]
+SIZES = [
+    *((2, 2), (4, 2), (8, 2), (16, 2), long(64, 2)),
+    *((16, 4), (64, 4), long(64, 8), (9, 3), (27, 3)),
+]
 
 every_plan = pytest.mark.parametrize("name", PLANS)
+every_run = pytest.mark.parametrize(
+    ("ports", "routing"),
+    [
+        *((8, "xor"), long(8, "destination"), long(16, "xor"), (16, "destination")),
+        *(long(64, "xor"), long(64, "destination")),
+    ],
+)
 
 
 def all_permutations(ports: int) -> np.ndarray:
@@ -266,8 +277,7 @@ def test_settings_drive_interchange_boxes(n: int) -> None:
         assert [outputs[to] for to in destinations] == [x + 1 for x in range(ports)]
 
 
-@pytest.mark.parametrize("routing", ["xor", "destination"])
-@pytest.mark.parametrize("ports", [8, 16, 64])
+@every_run
 def test_bit_reversal_in_two_passes(ports: int, routing: str) -> None:
     """No packet waits in either pass, and some do in a single one."""
     network = build("cube", ports=ports, routing=routing)
@@ -282,8 +292,7 @@ def test_bit_reversal_in_two_passes(ports: int, routing: str) -> None:
     assert single.delivered == ports
 
 
-@pytest.mark.parametrize("routing", ["xor", "destination"])
-@pytest.mark.parametrize("ports", [8, 16, 64])
+@every_run
 def test_perfect_shuffle_in_two_passes(ports: int, routing: str) -> None:
     """As the paper does it: first the terminals 0x..x send, then the terminals 1x..x."""
     network = build("cube", ports=ports, routing=routing)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.interfaces.parity import protected
 from multicube.hdl.networks import FAMILIES
@@ -70,6 +71,9 @@ STAGES |= {"ultracomputer": 8, "rp3-combining": 7, "rp3": 4}
 SMALL = {"aspro": 8, "cedar": 8, "pasm": 8, "gp1000": 4, "tc2000": 8}
 SMALL |= {"ultracomputer": 4, "rp3-combining": 4, "rp3": 8}
 
+QUICK = ("aspro", "pasm", "gp1000")
+OTHERS = tuple(name for name in PAPER if name not in QUICK)
+
 
 def test_there_is_a_row_for_each_preset() -> None:
     assert set(PRESETS) == set(PAPER) == {name for name in FAMILIES if FAMILIES[name].preset}
@@ -130,7 +134,7 @@ def options(name: str, ports: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("name", [*QUICK, *map(long, OTHERS)])
 def test_engines_agree(name: str) -> None:
     network = build(name, ports=SMALL[name])
     records = []
@@ -141,7 +145,10 @@ def test_engines_agree(name: str) -> None:
     assert records[0] == records[1]
 
 
-@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize(
+    "name",
+    [*QUICK, "rp3-combining", *(long(name) for name in OTHERS if name != "rp3-combining")],
+)
 def test_books_of_the_whole_machine_balance(name: str) -> None:
     network = build(name)
     result = simulate(network, engine="compiled", **options(name, network.ports))
@@ -164,10 +171,12 @@ def test_what_is_given_comes_first(name: str, given: dict[str, Any]) -> None:
     assert build(name, **words).parameters == build(name).parameters | given
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+@pytest.fixture(scope="module", params=[QUICK, long(OTHERS)], ids=["quick", "others"])
+def exported(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[Path]:
     folder = tmp_path_factory.mktemp("exported")
-    paths = [folder / f"{name}.v" for name in PAPER]
+    paths = [folder / f"{name}.v" for name in request.param]
     for path in paths:
         write_verilog(build(path.stem, ports=SMALL[path.stem]).fabric, path)
     return paths

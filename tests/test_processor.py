@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Value
+from long_runs import long
 from multicube.hdl.bench import Processor
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from multicube.hdl.combining import OPERATIONS, MemoryLink, Operation
@@ -426,7 +427,10 @@ def within(count: int, trials: int, probability: float) -> bool:
 # The port
 
 
-@pytest.mark.parametrize("outstanding", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize(
+    "outstanding",
+    [1, 3, *(long(outstanding) for outstanding in (2, 5, 8))],
+)
 @pytest.mark.parametrize("lengths", [(1, 1), (2, 4)])
 def test_processor_under_all_that_may_happen(
     simulate: Callable[..., None], outstanding: int, lengths: tuple[int, int]
@@ -549,7 +553,12 @@ def test_words_of_a_request_of_operations_without_loads(simulate: Callable[..., 
 
 
 @pytest.mark.parametrize(
-    ("ports", "radix", "bias"), [(8, 2, 0), (16, 4, 0), (9, 3, 0), (9, 3, 0.3), (8, 2, 1)]
+    ("ports", "radix", "bias"),
+    [
+        *(long(*case) for case in ((8, 2, 0), (16, 4, 0), (9, 3, 0))),
+        (9, 3, 0.3),
+        (8, 2, 1),
+    ],
 )
 def test_modules_and_rows(
     simulate: Callable[..., None], ports: int, radix: int, bias: float
@@ -578,7 +587,7 @@ def test_modules_and_rows(
     assert within(sum(a and b for a, b in pairs), len(pairs), share**2)
 
 
-@pytest.mark.parametrize("rows", [1, 3, 1 << 16])
+@pytest.mark.parametrize("rows", [long(1), 3, 1 << 16])
 def test_rows(simulate: Callable[..., None], rows: int) -> None:
     print(f"seed {SEED:#x}")
     outcome = operate(simulate, Setting(rows=rows), Replies(1), cycles=1200)
@@ -591,7 +600,14 @@ def test_rows(simulate: Callable[..., None], rows: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mix", "width"), [((ADD,), 64), ((LOAD, ADD), 13), ((7, 2, 9), 13), (ALL, 1), (ALL, 64)]
+    ("mix", "width"),
+    [
+        ((ADD,), 64),
+        ((LOAD, ADD), 13),
+        long((7, 2, 9), 13),
+        (ALL, 1),
+        long(ALL, 64),
+    ],
 )
 def test_operations_and_operands(
     simulate: Callable[..., None], mix: tuple[int, ...], width: int
@@ -632,7 +648,7 @@ def test_two_paths(simulate: Callable[..., None], turn: int, bias: int) -> None:
         assert len({request.tag for request in outcome.requests}) == 16
 
 
-@pytest.mark.parametrize("load", [0.05, 0.5])
+@pytest.mark.parametrize("load", [0.05, long(0.5)])
 def test_births(simulate: Callable[..., None], load: float) -> None:
     print(f"seed {SEED:#x}")
     setting = Setting(load=load, depth=64, outstanding=8)

@@ -13,6 +13,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
+from long_runs import long
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.combining import MemoryLink, find_operation
 from multicube.hdl.fabric import CellType
@@ -157,8 +158,8 @@ def test_engines_agree() -> None:
     [
         {},
         {"combine": "none"},
-        {"paths": 2},
-        {"combine": "none", "queues": "input", "delay": 2},
+        long({"paths": 2}),
+        long({"combine": "none", "queues": "input", "delay": 2}),
     ],
     ids=lambda parameters: "-".join(map(str, parameters.values())) or "usual",
 )

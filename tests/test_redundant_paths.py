@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Value
+from long_runs import long
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.topology.extra_stage import extra_stage_plan
@@ -92,7 +93,7 @@ def test_of_2_x_2_boxes_it_is_the_extra_stage_cube(ports: int) -> None:
 @pytest.mark.parametrize(
     ("ports", "radix", "paths", "parameters"),
     [
-        pytest.param(8, 2, 2, {}, marks=pytest.mark.long),
+        long(8, 2, 2, {}),
         (8, 4, 2, {"queues": "input", "combine": "none", "delay": 2}),
         (4, 4, 4, {"lengths": "1:2"}),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from amaranth.hdl import Cat, Module, Value
+from long_runs import long
 from multicube.hdl.interfaces.replication import Distributor, Merger
 from multicube.hdl.packet import Packet
 from multicube.hdl.switches.random_bits import scattered_seed
@@ -58,7 +59,7 @@ class Flits:
 
 
 @pytest.mark.parametrize("flits", [False, True], ids=["words", "flits"])
-@pytest.mark.parametrize("copies", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("copies", [1, 2, 3, long(4), long(5)])
 def test_distributor_keeps_packets_whole_and_chooses_evenly(
     transport: Callable[..., list], copies: int, flits: bool
 ) -> None:
@@ -137,7 +138,7 @@ def test_fair_merger_loses_nothing_and_starves_nobody(
             owner = None if streams[copy].is_last(word) else copy
 
 
-@pytest.mark.parametrize("copies", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("copies", [1, 2, 3, long(4), long(5)])
 def test_dropping_merger_takes_one_of_those_that_come(
     transport: Callable[..., list], copies: int
 ) -> None:
@@ -176,9 +177,13 @@ def test_dropping_merger_takes_one_of_those_that_come(
 
 @formal.pytestmark
 @pytest.mark.parametrize(
-    ("policy", "flits"), [("fair", False), ("fair", True), ("drop", False)], ids=str
+    ("copies", "policy", "flits"),
+    [
+        *(long(2, "fair", False), (2, "fair", True), (2, "drop", False)),
+        *((3, "fair", False), long(3, "fair", True), long(3, "drop", False)),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("copies", [2, 3])
 def test_merger_obeys_the_stream_rule(
     tmp_path: Path, policy: str, flits: bool, copies: int
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
+from long_runs import long
 from multicube.hdl.interfaces.resubmission import Resubmitter
 from multicube.hdl.packet import Packet
 from multicube.hdl.switches.random_bits import scattered_seed
@@ -25,7 +26,7 @@ UNLIKELY = 1e-4
 """Chance with which a correct component fails a test of chances (their seeds are fixed)."""
 
 
-@pytest.mark.parametrize("delay", [1, 2, 8, 32])
+@pytest.mark.parametrize("delay", [1, 2, 8, long(32)])
 @pytest.mark.parametrize("stages", [1, 2, 5])
 def test_resubmitter_loses_nothing_and_repeats_nothing(
     simulate: Callable[..., None], stages: int, delay: int
@@ -87,7 +88,7 @@ def test_resubmitter_loses_nothing_and_repeats_nothing(
     assert len(attempts) > len(taken)
 
 
-@pytest.mark.parametrize("delay", [2, 4, 16])
+@pytest.mark.parametrize("delay", [2, 4, long(16)])
 def test_delay_of_a_lone_retry_is_uniform(simulate: Callable[..., None], delay: int) -> None:
     dut = Resubmitter(Packet(1, 1), stages=1, delay=delay)
     delays: Counter[int] = Counter(dict.fromkeys(range(1, delay + 1), 0))
@@ -143,7 +144,7 @@ def test_resubmitter_forgets_a_reset_in_flight() -> None:
 
 @formal.pytestmark
 @pytest.mark.parametrize("overdue", [0, 1], ids=["right", "too-strict"])
-@pytest.mark.parametrize(("stages", "delay"), [(1, 1), (1, 2), (2, 2)])
+@pytest.mark.parametrize(("stages", "delay"), [(1, 1), (1, 2), long(2, 2)])
 def test_every_packet_is_sent_until_it_arrives(
     tmp_path: Path, stages: int, delay: int, overdue: int
 ) -> None:

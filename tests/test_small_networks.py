@@ -1,12 +1,14 @@
 # amaranth: UnusedElaboratable=no
 """The smallest networks of all kinds of switch: cycles without waiting, and their Verilog."""
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.networks import MultistageNetwork
 from multicube.sim import Trace, TracePacket, simulate
@@ -47,9 +49,21 @@ KINDS: dict[str, tuple[dict[str, Any], Callable[[int, int], int]]] = {
     ),
 }
 
+# One of each way to buffer, and to deal with who loses; the others are made of the same parts.
+QUICK = (
+    *("unbuffered", "dilated", "single-buffered", "input-queued"),
+    *("wormhole", "rejecting", "cut-through", "circuit"),
+)
+OTHERS = tuple(kind for kind in KINDS if kind not in QUICK)
 
-@pytest.mark.parametrize("stages", [1, 2, pytest.param(3, marks=pytest.mark.long)])
-@pytest.mark.parametrize("kind", KINDS)
+
+@pytest.mark.parametrize(
+    ("kind", "stages"),
+    [
+        case if case[1] == (2 if case[0] in QUICK else 1) else long(*case)
+        for case in itertools.product(KINDS, (1, 2, 3))
+    ],
+)
 def test_cycles_of_a_packet_alone(kind: str, stages: int) -> None:
     """Exactly, from being offered to the tail's delivery; two packets of each length."""
     given, latency = KINDS[kind]
@@ -66,30 +80,33 @@ def test_cycles_of_a_packet_alone(kind: str, stages: int) -> None:
     assert (result.dropped, result.attempts) == (0, 1)
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Networks of all kinds with four ports as Verilog files, `network` on top."""
+@pytest.fixture(scope="module", params=[QUICK, long(OTHERS)], ids=["quick", "others"])
+def exported(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """Networks of some kinds with four ports as Verilog files, `network` on top."""
     folder = tmp_path_factory.mktemp("exported")
-    paths = [folder / f"network_{number}.v" for number in range(len(KINDS))]
-    for path, (given, latency) in zip(paths, KINDS.values()):
+    paths = {kind: folder / f"network_{number}.v" for number, kind in enumerate(request.param)}
+    for kind, path in paths.items():
+        given, latency = KINDS[kind]
         length = {} if latency is one else {"length": "1:3"}
         write_verilog(MultistageNetwork(4, **given, **length).fabric, path)
     return paths
 
 
 def test_verilators_linter_has_nothing_to_say(
-    exported: list[Path], verilators_linter: Callable[[Path], str]
+    exported: dict[str, Path], verilators_linter: Callable[[Path], str]
 ) -> None:
-    for kind, path in zip(KINDS, exported):
+    for kind, path in exported.items():
         said = verilators_linter(path)
         assert "%" not in said, (kind, said)
 
 
 def test_yosys_reads_and_checks_it(
-    exported: list[Path], yosys_check: Callable[[Sequence[Path]], str]
+    exported: dict[str, Path], yosys_check: Callable[[Sequence[Path]], str]
 ) -> None:
     """Nothing is undriven or doubly driven, and there is no combinational loop."""
-    said = yosys_check(exported)
+    said = yosys_check(list(exported.values()))
     assert said.count("Found and reported 0 problems") == len(exported)
     # Yosys makes registers of memories of one row, and says so.
     warnings = [line for line in said.splitlines() if "Warning" in line]

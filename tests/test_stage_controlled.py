@@ -16,6 +16,7 @@ from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
+from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks.stage_controlled import (
@@ -237,7 +238,13 @@ def test_model_sees_conflicts() -> None:
 @pytest.mark.parametrize("load", [0.1, 1.0])
 @pytest.mark.parametrize("eagerness", [1.0, 0.3])
 @pytest.mark.parametrize(
-    ("ports", "wiring"), [(2, "flip"), (8, "flip"), (8, "baseline"), (16, "cube")]
+    ("ports", "wiring"),
+    [
+        (2, "flip"),
+        long(8, "flip"),
+        (8, "baseline"),
+        long(16, "cube"),
+    ],
 )
 def test_sequenced_network_is_its_model(
     transport: Callable[..., list], ports: int, wiring: str, load: float, eagerness: float
@@ -286,7 +293,13 @@ def test_sequenced_network_is_its_model(
             assert order == sorted(order)
 
 
-@pytest.mark.parametrize("wiring", PLANS)
+@pytest.mark.parametrize(
+    "wiring",
+    [
+        pytest.param(name, marks=[] if name in ("flip", "omega") else [pytest.mark.long])
+        for name in PLANS
+    ],
+)
 def test_packet_takes_its_path(wiring: str) -> None:
     network = StageSequencedNetwork(8, wiring=wiring)
     for source, destination in ((3, 6), (5, 0), (7, 7)):
@@ -345,7 +358,7 @@ def test_latency_formula_is_the_models(ports: int, share: float) -> None:
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.6])
-@pytest.mark.parametrize("ports", [8, 32])
+@pytest.mark.parametrize("ports", [8, long(32)])
 def test_latency_is_predicted(ports: int, share: float) -> None:
     """Within the run's 99 % confidence interval. At low load, about N / 2."""
     load = share * 2 / (ports + 1)
@@ -361,7 +374,7 @@ def test_latency_is_predicted(ports: int, share: float) -> None:
         assert result.latency.mean == pytest.approx(ports / 2 + 1.5, rel=0.05)
 
 
-@pytest.mark.parametrize("ports", [2, 8, 32, 64])
+@pytest.mark.parametrize("ports", [2, 8, *(long(ports) for ports in (32, 64))])
 def test_saturation_throughput_is_predicted(ports: int) -> None:
     """2 / (N + 1): a head's tag comes, on average, half a turn and half a cycle after the last."""
     print("seed 2")

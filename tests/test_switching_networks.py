@@ -42,6 +42,11 @@ NETWORKS: dict[str, dict[str, Any]] = {
     },
 }
 SLOW = {"output-queued, radix 4", "unbuffered, three copies"}
+QUICK = {
+    *("unbuffered", "single-buffered", "output-queued, extra stage"),
+    *("wormhole", "cut-through", "circuit, dropping"),
+}
+"""What the engines agree on in short test runs; tests/test_engines.py has input queues."""
 
 
 def network_of(name: str) -> MultistageNetwork:
@@ -60,7 +65,7 @@ def runs_of(network: MultistageNetwork, cycles: int) -> list[Run]:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in NETWORKS],
+    [pytest.param(name, marks=[pytest.mark.long] * (name not in QUICK)) for name in NETWORKS],
 )
 def test_engines_agree(name: str) -> None:
     network = network_of(name)
@@ -73,7 +78,10 @@ def test_engines_agree(name: str) -> None:
     assert records[0] == records[1]
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in NETWORKS],
+)
 def test_books_balance_at_high_load(name: str) -> None:
     network = network_of(name)
     dropping = network.parameters["policy"] != "hold"

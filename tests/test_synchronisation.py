@@ -9,6 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from long_runs import long
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.combining import find_operation
 from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
@@ -19,12 +20,12 @@ TEXT = EXAMPLE.read_bytes()[:1500]
 FEW = tuple(map(find_operation, ("load", "store", "fetch-and-store", "fetch-and-add")))
 
 MACHINES = [
-    pytest.param(2, "all", id="2"),
+    long(2, "all", id="2"),
     pytest.param(4, "none", id="4-without"),
     pytest.param(16, "all", id="16"),
-    pytest.param(16, "none", id="16-without"),
-    pytest.param(64, "all", id="64", marks=pytest.mark.long),
-    pytest.param(64, "none", id="64-without", marks=pytest.mark.long),
+    long(16, "none", id="16-without"),
+    long(64, "all", id="64"),
+    long(64, "none", id="64-without"),
 ]
 machines = pytest.mark.parametrize(("ports", "combine"), MACHINES)
 
@@ -187,6 +188,7 @@ def iter_nothing() -> Program:
     yield Pause(1)
 
 
+@pytest.mark.long
 def test_example(
     example: ModuleType,
     tmp_path: Path,

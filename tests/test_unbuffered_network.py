@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl.networks import MultistageNetwork
 from multicube.sim import simulate
 from multicube.sim.result import Result
@@ -52,14 +53,14 @@ def assert_agrees(result: Result, predicted: float) -> None:
     [
         (16, 2),
         (64, 4),
-        (64, 8),
-        (256, 2),
-        pytest.param(1024, 2, marks=pytest.mark.long),
-        pytest.param(1024, 4, marks=pytest.mark.long),
-        pytest.param(512, 8, marks=pytest.mark.long),
-        pytest.param(4096, 2, marks=pytest.mark.long),
-        pytest.param(4096, 4, marks=pytest.mark.long),
-        pytest.param(4096, 8, marks=pytest.mark.long),
+        long(64, 8),
+        long(256, 2),
+        long(1024, 2),
+        long(1024, 4),
+        long(512, 8),
+        long(4096, 2),
+        long(4096, 4),
+        long(4096, 8),
     ],
 )
 def test_throughput_is_the_recurrence(ports: int, radix: int, load: float) -> None:
@@ -84,11 +85,11 @@ def test_xor_tags_compete_alike() -> None:
     ("ports", "radix", "dilation"),
     [
         (64, 2, 2),
-        (64, 2, 4),
-        (64, 4, 2),
-        pytest.param(64, 4, 4, marks=pytest.mark.long),
-        pytest.param(1024, 2, 2, marks=pytest.mark.long),
-        pytest.param(1024, 2, 4, marks=pytest.mark.long),
+        long(64, 2, 4),
+        long(64, 4, 2),
+        long(64, 4, 4),
+        long(1024, 2, 2),
+        long(1024, 2, 4),
     ],
 )
 def test_dilated_networks(ports: int, radix: int, dilation: int, load: float) -> None:
@@ -101,11 +102,11 @@ def test_dilated_networks(ports: int, radix: int, dilation: int, load: float) ->
     ("ports", "radix", "copies"),
     [
         (64, 2, 2),
-        (64, 2, 3),
-        (64, 2, 4),
-        (64, 4, 2),
-        pytest.param(1024, 2, 2, marks=pytest.mark.long),
-        pytest.param(1024, 4, 4, marks=pytest.mark.long),
+        long(64, 2, 3),
+        long(64, 2, 4),
+        long(64, 4, 2),
+        long(1024, 2, 2),
+        long(1024, 4, 4),
     ],
 )
 def test_replicated_networks(ports: int, radix: int, copies: int, load: float) -> None:
@@ -117,8 +118,8 @@ def test_replicated_networks(ports: int, radix: int, copies: int, load: float) -
 # Parts of what the network carries at most, p_n(1).
 RESUBMISSION = [
     (64, 2, (0.2, 0.5, 0.9)),
-    pytest.param(64, 8, (0.2, 0.5, 0.9), marks=pytest.mark.long),
-    pytest.param(1024, 4, (0.2, 0.5, 0.9), marks=pytest.mark.long),
+    long(64, 8, (0.2, 0.5, 0.9)),
+    long(1024, 4, (0.2, 0.5, 0.9)),
 ]
 
 

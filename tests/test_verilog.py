@@ -16,6 +16,7 @@ import pytest
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
@@ -33,6 +34,8 @@ CUBES: list[dict[str, Any]] = [
     for depth in (1, 4)
     if routing == "destination" or radix != 3
 ]
+QUICK = CUBES[1::3]
+"""Every size, switch, routing and depth once at least."""
 
 
 def _name(cube: dict[str, Any]) -> str:
@@ -44,11 +47,18 @@ def _bench() -> PacketBench:
     return PacketBench(network, Run(pattern("uniform", 8)).sources(network), bins=64)
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """All cubes, and a whole bench, as Verilog files with `network` on top."""
+@pytest.fixture(scope="module", params=["quick", long("rest")])
+def exported(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """Some cubes and a whole bench, or the other cubes: Verilog files with `network` on top."""
     folder = tmp_path_factory.mktemp("exported")
-    fabrics = {_name(cube): build("cube", **cube).fabric for cube in CUBES} | {"bench": _bench()}
+    quick = request.param == "quick"
+    fabrics = {
+        _name(cube): build("cube", **cube).fabric for cube in CUBES if (cube in QUICK) == quick
+    }
+    if quick:
+        fabrics["bench"] = _bench()
     for name, fabric in fabrics.items():
         write_verilog(fabric, folder / f"{name}.v")
     return {name: folder / f"{name}.v" for name in fabrics}
@@ -191,7 +201,7 @@ def test_text_begins_with_what_a_user_needs() -> None:
     assert all(line.startswith("//") for line in head.splitlines())
 
 
-@pytest.mark.parametrize("ports", [64, 1024])
+@pytest.mark.parametrize("ports", [64, long(1024)])
 def test_one_module_of_boxes_however_many_there_are(ports: int) -> None:
     network = build("cube", ports=ports)
     text = verilog_text(network.fabric, "cube")

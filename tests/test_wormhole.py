@@ -178,6 +178,12 @@ CASES = [
 ]
 
 
+def sized(kind: Callable, radix: int, routing: str, *values: int) -> Any:
+    """Values of a test; large switches are for long runs only, but for one of crosspoints."""
+    fast = radix < 4 or (kind is crosspoint and routing == "xor")
+    return pytest.param(kind, radix, routing, *values, marks=[] if fast else [pytest.mark.long])
+
+
 def sometimes(seed: int) -> Callable[[int, int], bool]:
     """Ready seldom for a while, so that queues fill, and often for a while."""
     generator = random.Random(seed)
@@ -199,7 +205,7 @@ def check_worms(wires: Wires, flits: list[int]) -> list[tuple[int, int]]:
     return packets
 
 
-@pytest.mark.parametrize(("kind", "radix", "routing", "depth"), CASES)
+@pytest.mark.parametrize(("kind", "radix", "routing", "depth"), [sized(*case) for case in CASES])
 def test_flit_switch_follows_the_model(
     transport: Callable[..., list], kind: Callable, radix: int, routing: str, depth: int
 ) -> None:
@@ -264,7 +270,7 @@ def packets(wires: Wires, order: list[list[int]], length: int) -> list[list[int]
 @pytest.mark.parametrize(
     ("kind", "radix", "routing", "depth", "length"),
     [
-        (*case, length)
+        sized(*case, length)
         for case in CASES
         for length in (2, LONGEST)
         # A queue as deep as the longest packet and no deeper stops behind shorter ones.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.hdl import Cat, Module, Signal, Value
+from long_runs import long
 from multicube.hdl.bench import Sink
 from multicube.hdl.bench import sink as sink_module
 from multicube.hdl.bench.instruments import record_latency
@@ -23,7 +24,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "crosspoint": {"switch": "cut-through", "depth": 5, "queues": "crosspoint"},
     "rejecting": {"switch": "wormhole", "policy": "drop", "resubmit": 4},
 }
-HOLDING = ["wormhole", "cut-through", "crosspoint"]
 
 
 def drops(dut: MultistageNetwork) -> Callable[[], Value]:
@@ -79,10 +79,16 @@ def arrivals(dut: MultistageNetwork, trace: list) -> dict[tuple[int, int, int], 
     ("kind", "ports", "radix", "length", "routing"),
     [
         *((kind, 2, 2, 5, "xor") for kind in KINDS),
-        *((kind, 8, 2, 1, "destination") for kind in KINDS),
-        *((kind, 8, 2, 4, "xor") for kind in KINDS),
-        *((kind, 9, 3, 2, "destination") for kind in KINDS),
-        ("wormhole", 16, 4, 3, "destination"),
+        *(
+            (kind, *case) if kind in quick else long(kind, *case)
+            for case, quick in (
+                ((8, 2, 1, "destination"), {"crosspoint"}),
+                ((8, 2, 4, "xor"), {"wormhole", "rejecting"}),
+                ((9, 3, 2, "destination"), {"cut-through"}),
+            )
+            for kind in KINDS
+        ),
+        long("wormhole", 16, 4, 3, "destination"),
     ],
 )
 def test_unhindered_packets_take_stages_and_flits_less_one(
@@ -129,8 +135,14 @@ class Load:
         return self.rest[port].pop(0) if self.rest[port] else None
 
 
-@pytest.mark.parametrize(("ports", "radix"), [(8, 2), (9, 3)])
-@pytest.mark.parametrize("kind", HOLDING)
+@pytest.mark.parametrize(
+    ("kind", "ports", "radix"),
+    [
+        *(("wormhole", 8, 2), long("wormhole", 9, 3)),
+        *(long("cut-through", 8, 2), ("cut-through", 9, 3)),
+        *(long("crosspoint", 8, 2), ("crosspoint", 9, 3)),
+    ],
+)
 def test_no_network_deadlocks(
     transport: Callable[..., list], kind: str, ports: int, radix: int
 ) -> None:
@@ -154,7 +166,7 @@ def test_no_network_deadlocks(
         flows[source, destination] = number
 
 
-@pytest.mark.parametrize("kind", HOLDING)
+@pytest.mark.parametrize("kind", ["wormhole", "cut-through", long("crosspoint")])
 def test_blocked_packets_lie_in_one_switch_if_they_cut_through(
     transport: Callable[..., list], kind: str
 ) -> None:
@@ -226,7 +238,7 @@ def test_rejecting_network_drops_at_the_box_where_two_paths_meet(
 
 
 @pytest.mark.parametrize(
-    ("ports", "radix", "resubmit"), [(8, 2, 0), (8, 2, 4), (4, 4, 8), (9, 3, 1)]
+    ("ports", "radix", "resubmit"), [(8, 2, 0), long(8, 2, 4), (4, 4, 8), long(9, 3, 1)]
 )
 def test_rejecting_network_under_load_loses_only_what_it_drops(
     transport: Callable[..., list], ports: int, radix: int, resubmit: int
@@ -277,7 +289,7 @@ def waiting(length: int, intensity: float, **switch: Any) -> tuple[float, float]
     return latency.mean - (network.stages + length - 1), latency.ci99
 
 
-@pytest.mark.parametrize("intensity", [0.3, pytest.param(0.6, marks=pytest.mark.long)])
+@pytest.mark.parametrize("intensity", [0.3, long(0.6)])
 def test_waiting_is_proportional_to_the_length_of_packets(intensity: float) -> None:
     """Section VI-D: at one traffic intensity c p, the time in the queues grows linearly with c.
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
+from long_runs import long
 from multicube.hdl.interfaces.retry import RetryInterface, RetryReceiver
 from multicube.hdl.packet import Packet
 from multicube.hdl.switches import wormhole
@@ -151,13 +152,18 @@ def flit_switch(kind: str, waits: int = 1) -> Any:
 
 
 STEPS = {"wormhole 1": 9, "wormhole 2": 6, "cut-through 2": 6, "crosspoint 2": 6}
+QUICK = ("wormhole 2", "crosspoint 2")
 
 
 @pytest.mark.parametrize(
     ("kind", "steps"),
     [
-        *STEPS.items(),
-        *(pytest.param(kind, 10, marks=pytest.mark.long) for kind in STEPS),
+        *((kind, STEPS[kind]) for kind in QUICK),
+        *(
+            long(kind, steps)
+            for kind in STEPS
+            for steps in ((10,) if kind in QUICK else (STEPS[kind], 10))
+        ),
     ],
 )
 def test_flit_switch_keeps_packets_whole_and_in_order_and_is_fair(
@@ -335,7 +341,10 @@ def rejected_path(delay: int, *, waits: bool = True, stages: int = 2) -> Any:
     return claims
 
 
-@pytest.mark.parametrize("waits", [False, True], ids=["ready", "waits"])
+@pytest.mark.parametrize(
+    "waits",
+    [pytest.param(False, id="ready"), long(True, id="waits")],
+)
 @pytest.mark.parametrize("delay", [0, 1])
 def test_no_flit_of_a_rejected_packet_arrives_and_what_is_sent_again_arrives_once(
     tmp_path: Path, delay: int, waits: bool

@@ -69,15 +69,19 @@ def _recording(case: str, transport: Callable[..., list[Any]]) -> list[dict[str,
     return [{key: getattr(cycle, key) for key in keys} for cycle in trace]
 
 
+RUNS = [
+    *itertools.product(["output-queued-destination"], SIMULATORS),
+    ("input-queued-xor", "icarus"),  # the faster to compile
+    ("wormhole-xor", "icarus"),
+    *((family, "icarus") for family in WORMS),
+    *((machine, "icarus") for machine in MACHINES),
+]
+FAST = ("input-queued-xor", "torus", "connection-machine-petit")
+
+
 @pytest.mark.parametrize(
     ("case", "simulator"),
-    [
-        *itertools.product(["output-queued-destination"], SIMULATORS),
-        ("input-queued-xor", "icarus"),  # the faster to compile
-        ("wormhole-xor", "icarus"),
-        *((family, "icarus") for family in WORMS),
-        *((machine, "icarus") for machine in MACHINES),
-    ],
+    [pytest.param(*run, marks=[] if run[0] in FAST else [pytest.mark.long]) for run in RUNS],
 )
 def test_exported_network_carries_all_packets_and_keeps_amaranths_time(
     case: str,

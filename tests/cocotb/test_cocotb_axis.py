@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.networks import AXI_CLOCK, AxiStreamNetwork, PacketNetwork
 
@@ -70,9 +71,7 @@ def _export(folder: Path, case: str, network: PacketNetwork) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    "case", [*CASES, *(pytest.param(case, marks=pytest.mark.long) for case in MORE)]
-)
+@pytest.mark.parametrize("case", [*CASES, *(long(case) for case in MORE)])
 def test_axi4_stream(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
     family, parameters = (CASES | MORE)[case]
     environment = _export(tmp_path, case, build(family, **parameters))

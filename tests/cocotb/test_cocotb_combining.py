@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.combining import OPERATIONS, Operation, find_operation, request_length
 from multicube.hdl.networks import CombiningNetwork
@@ -168,7 +169,7 @@ def export(case: str, folder: Path) -> tuple[CombiningNetwork, Path]:
     return network, verilog
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ["combining", long("RP3's")])
 def test_exported_network_answers_in_a_serial_order(
     case: str, tmp_path: Path, drive: Drive
 ) -> None:
@@ -184,6 +185,7 @@ def test_exported_network_answers_in_a_serial_order(
     judge(requests, replies)
 
 
+@pytest.mark.long
 def test_boxes_that_compare_no_tags_are_found(tmp_path: Path, drive: Drive) -> None:
     """A mistake in the wiring: requests for different modules combine."""
     network, verilog = export("combining", tmp_path)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.fabric import Fabric
 from multicube.hdl.networks.connection_machine import ConnectionMachine
@@ -19,7 +20,7 @@ def export(folder: Path) -> Path:
     return verilog
 
 
-@pytest.mark.parametrize("simulator", ["icarus", pytest.param("verilator", marks=pytest.mark.long)])
+@pytest.mark.parametrize("simulator", ["icarus", long("verilator")])
 def test_node_alone(simulator: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
     verilog = export(tmp_path)
     bench = compile_bench(simulator, verilog)
