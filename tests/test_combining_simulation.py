@@ -5,7 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -28,7 +28,6 @@ from multicube.sim import (
     simulate_runs,
 )
 from multicube.sim.access_history import access_histories, is_serializable
-from multicube.sim.command import main
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.traffic import is_finite
 
@@ -432,34 +431,12 @@ def test_finite_traffic_of_packets(name: str, parameters: dict[str, Any]) -> Non
 # The command
 
 
-class Outcome(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-Call = Callable[[str], Outcome]
-
-
-@pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Call:
-    """Run the command in an empty folder, in this process."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(words: str) -> Outcome:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit_:
-            main(words.split())
-        return Outcome(exit_.value.code, *capsys.readouterr())
-
-    return run
+Call = Callable[..., tuple[int, str, str]]
 
 
 def test_command(call: Call) -> None:
     words = "sim combining ports=64 combine=all --traffic hotspot:0.05 --load 0.5 --json"
-    status, out, err = call(words)
+    status, out, err = call(*words.split())
     assert (status, err) == (0, "")
     record = json.loads(out)
     assert record["serializable"] is True
@@ -472,7 +449,7 @@ def test_command(call: Call) -> None:
 
 
 def test_command_for_packets_says_nothing_of_memory(call: Call) -> None:
-    status, out, _ = call("sim cube ports=2 --cycles 20 --warmup 0 --json")
+    status, out, _ = call("sim", "cube", "ports=2", "--cycles", "20", "--warmup", "0", "--json")
     record = json.loads(out)
     assert status == 0
     for key in ("combined", "serializable", "round_trip", "background_latency"):
@@ -511,7 +488,7 @@ BAD = [
 @pytest.mark.parametrize(("words", "part"), BAD)
 def test_bad_input(words: str, part: str, call: Call, tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text(TRACE)
-    status, out, err = call(words)
+    status, out, err = call(*words.split())
     assert (status, out) == (2, "")
     assert err.startswith("multicube: ")
     assert err.count("\n") == 1
