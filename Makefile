@@ -27,7 +27,7 @@ bench: $(LIBRARY)
 	$(BIN)/multicube bench cube ports=64 depth=4
 	$(BIN)/multicube bench cube ports=1024 depth=4 --runs 2 --verilator-limit 0
 
-# Minutes each; the last one takes longest.
+# Minutes each; the last one takes an hour, and more on a slow machine.
 boards: $(TOOLS)
 	@mkdir -p build/boards
 	$(BUILD)/icebreaker icebreaker cube ports=2 switch=single-buffered depth=1

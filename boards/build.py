@@ -138,7 +138,7 @@ def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) 
     if board.tools == "ecp5":
         # Tables of more than four inputs take several, and so leave less room than they save time.
         options["synth_opts"] = "-nowidelut"
-        # The default router has not ended in hours where two thirds of the device are taken.
+        # The default router takes many hours where three quarters of the device are taken.
         options["nextpnr_opts"] += " --router router2"
     plan = platform.build(BoardTop(board, bench), name=_NAME, do_build=False, **options)
     plan.extract(folder)
