@@ -54,7 +54,7 @@ def call(*words: str) -> int:
     return exit_.value.code
 
 
-SMALL = ["radix 4", *(name for name in FABRICS if "alone" in name)]
+SMALL = [name for name in FABRICS if "alone" in name]
 """Fabrics that are written in little time."""
 
 

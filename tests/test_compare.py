@@ -53,6 +53,7 @@ class Pool:
         return self.job(*self.arguments)
 
 
+@pytest.mark.long
 def test_engines_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ProcessPoolExecutor", Pool)
     timings = list(
@@ -75,7 +76,6 @@ def test_engines_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert timing.memory > 10**6
         assert timing.counters == timings[0].counters
         assert timing.counters[0] > 0
-    assert timings[1].cycles_per_second > 50 * timings[0].cycles_per_second
     assert timings[3].note
     assert timings[3].cycles_per_second == 0
 

@@ -95,7 +95,7 @@ def test_of_2_x_2_boxes_it_is_the_extra_stage_cube(ports: int) -> None:
     [
         long(8, 2, 2, {}),
         (8, 4, 2, {"queues": "input", "combine": "none", "delay": 2}),
-        (4, 4, 4, {"lengths": "1:2"}),
+        long(4, 4, 4, {"lengths": "1:2"}),
     ],
     ids=["2x2", "4x4-rp3", "4x4-four-paths"],
 )

@@ -21,7 +21,7 @@ from multicube.sim.theory.multistage_cube import (
 )
 
 LOADS = (0.3, 0.5, 0.7)
-QUICK = {(0.7, 2, 7), (0.5, 4, 4)}
+QUICK = {(0.5, 4, 4)}
 DEPTHS = [
     (p, *size) if (p, *size) in QUICK else long(p, *size)
     for p in LOADS

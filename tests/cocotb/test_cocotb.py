@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.networks import PacketNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
@@ -76,12 +77,12 @@ RUNS = [
     *((family, "icarus") for family in WORMS),
     *((machine, "icarus") for machine in MACHINES),
 ]
-FAST = ("input-queued-xor", "torus", "connection-machine-petit")
+FAST = ("input-queued-xor", "torus")
 
 
 @pytest.mark.parametrize(
     ("case", "simulator"),
-    [pytest.param(*run, marks=[] if run[0] in FAST else [pytest.mark.long]) for run in RUNS],
+    [run if run[0] in FAST else long(*run) for run in RUNS],
 )
 def test_exported_network_carries_all_packets_and_keeps_amaranths_time(
     case: str,
@@ -117,7 +118,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("mistake", [long("two payloads swapped"), "back-pressure ignored"])
 def test_a_mistake_in_the_wiring_is_found(
     mistake: str, tmp_path: Path, compile_bench: Callable[..., Any]
 ) -> None:

@@ -30,6 +30,7 @@ def test_node_alone(simulator: str, tmp_path: Path, compile_bench: Callable[...,
         assert bench.run(test, environment, SEED, module="node_traffic") is None
 
 
+@pytest.mark.long
 def test_a_node_that_takes_too_much_is_found(
     tmp_path: Path, compile_bench: Callable[..., Any]
 ) -> None:
