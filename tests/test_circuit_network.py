@@ -517,11 +517,7 @@ def test_drop_is_better_than_hold_for_long_transfers(ports: int) -> None:
 @pytest.mark.parametrize(
     "parameters",
     [
-        pytest.param(
-            parameters,
-            id=name,
-            marks=[] if name in ("two-way", "radix-3") else [pytest.mark.long],
-        )
+        (pytest.param if name in ("two-way", "radix-3") else long)(parameters, id=name)
         for name, parameters in NETWORKS.items()
     ],
 )

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Value
+from long_runs import long
 from multicube.hdl.packet import Packet
 from multicube.hdl.switches.circuit import POLICIES, CircuitBox
 
 VARIANTS = [
-    pytest.param(radix, routing, marks=[pytest.mark.long] if radix > 3 else [])
+    (long if radix > 3 else pytest.param)(radix, routing)
     for radix in (2, 3, 4, 8)
     for routing in ("destination", "xor")
     if radix != 3 or routing == "destination"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from amaranth.lib.wiring import Out
+from long_runs import long
 from multicube.hdl.bench import MemoryBench, bench_for
 from multicube.hdl.fabric import Pin
 from multicube.hdl.networks import CombiningNetwork
@@ -101,7 +102,7 @@ FAST = ("long messages", "input queues")
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[] if name in FAST else [pytest.mark.long]) for name in NETWORKS],
+    [name if name in FAST else long(name) for name in NETWORKS],
 )
 def test_lock_step(name: str) -> None:
     """All ports of all cells, and all memories, after each phase."""

@@ -17,6 +17,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_runs import long
 from multicube.hdl.fabric import Cell, CellType, Fabric, FabricComponent, Pin, member
 from multicube.sim.engines.compiled import CompiledEngine
 
@@ -325,10 +326,7 @@ def results(fabric: Fabric) -> list[Pin]:
 
 @pytest.mark.parametrize(
     "operator",
-    [
-        pytest.param(operator, marks=[pytest.mark.long] * (operator not in QUICK))
-        for operator in (*BINARY, *UNARY)
-    ],
+    [operator if operator in QUICK else long(operator) for operator in (*BINARY, *UNARY)],
 )
 def test_operator_of_all_widths(operator: str) -> None:
     rng = random.Random(operator)

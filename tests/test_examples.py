@@ -211,10 +211,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 def _cases(pages: Iterable[Path], slow: Collection[str]) -> list[Any]:
     """Pages as cases of a test; those that are `slow` are for long runs only."""
-    return [
-        pytest.param(page, id=page.stem, marks=[pytest.mark.long] if page.stem in slow else [])
-        for page in pages
-    ]
+    return [(long if page.stem in slow else pytest.param)(page, id=page.stem) for page in pages]
 
 
 SLOW_PYTHON = {

@@ -20,12 +20,8 @@ SWITCHES = ["output-queued", "input-queued"]
 SIZES = [(2, 2), (4, 2), (8, 2), (4, 4), (8, 8), (27, 3), (64, 2), (64, 4), (64, 8)]
 SLOW = [(8, 8, "output-queued"), (27, 3, "output-queued")]
 RUNS = [
-    pytest.param(
-        ports,
-        radix,
-        switch,
-        marks=[pytest.mark.long] * (ports == 64 or (ports, radix, switch) in SLOW),
-        id=f"{ports}-by-{radix}-{switch}",
+    (long if ports == 64 or (ports, radix, switch) in SLOW else pytest.param)(
+        ports, radix, switch, id=f"{ports}-by-{radix}-{switch}"
     )
     for ports, radix in SIZES
     for switch in SWITCHES

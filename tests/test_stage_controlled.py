@@ -295,10 +295,7 @@ def test_sequenced_network_is_its_model(
 
 @pytest.mark.parametrize(
     "wiring",
-    [
-        pytest.param(name, marks=[] if name in ("flip", "omega") else [pytest.mark.long])
-        for name in PLANS
-    ],
+    [name if name in ("flip", "omega") else long(name) for name in PLANS],
 )
 def test_packet_takes_its_path(wiring: str) -> None:
     network = StageSequencedNetwork(8, wiring=wiring)

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl.fabric import Fabric, Pin
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.network import Terminals
@@ -65,7 +66,7 @@ def runs_of(network: MultistageNetwork, cycles: int) -> list[Run]:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.long] * (name not in QUICK)) for name in NETWORKS],
+    [name if name in QUICK else long(name) for name in NETWORKS],
 )
 def test_engines_agree(name: str) -> None:
     network = network_of(name)
@@ -80,7 +81,7 @@ def test_engines_agree(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in NETWORKS],
+    [long(name) if name in SLOW else name for name in NETWORKS],
 )
 def test_books_balance_at_high_load(name: str) -> None:
     network = network_of(name)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.fabric import Fabric, Pin
 from multicube.hdl.networks.catalogue import FAMILIES, find
@@ -19,7 +20,7 @@ every_size = pytest.mark.parametrize(("ports", "radix"), SIZES, ids=SIZE_IDS)
 every_size_by_pairs = pytest.mark.parametrize(
     ("ports", "radix"),
     [
-        pytest.param(*size, marks=[pytest.mark.long] * (size[0] == 64), id=name)
+        (long if size[0] == 64 else pytest.param)(*size, id=name)
         for size, name in zip(SIZES, SIZE_IDS)
     ],
 )

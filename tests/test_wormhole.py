@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from amaranth.lib.wiring import Component
+from long_runs import long
 from multicube.hdl.packet import Packet
 from multicube.hdl.switches.wormhole import CutThroughSwitch, WormholeSwitch
 
@@ -181,7 +182,7 @@ CASES = [
 def sized(kind: Callable, radix: int, routing: str, *values: int) -> Any:
     """Values of a test; large switches are for long runs only, but for one of crosspoints."""
     fast = radix < 4 or (kind is crosspoint and routing == "xor")
-    return pytest.param(kind, radix, routing, *values, marks=[] if fast else [pytest.mark.long])
+    return (pytest.param if fast else long)(kind, radix, routing, *values)
 
 
 def sometimes(seed: int) -> Callable[[int, int], bool]:
