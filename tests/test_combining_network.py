@@ -296,7 +296,7 @@ def small(ports: int, **parameters: Any) -> CombiningNetwork:
 QUICK = {
     ("none", "unlimited", None),
     ("rp3", "unlimited", None),
-    ("ultracomputer", "unlimited", 0.3),
+    ("ultracomputer", "pairwise", 0.3),
     ("all", "pairwise", 0.3),
 }
 

@@ -34,7 +34,7 @@ def of_radix_4(ports: int, **parameters: int) -> Fabric:
 
 
 FABRICS: dict[str, Callable[[], Fabric]] = {
-    "radix 4": lambda: of_radix_4(4, depth=2, wait=1, width=4),  # see also `long` below
+    "radix 4": lambda: of_radix_4(4, depth=2, wait=1, width=4),  # see test_tools_on_large_boxes
     "not combining": lambda: CombiningNetwork(8, combine="none").fabric,
     "ultracomputer": lambda: build("ultracomputer", ports=8).fabric,
     "rp3-combining": lambda: build("rp3-combining", ports=8).fabric,
