@@ -10,7 +10,6 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..hdl.bench import BernoulliSource, PacketBench, SourcePlan
-from ..hdl.bench.stamp import TIME_BITS
 from ..hdl.checks import check_integer
 from ..hdl.fabric import Cell, CellType, Fabric, Leaf, Pin
 from ..hdl.networks import ConnectionMachine, Network
@@ -125,8 +124,7 @@ class BoardBench(Fabric):
         plan = SourcePlan(
             BernoulliSource, {"depth": instruments.source_depth}, [fixed] * network.ports
         )
-        time = min(TIME_BITS, instruments.counter_bits)
-        self.bench = bench = PacketBench(network, plan, bins=_BINS, time=time)
+        self.bench = bench = PacketBench(network, plan, bins=_BINS, time=instruments.counter_bits)
         if not instruments.links:
             bench.meters = []
         if not instruments.flows:

@@ -41,6 +41,11 @@ class Latency:
     beyond: int
 
     @classmethod
+    def unknown(cls, packets: int) -> "Latency":
+        """Of packets that took longer than can be measured."""
+        return cls(None, None, None, None, None, None, [], packets)
+
+    @classmethod
     def from_counts(
         cls, counts: Sequence[int], total: int, longest: int, ci99: float | None
     ) -> "Latency":

@@ -9,7 +9,9 @@ import numpy as np
 from tqdm import tqdm
 
 from ..hdl.bench import Bench, PacketBench, SourcePlan, bench_for
-from ..hdl.checks import check_integer
+from ..hdl.bench.instruments import COUNT_BITS
+from ..hdl.bench.stamp import LONG_TIME_BITS, TIME_BITS
+from ..hdl.checks import check_integer, check_limit
 from ..hdl.networks import CombiningNetwork, MultistageNetwork, Network
 from ..hdl.networks.catalogue import own_parameters
 from .engines import Engine
@@ -27,10 +29,10 @@ BATCHES = 20
 """Parts of the window between which counters are read, for confidence intervals."""
 
 LONGEST = 2**31
-"""Most cycles of a window or a warm-up: the bench counts to 2^32."""
+"""Most cycles of warm-up and window together: the bench counts to 2^32, and the drain follows."""
 
 DEEPEST = 2**20
-"""Most packets that can wait at a source: the bench tells latencies below 2^20 cycles apart."""
+"""Most packets that can wait at a source."""
 
 OPERATIONS = ("fetch-and-add",)
 """What processors ask of a memory if they are not told."""
@@ -86,8 +88,23 @@ class Run:
         check_integer("Source depth", self.source_depth, 1, DEEPEST)
         if self.warmup != "auto":
             check_integer("Warm-up", self.warmup, 0, LONGEST)
+            check_limit("Warm-up and cycles together", self.warmup + self.cycles, LONGEST)
         if self.history is not None:
             check_integer("History", self.history, 0, LONGEST_HISTORY)
+
+    def time_bits(self, network: Network) -> int:
+        """Width of the bench's times, so that no latency in this run is longer than they can say.
+
+        A finite run ends by itself; it is taken for long if its packets, four times as slow as one
+        terminal receives them, could take 2^20 cycles.
+        """
+        if _is_finite(self):
+            packets, span = _amount(self.traffic, network)
+            longest = span + 4 * packets * network.lengths[1]
+        else:
+            warmup = MAXIMUM * _batch(network) if self.warmup == "auto" else self.warmup
+            longest = warmup + self.cycles
+        return TIME_BITS if longest < 2**TIME_BITS else LONG_TIME_BITS
 
     def sources(self, network: Network) -> SourcePlan:
         """The sources that make this run's traffic."""
@@ -148,7 +165,7 @@ def _drain(probe: Probe, batch: int, patience: int) -> Generator[int, None, int]
 
 def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps:
     """A run with random traffic: warm-up, window, drain."""
-    batch = max(25, 4 * network.stages)
+    batch = _batch(network)
     settled = partial = False
     drain = begin = end = 0
     samples: list[tuple[int, ...]] = []
@@ -190,7 +207,9 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
 
     cycles = end - begin
     _, generated, growth, *_ = (new - old for old, new in zip(samples[0], samples[-1]))
-    spans, _, _, packets, totals, networks = np.diff(np.array(samples, float), axis=0).T
+    # Sums are longer than a float is exact: their differences are taken as integers.
+    batches = np.diff(np.array(samples, object), axis=0).astype(float)
+    spans, _, _, packets, totals, networks = batches.T
     half_width = ratio_interval(packets, spans)
     throughput_ci99 = None if half_width is None else half_width / network.ports
     measured = sum(probe.sinks("measured"))
@@ -227,13 +246,12 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
 def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps:
     """A run of a number of packets, such as a trace: all of it is the window."""
     traffic = run.traffic
+    packets, span = _amount(traffic, network)
     if isinstance(traffic, Trace):
-        packets, span = len(traffic.packets), traffic.cycles
         what, delivery = "trace spans", "its delivery"
     else:
-        packets, span = traffic.quota * network.ports, traffic.quota
         what, delivery = "packets are born in", "their delivery"
-    batch = max(25, 4 * network.stages)
+    batch = _batch(network)
     partial = False
     probe.set("send", 1)
     probe.set("measure", 1)
@@ -249,6 +267,11 @@ def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
     except KeyboardInterrupt:
         partial = True
     cycles = max(1, max(probe.sinks("latest")) + 1 - TRACE_START)
+    verdict = f"the {what} {span} cycle{'s'[: span > 1]}, {delivery} took {cycles}"
+    latencies = [probe.latency(kind, None) for kind in ("total", "network")]
+    if cycles >= 2**probe.bench.time:
+        latencies = [Latency.unknown(sum(probe.sinks("measured")))] * 2
+        verdict += f"; latencies are known below 2^{probe.bench.time} cycles only"
     return _result(
         probe,
         network,
@@ -264,12 +287,24 @@ def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
         throughput_ci99=None,
         generated=packets,
         rejected=0,
-        latency=probe.latency("total", None),
-        network_latency=probe.latency("network", None),
+        latency=latencies[0],
+        network_latency=latencies[1],
         predicted=predict(network, 0, uniform=False),
         saturated=False,
-        verdict=f"the {what} {span} cycle{'s'[: span > 1]}, {delivery} took {cycles}",
+        verdict=verdict,
     )
+
+
+def _amount(traffic: Pattern | Trace, network: Network) -> tuple[int, int]:
+    """How many packets finite traffic has, and in how many cycles they are born."""
+    if isinstance(traffic, Trace):
+        return len(traffic.packets), traffic.cycles
+    return traffic.quota * network.ports, traffic.quota
+
+
+def _batch(network: Network) -> int:
+    """Cycles between two looks at a network that warms up, or is drained."""
+    return max(25, 4 * network.stages)
 
 
 def _patience(network: Network) -> int:
@@ -466,7 +501,8 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     first, *others = runs
     if bins is None:
         bins = min(2048, max(2, MOST_BINS // network.ports))
-    bench = bench_for(network, first.sources(network), bins=bins)
+    time = max(run.time_bits(network) for run in runs)
+    bench = bench_for(network, first.sources(network), bins=bins, time=time)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
             raise ValueError("Traces can't run side by side")
@@ -495,6 +531,8 @@ def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result
         while wake:
             interrupted = False
             before, target = engine.cycle, min(wake.values())
+            if target >= 2**COUNT_BITS:
+                raise ValueError(f"The run did not end within the 2^{COUNT_BITS} cycles that count")
             try:
                 engine.step(target - before)
             except KeyboardInterrupt:

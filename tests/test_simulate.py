@@ -587,6 +587,48 @@ def test_interruption_ends_the_runs_behind(interrupt: Callable[[int], None]) -> 
     assert all(result.partial for result in results)
 
 
+# Long latencies
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("cube", {"ports": 4}),
+        ("combining", {"ports": 4, "combine": "none"}),
+        ("connection-machine", {"n": 1, "processors": 4}),
+    ],
+    ids=["cube", "combining", "connection-machine"],
+)
+def test_latencies_beyond_a_million_cycles(name: str, parameters: dict) -> None:
+    """A terminal that all send to takes one packet a cycle: the books tell how long each waited.
+
+    In a first-in first-out queue at full load the packet number p is born in cycle p + 1, so the
+    packets delivered until cycle t of a source served at the rate r waited t (1 - r) cycles.
+    """
+    network = build(name, **parameters)
+    warmup = 1_500_000
+    result = simulate(
+        network, traffic="hotspot:1", load=1, cycles=200, warmup=warmup, source_depth=2**20
+    )
+    shares = [count / result.cycles for count in result.terminals["injected"]]
+    waited = [warmup * (1 - share) for share in shares if share]
+    assert max(waited) > 2**20
+    assert result.latency.max == pytest.approx(max(waited), rel=0.01)
+    weighted = sum(share * warmup * (1 - share) for share in shares)
+    assert result.latency.mean == pytest.approx(weighted / sum(shares), rel=0.01)
+
+
+def test_times_are_wide_enough_for_the_run() -> None:
+    network = build("cube", ports=8)
+    uniform, each = pattern("uniform", 8), pattern("one-each", 8)
+    assert Run(uniform, cycles=2000).time_bits(network) == 20
+    assert Run(uniform, cycles=2**20 - 1, warmup=0).time_bits(network) == 20
+    assert Run(uniform, cycles=2**20 - 1, warmup=1).time_bits(network) == 32
+    assert Run(uniform, cycles=2000, warmup=2**20).time_bits(network) == 32
+    assert Run(each).time_bits(network) == 20
+    assert Run(Trace("late", (TracePacket(2**21, 0, 1),))).time_bits(network) == 32
+
+
 # Arguments
 
 
@@ -597,6 +639,11 @@ def test_interruption_ends_the_runs_behind(interrupt: Callable[[int], None]) -> 
         ({"cycles": 10**10}, ValueError, "Cycles must be from 1 to 2147483648, not 10000000000"),
         ({"cycles": 2.5}, TypeError, "Cycles must be an integer, not 2.5"),
         ({"warmup": -1}, ValueError, "Warm-up must be from 0 to 2147483648, not -1"),
+        (
+            {"warmup": 2**31, "cycles": 1},
+            ValueError,
+            "Warm-up and cycles together must be at most 2147483648, not 2147483649",
+        ),
         ({"warmup": "soon"}, TypeError, "Warm-up must be an integer, not 'soon'"),
         ({"seed": -1}, ValueError, "Seed must be at least 0, not -1"),
         ({"seed": "1"}, TypeError, "Seed must be an integer, not '1'"),

@@ -65,14 +65,17 @@ class Bench(Fabric):
         By stage: names of those that count the requests that it combines.
     latencies : tuple[str, ...]
         Kinds of latency that the sinks record.
+    time : int
+        Latencies are exact in runs of fewer than 2^time cycles.
     """
 
     network: Network
     sources: list[str]
     sinks: list[str]
 
-    def __init__(self) -> None:
+    def __init__(self, time: int) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
+        self.time = time
         self.meters: list[tuple[str, list[Pin]]] = []
         self._meter_types: dict[CellType, CellType] = {}
         self.drop_meters: list[str] = []
@@ -154,7 +157,7 @@ class PacketBench(Bench):
     bins : int
         Bins of each sink's histograms.
     time : int
-        Width of the times in stamps: latencies below 2^time cycles are exact.
+        Width of the times in stamps: latencies are exact in runs of fewer than 2^time cycles.
 
     Attributes
     ----------
@@ -179,7 +182,7 @@ class PacketBench(Bench):
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
                 "use send_messages for a network that combines"
             )
-        super().__init__()
+        super().__init__(time)
         code = network.tags.code
         stamp = stamp_for(network, time=time)
         self.follows_flows = stamp.followed
@@ -228,6 +231,8 @@ class MemoryBench(Bench):
         Of the processors.
     bins : int
         Bins of each processor's histograms.
+    time : int
+        As in `PacketBench`.
 
     Attributes
     ----------
@@ -239,8 +244,10 @@ class MemoryBench(Bench):
 
     network: CombiningNetwork
 
-    def __init__(self, network: CombiningNetwork, sources: SourcePlan, *, bins: int) -> None:
-        super().__init__()
+    def __init__(
+        self, network: CombiningNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
+    ) -> None:
+        super().__init__(time)
         self.network = network
         self.sources = self.sinks = [f"processor_{number}" for number in range(network.ports)]
         self.history: int = sources.parameters["history"]
@@ -254,6 +261,7 @@ class MemoryBench(Bench):
             tag_bits=network.tag_bits,
             lengths=network.lengths,
             bins=bins,
+            time=time,
             **sources.parameters,
         )
         links = []
@@ -276,8 +284,7 @@ def _part(pin: Pin, name: str) -> Pin:
     return Pin(pin.cell, (*pin.path, name))
 
 
-def bench_for(network: Network, sources: SourcePlan, *, bins: int) -> Bench:
+def bench_for(network: Network, sources: SourcePlan, *, bins: int, time: int = TIME_BITS) -> Bench:
     """The bench that fits a network."""
-    if isinstance(network, CombiningNetwork):
-        return MemoryBench(network, sources, bins=bins)
-    return PacketBench(network, sources, bins=bins)
+    kind = MemoryBench if isinstance(network, CombiningNetwork) else PacketBench
+    return kind(network, sources, bins=bins, time=time)

@@ -5,7 +5,6 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
-from .stamp import TIME_BITS
 
 __all__ = [
     "COUNT_BITS",
@@ -19,7 +18,10 @@ __all__ = [
 ]
 
 COUNT_BITS = 32
-SUM_BITS = 48
+"""Width of a counter of what happens at most once a cycle: runs have fewer than 2^32 cycles."""
+
+SUM_BITS = 64
+"""Width of a sum of latencies: fewer than 2^32 of them, each shorter than the run."""
 
 
 class Timer(wiring.Component):
@@ -89,21 +91,23 @@ class EventMeter(wiring.Component):
     -------
     measure : In(1)
     events : In(width)
-    total : Out(32)
-        Events so far.
-    measured : Out(32)
+    total : Out(32 + c)
+        Events so far; c is the least number of bits with which 2^c is no less than the most events
+        of a cycle.
+    measured : Out(32 + c)
         Those while `measure` was 1.
     """
 
     def __init__(self, width: int, *, number: bool = False) -> None:
         check_integer("Width", width, 1)
         self.number = number
+        count = COUNT_BITS + (width if number and width > 1 else (width - 1).bit_length())
         super().__init__(
             {
                 "measure": In(1),
                 "events": In(width),
-                "total": Out(COUNT_BITS),
-                "measured": Out(COUNT_BITS),
+                "total": Out(count),
+                "measured": Out(count),
             }
         )
 
@@ -129,7 +133,7 @@ class LevelMeter(wiring.Component):
     measure : In(1)
     level : In(width)
         Items in the queue in this cycle.
-    sum : Out(48)
+    sum : Out(32 + width)
         Of the levels of all cycles.
     max : Out(width)
     """
@@ -140,7 +144,7 @@ class LevelMeter(wiring.Component):
             {
                 "measure": In(1),
                 "level": In(width),
-                "sum": Out(SUM_BITS),
+                "sum": Out(COUNT_BITS + width),
                 "max": Out(width),
             }
         )
@@ -154,7 +158,7 @@ class LevelMeter(wiring.Component):
         return m
 
 
-def latency_members(kind: str, time: int = TIME_BITS) -> dict[str, wiring.Member]:
+def latency_members(kind: str, time: int) -> dict[str, wiring.Member]:
     """The members of a component that records latencies of a kind: their sum and maximum."""
     return {f"{kind}_sum": Out(SUM_BITS), f"{kind}_max": Out(time)}
 

@@ -88,6 +88,8 @@ class Processor(wiring.Component):
         Words of a load, and of a reply; and of any other request. Each takes one cycle.
     bins : int
         Bins of the histograms, one cycle each; the last one also holds all longer latencies.
+    time : int
+        Width of the births and latencies: exact in runs of fewer than 2^time cycles.
     history : int
         How many answered requests are kept, from the first on; 0 keeps none.
 
@@ -121,10 +123,10 @@ class Processor(wiring.Component):
     latest : Out(32)
         Cycle in which the last word of the last reply came.
     total_sum, network_sum, total_max, network_max : Out
-        As in `Sink`.
+        As in `Sink`, with this `time`.
     background : Out(32)
         Replies while `measure` was 1 to requests that were not meant for the favourite.
-    background_sum : Out(48)
+    background_sum : Out(64)
         Sum of their latencies (network).
 
     Attributes
@@ -152,11 +154,12 @@ class Processor(wiring.Component):
         mix: tuple[int, ...],
         lengths: tuple[int, int] = (1, 1),
         bins: int,
+        time: int = TIME_BITS,
         history: int = 0,
     ) -> None:
         check_integer("Outstanding", outstanding, 1)
         check_integer("Depth", depth, 1)
-        check_integer("Bins", bins, 2, 1 << TIME_BITS)
+        check_integer("Bins", bins, 2, 1 << time)
         check_integer("History", history, 0)
         self.link = link
         self.code = code
@@ -166,6 +169,7 @@ class Processor(wiring.Component):
         self.depth = depth
         self.mix = mix
         self.lengths = lengths
+        self.time = time
         super().__init__(
             {
                 "seed": In(128),
@@ -180,8 +184,8 @@ class Processor(wiring.Component):
                 "o": Out(link),
                 "pending": Out(1),
                 **{name: Out(COUNT_BITS) for name in _COUNTERS},
-                **latency_members("total"),
-                **latency_members("network"),
+                **latency_members("total", time),
+                **latency_members("network", time),
                 "background_sum": Out(SUM_BITS),
             }
         )
@@ -223,14 +227,14 @@ class Processor(wiring.Component):
             self.injected.eq(self.injected + taken),
             self.entered.eq(self.entered + (taken & self.measure)),
         ]
-        offered = Signal(TIME_BITS)
+        offered = Signal(self.time)
         with m.If(~request.valid | taken):
             m.d.sync += offered.eq(self.now + 1)
 
         note = data.StructLayout(
             {
-                "birth": TIME_BITS,
-                "offered": TIME_BITS,
+                "birth": self.time,
+                "offered": self.time,
                 "sent": 32,
                 "favoured": 1,
                 "request": self.link.request_layout,
@@ -252,7 +256,7 @@ class Processor(wiring.Component):
 
     def _generate(self, m: Module, luck: Value, valid: Value) -> ArrivalQueue:
         """Births of requests, in a queue."""
-        m.submodules.queue = queue = ArrivalQueue(TIME_BITS, depth=self.depth)
+        m.submodules.queue = queue = ArrivalQueue(self.time, depth=self.depth)
         arrival = queue.i[0]
         generate = Signal()
         m.d.comb += [
@@ -344,10 +348,10 @@ class Processor(wiring.Component):
         with m.If(reply.valid):
             m.d.sync += self.latest.eq(last)
         for kind, start in (("total", note.birth), ("network", note.offered)):
-            latency = Signal(TIME_BITS, name=f"{kind}_latency")
+            latency = Signal(self.time, name=f"{kind}_latency")
             m.d.comb += latency.eq(last - start)
             record_latency(m, self, kind, latency, recorded)
-        held = Signal(TIME_BITS)
+        held = Signal(self.time)
         background = Signal()
         m.d.sync += [
             held.eq(latency),

@@ -61,9 +61,9 @@ class Sink(wiring.Component):
         Packets taken while `measure` was 1.
     latest : Out(32)
         Cycle in which the last packet was taken.
-    total_sum, network_sum : Out(48)
+    total_sum, network_sum : Out(64)
         Sums of their latencies in cycles.
-    total_max, network_max : Out(20)
+    total_max, network_max : Out(time)
         The longest of them; as wide as the stamps' times.
 
     Attributes

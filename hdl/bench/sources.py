@@ -77,7 +77,7 @@ class Sender(wiring.Component):
         Those of them that it took while `measure` was 1.
     pending : Out(1)
         A packet has been offered in the last cycle, and not been taken.
-    copies : Out(32)
+    copies : Out(32 + width)
         Broadcast only: destinations of the injected packets, all together.
     stamp_sum : Out(64)
         Only if flows are not followed: of the injected packets.
@@ -174,7 +174,7 @@ class Sender(wiring.Component):
 
 def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]:
     return {
-        **({"copies": Out(COUNT_BITS)} if packet.broadcast else {}),
+        **({"copies": Out(COUNT_BITS + tags.code.width)} if packet.broadcast else {}),
         **({} if packet["payload"].shape.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
         "address": In(tags.code.width),
         "now": In(32),

@@ -5,10 +5,23 @@ from amaranth.lib import data
 
 from ..networks.network import PacketNetwork
 
-__all__ = ["MOST_FOLLOWED", "SEQUENCE_BITS", "STAMP_SUM_BITS", "TIME_BITS", "Stamp", "stamp_for"]
+__all__ = [
+    "LONG_TIME_BITS",
+    "MOST_FOLLOWED",
+    "SEQUENCE_BITS",
+    "STAMP_SUM_BITS",
+    "TIME_BITS",
+    "Stamp",
+    "stamp_for",
+]
 
 SEQUENCE_BITS = 4
 TIME_BITS = 20
+"""Width of the times in stamps: enough for runs of fewer than 2^20 cycles."""
+
+LONG_TIME_BITS = 32
+"""Their width in longer runs: that of the cycle's number."""
+
 STAMP_SUM_BITS = 64
 
 MOST_FOLLOWED = 2**13
@@ -21,8 +34,7 @@ class Stamp(data.StructLayout):
     `source` (its address code) and `sequence` (number in its flow from this source to one
     destination, modulo 2^`sequence`) identify the packet; `birth` is the cycle in which it came
     into being, and `offered` the cycle in which it reached the head of its source's queue and so
-    the input of the network. Both are modulo 2^`time`, by default 2^20: latencies below 1,048,576
-    cycles are exact.
+    the input of the network. Both are modulo 2^`time`: latencies are exact in runs of fewer cycles.
     Without sequence numbers flows can't be followed: then both ends add up all stamps (`stamp_sum`,
     modulo 2^64), which must come to the same.
     `length` is the number of flits, if packets have several; each flit carries the same stamp.
