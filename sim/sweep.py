@@ -166,15 +166,6 @@ def _saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None
     return max(carried, default=0.0), first
 
 
-def _simulate(
-    kind: type[Network], parameters: dict, family: str, runs: list[Run], options: dict
-) -> list[Result]:
-    """One worker's share; the network is built in the worker, as a component can't be sent."""
-    network = kind(**parameters)
-    network.family = family
-    return simulate_runs(network, runs, **options)
-
-
 def sweep(
     network: Network,
     loads: Sequence[float],
@@ -238,10 +229,7 @@ def sweep(
             bar.total = (bar.total or 0) + len(runs)
             results = []
             for done in joblib.Parallel(n_jobs=workers, return_as="generator")(
-                joblib.delayed(_simulate)(
-                    type(network), network.parameters, network.family, job, options
-                )
-                for job in jobs
+                joblib.delayed(simulate_runs)(network, job, **options) for job in jobs
             ):
                 results += done
                 bar.update(len(done))

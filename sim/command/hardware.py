@@ -13,11 +13,11 @@ from ...hdl.networks import (
     FAMILIES,
     AxiStreamNetwork,
     Network,
-    PacketNetwork,
     PartitionedNetwork,
 )
-from ...hdl.networks.catalogue import Parameter
-from ...hdl.networks.switching import OPTIONS, SWITCHES
+from ...hdl.networks.multistage_parameters import OPTIONS
+from ...hdl.networks.switching import SWITCHES
+from ...hdl.parameters import Parameter
 from ...hdl.verilog import Clock, write_verilog
 from ..engines.selection import ENGINES
 from ..traffic import TRAFFIC
@@ -146,8 +146,6 @@ def _fabric(
                 )
         fabric = AxiStreamNetwork(built).fabric
         return fabric, f"{built.family} of {built.ports} AXI4-Stream terminals", AXI_CLOCK
-    if partitions and not isinstance(built, PacketNetwork):
-        raise ValueError(f"Partitions need a network that carries packets, not {built.family}")
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     if not node:
         return fabric, "", Clock()

@@ -8,7 +8,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.networks.switching import NEUTRAL
+from ...hdl.networks.catalogue import find
+from ...hdl.networks.multistage_parameters import NEUTRAL
 from ...hdl.output_file import check_output
 from ..result import Latency, Result
 from ..simulate import simulate
@@ -72,28 +73,20 @@ def print_result(result: Result) -> None:
         f"{_count(result.lost)} lost, {result.misrouted} misrouted, "
         f"{_count(result.duplicated)} duplicated, {_count(result.reordered)} reordered"
     )
-    if result.petit_cycles is not None:
-        click.echo(
-            f"routers: {result.petit_cycles} petit cycles; {result.wire_use:.3f} of the wires "
-            f"served carried a message;\n{result.buffer_occupancy['mean']:.2f} messages a node "
-            f"in buffers, at most {result.buffer_occupancy['max']}; {result.referred} referrals"
-        )
+    for line in find(result.network).component.told(result.statistics):
+        click.echo(line)
     if result.dropped:
         attempts = _number(result.attempts)
         predicted = result.predicted["attempts"]
         theory = "" if predicted is None else f", predicted {_number(predicted)}"
         click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet{theory}")
-    if result.combined is not None:
-        shares = " ".join(f"{share:.3f}" for share in result.combined)
+    if memory:
         verdict = {
             True: "serializable (those of some order of the operations)",
             False: "NOT serializable (those of no order of the operations)",
             None: "order not checked",
         }
-        click.echo(
-            f"combined, by stage: {shares}; in all {sum(result.combined):.3f} of the requests\n"
-            f"replies: {verdict[result.serializable]}"
-        )
+        click.echo(f"replies: {verdict[result.serializable]}")
     if result.background_latency is not None:
         click.echo(
             f"round trip of requests not for the hot spot: {result.background_latency:.2f} cycles"
