@@ -317,7 +317,7 @@ class Machine:
             for outputs in sets:
                 functions[group.type, outputs] = len(functions)
             codes.append(TypeCode(group.module, group.inputs, group.outputs, group.kinds, sets))
-        self._library = load_library(emit(codes))
+        self._library = load_library(emit(codes), ("publish", "settle", "run"))
         self._library.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
         self._library.run.restype = ctypes.c_long
         tasks = []
