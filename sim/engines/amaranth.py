@@ -10,6 +10,7 @@ from typing import Any
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
+from ...hdl.checks import check_integer
 from ...hdl.fabric import Fabric, FabricComponent, Pin, member
 
 __all__ = ["AmaranthEngine"]
@@ -74,6 +75,7 @@ class AmaranthEngine:
             self.cycle += 1
 
     def step(self, cycles: int) -> None:
+        check_integer("Cycles", cycles, 0)
         target = self.cycle + cycles
         with _interrupts_held() as interrupts:
             while self.cycle < target and not interrupts:
