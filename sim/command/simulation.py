@@ -10,13 +10,20 @@ from rich.table import Table
 
 from ...hdl.networks.catalogue import find
 from ...hdl.networks.multistage_parameters import NEUTRAL
-from ...hdl.output_file import check_output
+from ...hdl.output_file import output_format
 from ..result import Latency, Result
 from ..simulate import simulate
-from ..sweep import PICTURES, Sweep, parse_loads
+from ..sweep import FORMATS, Sweep, parse_loads
 from ..sweep import sweep as run_sweep
 from ..traffic import is_finite, read_trace
-from .words import network_arguments, network_from, run_options, told
+from .words import (
+    check_outputs,
+    messages,
+    network_arguments,
+    network_from,
+    run_options,
+    told,
+)
 
 __all__ = ["print_result", "sim", "sweep"]
 
@@ -111,7 +118,7 @@ def print_result(result: Result) -> None:
     metavar="PLACE[:EFFECT]",
     help="Break something: link:1:3, box:1:2:lossy, link:0:5:flip=7; may be given several times.",
 )
-@click.option("--vcd", metavar="FILE", help="Write all waves (engine amaranth).")
+@click.option("--vcd", metavar="FILE", help="Write all waves (engine amaranth); - for stdout.")
 @run_options
 def sim(
     network: str,
@@ -132,8 +139,8 @@ def sim(
     elif is_finite(traffic):
         for name in ("load", "cycles", "warmup"):
             _refuse(name, f"Traffic {traffic} takes", "all is sent at once, and all is measured")
-    if vcd is not None:
-        check_output(vcd)
+    outputs = () if vcd is None else (vcd,)
+    check_outputs(outputs, as_json)
     result = simulate(
         built,
         traffic=traffic if trace is None else read_trace(trace, built.ports),
@@ -146,7 +153,8 @@ def sim(
     if as_json:
         click.echo(json.dumps(result.to_json()))
     else:
-        print_result(result)
+        with messages(outputs):
+            print_result(result)
     if result.partial:
         sys.exit(130)
 
@@ -191,7 +199,8 @@ def _print_sweep(curve: Sweep) -> None:
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.png, .svg) or data (.csv, .json) to write; may be given several times.",
+    help="Picture (.png, .svg) or data (.csv, .json) to write, - for CSV to stdout; "
+    "may be given several times.",
 )
 @click.option("--refine/--no-refine", default=True, help="More loads where saturation begins.")
 @click.option("--processes", type=int, help="Processes to use; as many as cores if not given.")
@@ -206,10 +215,9 @@ def sweep(
     **options: Any,
 ) -> None:
     """Run a network at many loads; draw latency and throughput beside the theory."""
-    endings = (*PICTURES, ".csv", ".json")
+    check_outputs(output, as_json)
     for path in output:
-        if check_output(path).suffix not in endings:
-            raise ValueError(f"Output {path} must end in {', '.join(endings)}")
+        output_format(path, FORMATS)
     curve = run_sweep(
         network_from(network, parameters), parse_loads(loads), progress=True, **options
     )
@@ -218,6 +226,7 @@ def sweep(
     if as_json:
         click.echo(json.dumps(curve.to_json()))
     else:
-        _print_sweep(curve)
-        for path in output:
-            click.echo(f"wrote {path}")
+        with messages(output):
+            _print_sweep(curve)
+            for path in output:
+                click.echo(f"wrote {path}")
