@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from amaranth.hdl import Cat, Const, Elaboratable, Value
 from amaranth.lib import stream
 from amaranth.sim import Simulator
 from multicube.sim.command import main
+from multicube.sim.engines.compiled.netlist import lowered
 
 # Most runs of tests are so short that a quick compilation is worth more than quick code.
 os.environ.setdefault("CFLAGS", "-O0")
@@ -126,6 +127,29 @@ def _transport(
             if payload is not None and not before.ready[j]:
                 assert after.shown[j] == payload, f"output {j} let go of a packet, cycle {number}"
     return trace
+
+
+class _Patches(pytest.MonkeyPatch):
+    """Patches of code: cells that were lowered from other code are forgotten."""
+
+    changed = False
+
+    def setattr(self, *arguments: Any, **options: Any) -> None:
+        super().setattr(*arguments, **options)
+        self.changed = True
+        lowered.cache_clear()
+
+    def undo(self) -> None:
+        super().undo()
+        if self.changed:
+            lowered.cache_clear()
+
+
+@pytest.fixture
+def monkeypatch() -> Iterator[pytest.MonkeyPatch]:
+    patches = _Patches()
+    yield patches
+    patches.undo()
 
 
 @pytest.fixture

@@ -120,17 +120,23 @@ def test_failing_compiler(cache: Path) -> None:
     assert list(cache.iterdir()) == []
 
 
-def test_number_of_libraries_is_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "CACHE_LIMIT", 3)
+def test_bytes_of_libraries_are_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = []
     for number in range(3):
         paths.append(build.library(program(number)))
         os.utime(paths[-1], (1000 + number, 1000 + number))
+    size = paths[0].stat().st_size
+    assert {path.stat().st_size for path in paths} == {size}
+    monkeypatch.setattr(build, "CACHE_LIMIT", 3 * size)
     assert build.library(program(0)) == paths[0]  # used again
     newest = build.library(program(3))
     assert set(cache.iterdir()) == {paths[0], paths[2], newest}
-    monkeypatch.setattr(build, "CACHE_LIMIT", 1)
+    monkeypatch.setattr(build, "CACHE_LIMIT", 2 * size - 1)
     newest = build.library(program(4))
+    assert list(cache.iterdir()) == [newest]
+    monkeypatch.setattr(build, "CACHE_LIMIT", 0)
+    assert build.library(program(4)) == newest
+    newest = build.library(program(5))
     assert list(cache.iterdir()) == [newest]
 
 

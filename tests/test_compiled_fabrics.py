@@ -244,7 +244,8 @@ def test_second_build_compiles_nothing(cache: Path) -> None:
 
 
 def test_cache_is_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("multicube.sim.engines.compiled.build.CACHE_LIMIT", 2)
+    size = library(SOURCE).stat().st_size
+    monkeypatch.setattr("multicube.sim.engines.compiled.build.CACHE_LIMIT", 2 * size)
     made = [library(SOURCE.replace("42", str(number))) for number in range(4)]
     assert len(list(cache.glob("*.so"))) <= 2
     assert made[-1].exists()

@@ -23,16 +23,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from .errors import CompilerFailed, NoCompiler
 
-__all__ = ["CACHE_LIMIT", "cache_folder", "compiler_command", "library", "load_library"]
+__all__ = [
+    "CACHE_LIMIT",
+    "cache_folder",
+    "compiler_command",
+    "library",
+    "load_libraries",
+    "load_library",
+]
 
-CACHE_LIMIT = 200
-"""Libraries that are kept."""
+CACHE_LIMIT = 1 << 30
+"""Bytes of libraries that are kept."""
 
 _BUILDING = "building-"
 _ABANDONED_SECONDS = 6 * 3600
@@ -106,6 +114,13 @@ def _machine() -> str:
         import platform
 
         return platform.processor()
+
+
+def load_libraries(programs: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
+    """What `load_library` gives for each of several programs; they are compiled side by side."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = {each: pool.submit(load_library, *each) for each in dict.fromkeys(programs)}
+        return [jobs[each].result() for each in programs]
 
 
 def load_library(source: str, functions: Sequence[str] = ()) -> ctypes.CDLL:
@@ -247,17 +262,22 @@ def _compile(work: Path, command: Sequence[str], source: str) -> Path:
 
 def _trim(folder: Path, newest: Path) -> None:
     """Remove the libraries not used for longest, down to the limit, and what killed runs left."""
-    libraries = sorted(set(folder.glob("*.so")) - {newest}, key=_age)
-    for old in libraries[: max(0, len(libraries) + 1 - CACHE_LIMIT)]:
-        with suppress(OSError):
-            old.unlink()
+    libraries = sorted((*_status(path), path) for path in folder.glob("*.so"))
+    excess = sum(size for _, size, _ in libraries) - CACHE_LIMIT
+    for _, size, old in libraries:
+        if excess > 0 and old != newest:
+            excess -= size
+            with suppress(OSError):
+                old.unlink()
     for left in folder.glob(f"{_BUILDING}*"):
-        if _age(left) < time.time() - _ABANDONED_SECONDS:
+        if _status(left)[0] < time.time() - _ABANDONED_SECONDS:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _age(path: Path) -> float:
+def _status(path: Path) -> tuple[float, int]:
+    """When a file was used last, and its size."""
     try:
-        return path.stat().st_mtime
+        found = path.stat()
     except OSError:  # another process has removed it
-        return 0.0
+        return 0.0, 0
+    return found.st_mtime, found.st_size

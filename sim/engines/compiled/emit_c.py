@@ -3,22 +3,25 @@
 A lane is a cell: the code handles eight cells of a type at once, and loops over all. A node of
 width 1 is a mask, all ones or all zeros, which makes a multiplexer of it without more ado; wider
 nodes are numbers. The code does not know how many cells there are, nor where they are: it takes
-all that from tables, so that networks of any size share one compiled file.
+all that from tables, so that networks of any size share it.
 
-For each type there are functions
+Each type is a program of its own, with the functions
 
-- `late_T_n`: a set of outputs that depend on inputs, from this cycle's wires;
-- `update_T`: the next state, and from it the outputs of the next cycle that depend on state only;
-- `publish_T`: the latter from the present state (for the first cycle).
+- `late_N`: the Nth set of outputs that depend on inputs, from this cycle's wires;
+- `update`: the next state, and from it the outputs of the next cycle that depend on state only;
+- `publish`: the latter from the present state (for the first cycle).
+
+`DRIVER`, a program that is the same for all networks, finds them in the tables and calls them.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ....hdl.fabric import Path
 from .ir import Graph, Module, Node
 
-__all__ = ["LANES", "InputKind", "TypeCode", "element_bytes", "emit"]
+__all__ = ["DRIVER", "LANES", "InputKind", "TypeCode", "element_bytes", "emit"]
 
 LANES = 8
 
@@ -26,20 +29,15 @@ InputKind = str
 """How the lanes find an input: "strap" (constants of their own), "same" (one wire for all eight),
 "row" (eight wires in a row) or "any"."""
 
-_PRELUDE = """\
+_TABLES = """\
 #include <stdint.h>
-#include <string.h>
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
 
-typedef uint32_t V __attribute__((vector_size(32)));
-typedef int32_t S __attribute__((vector_size(32)));
-typedef uint32_t U __attribute__((vector_size(32), aligned(4)));
-#define LANES 8
-#define INLINE static inline __attribute__((always_inline))
+typedef struct Context Context;
+typedef struct Type Type;
 
-typedef struct {
+struct Type {
+  void (*publish)(Context *, const Type *);
+  void (*update)(Context *, const Type *);
   long cells;              /* padded to a multiple of LANES */
   uint32_t *state;         /* [vector][register][lane] */
   const int32_t *index;    /* [vector][input word][lane]: the wire that drives it */
@@ -47,17 +45,36 @@ typedef struct {
   void *const *memories;   /* [memory][cell][row][word] */
   const uint32_t *live;    /* [cell]: all ones, or zeros for padding */
   long first_wire;         /* of [vector][output word][lane] */
-} Type;
-
-typedef struct { long function, begin, end; } Task;
+};
 
 typedef struct {
+  void (*late)(Context *, const Type *, long begin, long end);
+  const Type *type;
+  long begin, end;
+} Task;
+
+struct Context {
   uint32_t *now, *next;    /* wires of this cycle and of the next */
   const Type *types;
+  long type_count;
   const Task *tasks;       /* late outputs in order, to be evaluated in each cycle */
   long task_count;
-  long event_type, event, event_cell;
-} Context;
+  const Type *event_type;
+  long event, event_cell;
+};
+"""
+
+_PRELUDE = (
+    _TABLES
+    + """\
+
+typedef uint32_t V __attribute__((vector_size(32)));
+typedef int32_t S __attribute__((vector_size(32)));
+typedef uint32_t U __attribute__((vector_size(32), aligned(4)));
+typedef int32_t I __attribute__((vector_size(32), aligned(4)));
+typedef long long L __attribute__((vector_size(32)));
+#define LANES 8
+#define INLINE static inline __attribute__((always_inline))
 
 INLINE V splat(uint32_t x) { return (V){x, x, x, x, x, x, x, x}; }
 INLINE V load(const uint32_t *p) { return *(const U *)p; }
@@ -67,7 +84,7 @@ INLINE V ltu(V a, V b) { return (V)(a < b); }
 INLINE V lts(V a, V b) { return (V)((S)a < (S)b); }
 INLINE int any(V x) {
 #ifdef __AVX2__
-  return !_mm256_testz_si256((__m256i)x, (__m256i)x);
+  return !__builtin_ia32_ptestz256((L)x, (L)x);
 #else
   uint32_t r = 0;
   for (int l = 0; l < LANES; l++) r |= x[l];
@@ -75,19 +92,21 @@ INLINE int any(V x) {
 #endif
 }
 INLINE V gather(const uint32_t *wires, const int32_t *index) {
-#ifdef __AVX2__
-  return (V)_mm256_i32gather_epi32((const int *)wires, *(const __m256i_u *)index, 4);
+#if defined __AVX2__ && defined __clang__
+  return (V)__builtin_ia32_gatherd_d256((S){0}, (const int *)wires, *(const I *)index, ~(S){0}, 4);
+#elif defined __AVX2__
+  return (V)__builtin_ia32_gathersiv8si((S){0}, (const int *)wires, *(const I *)index, ~(S){0}, 4);
 #else
   V x;
   for (int l = 0; l < LANES; l++) x[l] = wires[index[l]];
   return x;
 #endif
 }
-INLINE void fail(Context *c, const Type *t, long type, long event, long i, V hit) {
+INLINE void fail(Context *c, const Type *t, long event, long i, V hit) {
   hit &= load(t->live + i);
   if (!any(hit) || c->event >= 0) return;
   for (int l = 0; l < LANES; l++)
-    if (hit[l]) { c->event_type = type; c->event = event; c->event_cell = i + l; return; }
+    if (hit[l]) { c->event_type = t; c->event = event; c->event_cell = i + l; return; }
 }
 /* A word of the quotient or remainder of two numbers of `n` words each. */
 static uint32_t divide(const uint32_t *a, const uint32_t *b, int n, int remainder, int word) {
@@ -121,36 +140,37 @@ static uint32_t divide(const uint32_t *a, const uint32_t *b, int n, int remainde
   return remainder ? r[word] : q[word];
 }
 """
+)
 
-_DRIVER = """
-static void evaluate(Context *c) {{
-  for (long n = 0; n < c->task_count; n++) {{
-    const Task *t = c->tasks + n;
-    switch (t->function) {{
-{late}
-    }}
-  }}
-}}
+DRIVER = (
+    _TABLES
+    + """
+static void evaluate(Context *c) {
+  for (const Task *t = c->tasks; t < c->tasks + c->task_count; t++)
+    t->late(c, t->type, t->begin, t->end);
+}
 
-void settle(Context *c) {{ evaluate(c); }}
+void settle(Context *c) { evaluate(c); }
 
-void publish(Context *c) {{
-{publish}
-}}
+void publish(Context *c) {
+  for (const Type *t = c->types; t < c->types + c->type_count; t++) t->publish(c, t);
+}
 
 /* Returns how many cycles were done; fewer than asked for after an event. */
-long run(Context *c, long cycles) {{
-  for (long n = 0; n < cycles; n++) {{
+long run(Context *c, long cycles) {
+  for (long n = 0; n < cycles; n++) {
     evaluate(c);
-{update}
+    for (const Type *t = c->types; t < c->types + c->type_count; t++) t->update(c, t);
     if (c->event >= 0) return n;
     uint32_t *wires = c->now;
     c->now = c->next;
     c->next = wires;
-  }}
+  }
   return cycles;
-}}
+}
 """
+)
+"""What steps any network, given the functions of its types."""
 
 
 def element_bytes(width: int) -> int:
@@ -182,42 +202,28 @@ class TypeCode:
     late: tuple[tuple[Path, ...], ...]
 
 
-def emit(types: Sequence[TypeCode]) -> str:
-    """The C program for these types; functions are numbered through all types' `late` sets."""
-    texts = [_PRELUDE]
-    late, publish, update = [], [], []
-    function = 0
-    for number, code in enumerate(types):
-        emitter = _TypeEmitter(number, code)
-        for outputs in code.late:
-            texts.append(emitter.late(function, outputs))
-            call = f"late_{function}(c, c->types + {number}, t->begin, t->end)"
-            late.append(f"    case {function}: {call}; break;")
-            function += 1
-        texts.append(emitter.publish())
-        publish.append(f"  publish_{number}(c, c->types + {number});")
-        texts.append(emitter.update())
-        update.append(f"    update_{number}(c, c->types + {number});")
-    driver = {"late": late, "publish": publish, "update": update}
-    texts.append(_DRIVER.format(**{name: "\n".join(lines) for name, lines in driver.items()}))
-    return "\n".join(texts)
+@lru_cache(maxsize=256)
+def emit(code: TypeCode) -> str:
+    """The C program of a type."""
+    emitter = _TypeEmitter(code)
+    late = [emitter.late(number, outputs) for number, outputs in enumerate(code.late)]
+    return "\n".join([_PRELUDE, *late, emitter.publish(), emitter.update()])
 
 
 class _TypeEmitter:
-    def __init__(self, number: int, code: TypeCode) -> None:
-        self.number = number
+    def __init__(self, code: TypeCode) -> None:
         self.code = code
         self.module = code.module
         self.input_numbers = {key: row for row, key in enumerate(code.inputs)}
         self.output_numbers = {key: row for row, key in enumerate(code.outputs)}
         self.early = [path for path, sources in self.module.depends.items() if not sources]
 
-    def late(self, function: int, outputs: Sequence[Path]) -> str:
+    def late(self, number: int, outputs: Sequence[Path]) -> str:
         body = _Body(self)
         for path in outputs:
             for word, node in enumerate(self.module.outputs[path]):
                 body.output("now", path, word, node)
-        head = f"static void late_{function}(Context *c, const Type *t, long begin, long end) {{"
+        head = f"void late_{number}(Context *c, const Type *t, long begin, long end) {{"
         return body.function(head, "begin", "end")
 
     def publish(self) -> str:
@@ -225,14 +231,14 @@ class _TypeEmitter:
         for path in self.early:
             for word, node in enumerate(self.module.outputs[path]):
                 body.output("now", path, word, node)
-        head = f"static void publish_{self.number}(Context *c, const Type *t) {{"
+        head = "void publish(Context *c, const Type *t) {"
         return body.function(head, "0", "t->cells")
 
     def update(self) -> str:
         module, body = self.module, _Body(self)
         for number, event in enumerate(module.events):
             hit = body.mask(event.hit)
-            body.lines.append(f"fail(c, t, {self.number}, {number}, i, {hit});")
+            body.lines.append(f"fail(c, t, {number}, i, {hit});")
         for register in module.registers:
             body.need(register.next)
         for memory in module.memories:
@@ -257,7 +263,7 @@ class _TypeEmitter:
                     f"store(state + {body.at(number, len(module.registers))}, "
                     f"{body.as_width(register)});"
                 )
-        head = f"static void update_{self.number}(Context *c, const Type *t) {{"
+        head = "void update(Context *c, const Type *t) {"
         return body.function(head, "0", "t->cells")
 
     def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:

@@ -16,7 +16,7 @@ from ....hdl.fabric import Fabric, Pin
 from ....hdl.output_file import whole_file
 from .errors import NotEnoughMemory
 from .machine import Machine
-from .netlist import lower
+from .netlist import lowered
 from .schedule import schedule
 from .state import State
 
@@ -73,7 +73,7 @@ class CompiledEngine:
             if not _alike(fabric, other):
                 raise ValueError(f"Run {run} must have the same cells and links as run 0")
         types = fabric.types()
-        modules = {type_: lower(type_.build(), type_.name) for type_ in types}
+        modules = {type_: lowered(type_) for type_ in types}
         plan = schedule(fabric, modules)
         share = -(-_ENOUGH_CELLS // max(map(len, types.values()), default=1))
         self._machines = [

@@ -108,7 +108,7 @@ class Event:
     place: str
 
 
-@dataclass
+@dataclass(eq=False)
 class Module:
     """What all cells of a type have in common.
 

@@ -10,8 +10,8 @@ import numpy as np
 from amaranth.lib.wiring import In
 
 from ....hdl.fabric import CellType, Fabric, Path, Pin
-from .build import load_library
-from .emit_c import LANES, TypeCode, element_bytes, emit
+from .build import load_libraries
+from .emit_c import DRIVER, LANES, TypeCode, element_bytes, emit
 from .errors import AssertionViolated
 from .ir import WORD, Graph, Module, Node, evaluate
 from .schedule import Schedule
@@ -23,6 +23,8 @@ __all__ = ["Machine"]
 
 class _CType(ctypes.Structure):
     _fields_ = [
+        ("publish", ctypes.c_void_p),
+        ("update", ctypes.c_void_p),
         ("cells", ctypes.c_long),
         ("state", ctypes.c_void_p),
         ("index", ctypes.c_void_p),
@@ -34,7 +36,12 @@ class _CType(ctypes.Structure):
 
 
 class _CTask(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_long) for name in ("function", "begin", "end")]
+    _fields_ = [
+        ("late", ctypes.c_void_p),
+        ("type", ctypes.c_void_p),
+        ("begin", ctypes.c_long),
+        ("end", ctypes.c_long),
+    ]
 
 
 class _CContext(ctypes.Structure):
@@ -42,12 +49,20 @@ class _CContext(ctypes.Structure):
         ("now", ctypes.c_void_p),
         ("next", ctypes.c_void_p),
         ("types", ctypes.c_void_p),
+        ("type_count", ctypes.c_long),
         ("tasks", ctypes.c_void_p),
         ("task_count", ctypes.c_long),
-        ("event_type", ctypes.c_long),
+        ("event_type", ctypes.c_void_p),
         ("event", ctypes.c_long),
         ("event_cell", ctypes.c_long),
     ]
+
+
+_DRIVER_FUNCTIONS = ("publish", "settle", "run")
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 def _word(value: int, word: int, width: int) -> int:
@@ -159,7 +174,7 @@ class Machine:
         for group in self._groups.values():
             self._fill(group)
         self._program(self._plan)
-        self._library.publish(self._context)
+        self._driver.publish(self._context)
 
     # Layout
 
@@ -304,38 +319,32 @@ class Machine:
 
     def _program(self, plan: Schedule) -> None:
         groups = list(self._groups.values())
-        codes, functions = [], {}
-        for group in groups:
-            sets = tuple(
-                dict.fromkeys(task.outputs for task in plan.tasks if task.type == group.type)
-            )
-            for outputs in sets:
-                functions[group.type, outputs] = len(functions)
-            codes.append(TypeCode(group.module, group.inputs, group.outputs, group.kinds, sets))
-        self._source = emit(codes)
-        self._library = load_library(self._source, ("publish", "settle", "run"))
-        self._library.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
-        self._library.run.restype = ctypes.c_long
-        tasks = []
+        sets: dict[CellType, dict[tuple[Path, ...], int]] = {group.type: {} for group in groups}
         for task in plan.tasks:
-            group = self._groups[task.type]
-            for number in task.classes:
-                begin, end = group.ranges[number]
-                if (
-                    tasks
-                    and tasks[-1][2] == begin
-                    and tasks[-1][0] == functions[task.type, task.outputs]
-                ):
-                    tasks[-1] = (tasks[-1][0], tasks[-1][1], end)
-                else:
-                    tasks.append((functions[task.type, task.outputs], begin, end))
-        self._c_tasks = (_CTask * len(tasks))(*(_CTask(*task) for task in tasks))
+            sets[task.type].setdefault(task.outputs, len(sets[task.type]))
+        self._sources = [
+            emit(
+                TypeCode(
+                    group.module, group.inputs, group.outputs, group.kinds, tuple(sets[group.type])
+                )
+            )
+            for group in groups
+        ]
+        late = [[f"late_{number}" for number in range(len(sets[group.type]))] for group in groups]
+        wanted = [
+            (source, ("publish", "update", *names)) for source, names in zip(self._sources, late)
+        ]
+        self._driver, *self._libraries = load_libraries([(DRIVER, _DRIVER_FUNCTIONS), *wanted])
+        self._driver.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
+        self._driver.run.restype = ctypes.c_long
         self._c_types = (_CType * len(groups))()
         self._keep: list[object] = []
-        for c_type, group in zip(self._c_types, groups):
+        for c_type, group, library in zip(self._c_types, groups, self._libraries):
             pointers = [None if array is None else array.ctypes.data for array in group.memories]
             memories = (ctypes.c_void_p * len(pointers))(*pointers)
             self._keep.append(memories)
+            c_type.publish = _address(library.publish)
+            c_type.update = _address(library.update)
             c_type.cells = group.cells
             c_type.state = group.state.ctypes.data
             c_type.index = group.index.ctypes.data
@@ -343,10 +352,25 @@ class Machine:
             c_type.memories = ctypes.addressof(memories)
             c_type.live = group.live.ctypes.data
             c_type.first_wire = group.first_wire
+        numbers = {group.type: number for number, group in enumerate(groups)}
+        tasks: list[_CTask] = []
+        for task in plan.tasks:
+            number = numbers[task.type]
+            function = f"late_{sets[task.type][task.outputs]}"
+            late_ = _address(getattr(self._libraries[number], function))
+            type_ = ctypes.addressof(self._c_types[number])
+            for begin, end in (groups[number].ranges[each] for each in task.classes):
+                last = tasks[-1] if tasks else None
+                if last and (last.late, last.type, last.end) == (late_, type_, begin):
+                    last.end = end
+                else:
+                    tasks.append(_CTask(late_, type_, begin, end))
+        self._c_tasks = (_CTask * len(tasks))(*tasks)
         self._c = _CContext(
             now=self._now.ctypes.data,
             next=self._next.ctypes.data,
             types=ctypes.addressof(self._c_types),
+            type_count=len(groups),
             tasks=ctypes.addressof(self._c_tasks),
             task_count=len(tasks),
             event=-1,
@@ -363,7 +387,7 @@ class Machine:
         AssertionViolated
             If an assertion fails; the cycle in which it does is not completed.
         """
-        done = self._library.run(self._context, cycles)
+        done = self._driver.run(self._context, cycles)
         self.cycle += done
         if done % 2:
             self._now, self._next = self._next, self._now
@@ -372,7 +396,8 @@ class Machine:
             self._raise_event()
 
     def _raise_event(self) -> None:
-        group = list(self._groups.values())[self._c.event_type]
+        offset = self._c.event_type - ctypes.addressof(self._c_types)
+        group = list(self._groups.values())[offset // ctypes.sizeof(_CType)]
         event = group.module.events[self._c.event]
         run, cell = group.names[self._c.event_cell]
         self._c.event = -1
@@ -384,7 +409,7 @@ class Machine:
 
     def _settle(self) -> None:
         if not self._settled:
-            self._library.settle(self._context)
+            self._driver.settle(self._context)
             self._settled = True
 
     # Access
@@ -507,7 +532,7 @@ class Machine:
 
     def identity(self) -> str:
         """A hash of what is run: cells by name, their types' logic, how they are wired, straps."""
-        known = hashlib.sha256(self._source.encode())
+        known = hashlib.sha256("\0".join(self._sources).encode())
         boundary = [[path, *place] for path, place in self._boundary.items()]
         known.update(json.dumps([self.runs, boundary]).encode())
         for group in self._groups.values():

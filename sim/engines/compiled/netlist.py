@@ -5,6 +5,7 @@ the fine netlist that `build_netlist` makes, from which Amaranth's own back ends
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from amaranth.hdl import Fragment, Value
@@ -13,15 +14,25 @@ from amaranth.hdl._ir import PortDirection, build_netlist
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ....hdl.fabric import Path
+from ....hdl.fabric import CellType, Path
 from .errors import CombinationalLoop, UnsupportedConstruct
 from .ir import WORD, Event, Graph, Memory, Module, Node, Register, Words, Write
 from .words import Arithmetic, word_widths
 
-__all__ = ["lower"]
+__all__ = ["lower", "lowered"]
 
 _REGISTER_ROWS = 4
 """Memories of at most this many rows are kept in registers, which all lanes can update at once."""
+
+
+@lru_cache(maxsize=128)
+def lowered(type_: CellType) -> Module:
+    """The module of all cells of a type, made once a process. Raises as `lower`.
+
+    Whoever changes the code of a component that has been lowered must call
+    `lowered.cache_clear()`.
+    """
+    return lower(type_.build(), type_.name)
 
 
 def lower(component: wiring.Component, name: str) -> Module:
