@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -191,7 +192,7 @@ def draw_multistage(
 
 
 def multistage_figure(
-    plan: MultistagePlan, marks: Marks | None = None, *, copies: int = 1, **options: object
+    plan: MultistagePlan, marks: Marks | None = None, *, copies: int = 1, **options: Any
 ) -> Figure:
     """A figure of the right size that holds one drawing; see `draw_multistage`."""
     width = 2 + (len(plan.stages) + 1) * STEP

@@ -46,6 +46,12 @@ def _one_each(options: Options, seeds: int, **parameters: Any) -> list[Result]:
     )
 
 
+def _petit_cycles(result: Result) -> int:
+    """All that a Connection Machine took."""
+    assert result.petit_cycles is not None
+    return result.petit_cycles
+
+
 def _full_size(options: Options) -> Iterator[dict[str, Any]]:
     per_node = 2 if options.quick else _PROCESSORS
     for n in (2,) if options.quick else (4, 6, 8, 10, _LARGEST):
@@ -53,7 +59,7 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
         if n == _LARGEST:
             kinds += [("petit", "fixed"), ("parallel", "fixed")]
         for schedule, priority in kinds:
-            parameters = {
+            parameters: dict[str, Any] = {
                 "n": n,
                 "processors": per_node,
                 "payload": 32,
@@ -61,7 +67,6 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
                 "priority": priority,
             }
             (result,) = _one_each(options, 1, **parameters)
-            assert result.petit_cycles is not None
             assert result.buffer_occupancy is not None
             processors = per_node << n
             # Of the mean message n/2 wires; a node has P of them, and serves n wires or one.
@@ -74,7 +79,7 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
                 "priority": priority,
                 "router": f"{schedule}, {priority}",
                 "predicted": per_node * n / 2 / served,
-                "measured": result.petit_cycles,
+                "measured": _petit_cycles(result),
                 "wire_use": result.wire_use,
                 "referred": result.referred / processors,
                 "stored": result.buffer_occupancy["mean"],
@@ -157,7 +162,7 @@ def _per_node(options: Options) -> Iterator[dict[str, Any]]:
             before = None
             for processors in (1, 2) if options.quick else _PER_NODE:
                 results = _one_each(options, seeds, n=n, processors=processors, schedule=schedule)
-                steps = [result.petit_cycles for result in results]
+                steps = [_petit_cycles(result) for result in results]
                 mean = float(np.mean(steps))
                 yield {
                     "n": n,
