@@ -48,7 +48,7 @@ class BoardTop(Elaboratable):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         if self.board.uart is not None:
-            platform.add_resources([self._line()])
+            platform.add_resources([_line(self.board.uart)])
         # Its Verilog has each distinct module once, however many cells there are.
         platform.add_file(f"{_MODULE}.v", verilog_text(self.bench, name=_MODULE))
         pins = platform.request("uart", 0, dir="-")
@@ -59,14 +59,6 @@ class BoardTop(Elaboratable):
             _MODULE, i_clk=self._clock(m, platform), i_rst=0, i_rx=rx.i, o_tx=tx.o
         )
         return m
-
-    def _line(self) -> Any:
-        """The serial line of a board that has no chip for it."""
-        from amaranth.build import Attrs
-        from amaranth_boards.resources import UARTResource
-
-        pins = dict(self.board.uart)
-        return UARTResource(0, **{**pins, "attrs": Attrs(**pins["attrs"])})
 
     def _clock(self, m: Module, platform: Any) -> Signal:
         """The board's clock, or a slower one from a counter."""
@@ -79,6 +71,14 @@ class BoardTop(Elaboratable):
         m.d.comb += ClockSignal("bench").eq(slow)
         platform.add_clock_constraint(slow, self.board.clock / self.board.divide)
         return slow
+
+
+def _line(pins: Mapping[str, Any]) -> Any:
+    """The serial line of a board that has no chip for it."""
+    from amaranth.build import Attrs
+    from amaranth_boards.resources import UARTResource
+
+    return UARTResource(0, **{**pins, "attrs": Attrs(**pins["attrs"])})
 
 
 @dataclass(frozen=True)

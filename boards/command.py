@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -186,7 +186,7 @@ def run(
     load: float,
     traffic: str,
     cycles: int,
-    warmup: int | str,
+    warmup: int | Literal["auto"],
     seed: int,
     baud: int,
     as_json: bool,

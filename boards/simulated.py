@@ -48,14 +48,16 @@ class SerialAdapter(wiring.Component):
         Bytes received: number n is in row n modulo 1024.
     """
 
-    rx: In(1)
-    tx: Out(1, init=1)
-    i: In(stream.Signature(8))
-    count: Out(32)
-
     def __init__(self, divisor: int) -> None:
         self.divisor = divisor
-        super().__init__()
+        super().__init__(
+            {
+                "rx": In(1),
+                "tx": Out(1, init=1),
+                "i": In(stream.Signature(8)),
+                "count": Out(32),
+            }
+        )
         self.received = Memory(shape=8, depth=_ROWS, init=[])
 
     def elaborate(self, platform: object) -> Module:

@@ -37,13 +37,10 @@ class UARTReceiver(wiring.Component):
         From registers.
     """
 
-    rx: In(1)
-    o: Out(stream.Signature(_BITS))
-
     def __init__(self, divisor: int) -> None:
         _check_divisor(divisor)
         self.divisor = divisor
-        super().__init__()
+        super().__init__({"rx": In(1), "o": Out(stream.Signature(_BITS))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -98,13 +95,10 @@ class UARTTransmitter(wiring.Component):
         The line, from a register.
     """
 
-    i: In(stream.Signature(_BITS))
-    tx: Out(1, init=1)
-
     def __init__(self, divisor: int) -> None:
         _check_divisor(divisor)
         self.divisor = divisor
-        super().__init__()
+        super().__init__({"i": In(stream.Signature(_BITS)), "tx": Out(1, init=1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -105,7 +105,7 @@ def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
     return Shape.cast(a) == Shape.cast(b)
 
 
-def member(component: object, path: Path) -> Any:
+def member(component: Any, path: Path) -> Any:
     """The port or interface that a path leads to in a component."""
     for part in path:
         component = component[part] if isinstance(part, int) else getattr(component, part)
@@ -345,9 +345,8 @@ class Fabric:
         """Outputs of a type of cells that nothing reads in any of them: only a bench is told."""
         cells = {cell.name for cell in self.types()[type_]}
         used = {pin.path for pin in self.drivers.values() if pin.cell in cells}
-        names = {path[0] for path in type_.leaves}
         needed = {path[0] for path, leaf in type_.leaves.items() if leaf.flow == In or path in used}
-        return names - needed
+        return {str(path[0]) for path in type_.leaves if path[0] not in needed}
 
     def exposing(self, pins: Mapping[str, Pin]) -> "Fabric":
         """The same fabric with further outputs at its boundary, by name, each driven by a pin."""

@@ -55,14 +55,17 @@ class Parameter:
     listed: bool = True
 
     @property
+    def words(self) -> list[str]:
+        """The words that it can be, and the form of its texts."""
+        return [*self.choices, *([self.form] if self.form else [])]
+
+    @property
     def values(self) -> str:
         """What is allowed, in words."""
-        words = [*self.choices, *([self.form] if self.form else [])]
         if not self.number:
-            return ", ".join(words)
-        if self.most is not None:
-            return ", ".join([f"{self.least} to {self.most}", *words])
-        return ", ".join([f"{self.least} or more", *words])
+            return ", ".join(self.words)
+        bounds = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+        return ", ".join([bounds, *self.words])
 
     def parse(self, text: str) -> Any:
         """The value that a text stands for.

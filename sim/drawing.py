@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -190,7 +191,7 @@ def draw_multistage(
 
 
 def multistage_figure(
-    plan: MultistagePlan, marks: Marks | None = None, *, copies: int = 1, **options: object
+    plan: MultistagePlan, marks: Marks | None = None, *, copies: int = 1, **options: Any
 ) -> Figure:
     """A figure of the right size that holds one drawing; see `draw_multistage`."""
     width = 2 + (len(plan.stages) + 1) * STEP

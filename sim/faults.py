@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import stream, wiring
@@ -24,7 +24,7 @@ from ..hdl.packet import Packet, forwarded
 from ..hdl.switches.arrival_queue import ArrivalQueue
 from ..hdl.switches.circuit import CircuitLink
 from ..hdl.switches.random_bits import RandomBits, scattered_seed
-from ..hdl.topology.extra_stage import Fault
+from ..hdl.topology.extra_stage import Fault, Kind
 from ..hdl.topology.multistage import MultistagePlan
 
 __all__ = ["EFFECTS", "Injection", "LinkFault", "StuckBox", "inject", "parse_fault", "places"]
@@ -108,7 +108,7 @@ def parse_fault(text: str) -> Injection:
         raise ValueError(f"Fault must be one of {FORMS}, not {text!r}")
     return Injection(
         Fault.parse(form["place"]),
-        form["flip"] or form["effect"] or "dead",
+        cast(Effect, form["flip"] or form["effect"] or "dead"),
         bit=int(form["bit"] or 0),
         rate=float(form["rate"] or 1),
         start=int(form["start"] or 0),
@@ -307,7 +307,7 @@ def _links(plan: MultistagePlan, injection: Injection) -> list[Fault]:
     if place.kind != "box":
         return [place]
     lines = [plan.line(place.stage, place.index, port) for port in range(plan.radix)]
-    kinds = ("entry", "link") if injection.effect == "dead" else ("link",)
+    kinds: tuple[Kind, ...] = ("entry", "link") if injection.effect == "dead" else ("link",)
     return [Fault(kind, place.stage, line) for kind in kinds for line in lines]
 
 
@@ -347,11 +347,10 @@ class _Faulty:
 
     def _box(self, place: Fault, box: int) -> Cell:
         cell = self.fabric.cells.get(f"box_{place.stage}_{box}")
-        found = (
-            set() if cell is None else {path for path in cell.type.leaves if path[-1] == "valid"}
-        )
         links = {(end, port, "valid") for end in "io" for port in range(self.plan.radix)}
-        if {path for path in found if len(path) == 3} != links:
+        if cell is None or links != {
+            path for path in cell.type.leaves if path[-1] == "valid" and len(path) == 3
+        }:
             raise ValueError(f"Fault {place} is at no box of this network with one link a port")
         return cell
 

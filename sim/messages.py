@@ -249,7 +249,12 @@ class Messenger:
             values[source] = value
         rounds = []
         for pairs in copy_rounds({source: destinations for source, destinations, _ in copies}):
-            run = self.send(Message(source, to, values[source]) for source, to in pairs)
+            messages = []
+            for source, to in pairs:
+                held = values[source]
+                assert held is not None  # who sends has one since an earlier round
+                messages.append(Message(source, to, held))
+            run = self.send(messages)
             for _, to in pairs:
                 values[to] = run.values[to]
             rounds.append(run)

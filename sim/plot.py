@@ -4,10 +4,12 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..hdl.output_file import output_format
 from .drawing import save_figure
+from .result import Result
 from .sweep import PICTURES, Sweep
 from .theory import predict
 
@@ -49,7 +51,7 @@ def draw_sweeps(
         colour = f"C{number}"
         points = [point for point in sweep.points if point.latency.mean is not None]
         loads = [point.offered_load for point in points]
-        means = [point.latency.mean for point in points]
+        means = [mean for point in points if (mean := point.latency.mean) is not None]
         latency.errorbar(
             loads,
             means,
@@ -68,12 +70,14 @@ def draw_sweeps(
         uniform = sweep.traffic == "uniform"
         grid = np.linspace(0, max(loads, default=0), 200)
         theory = [predict(sweep.network, p, uniform=uniform) for p in grid]
-        for axes, key in ((latency, "latency_mean"), (throughput, "throughput")):
-            curve = [point[key] for point in theory]
+        for axes, curve in (
+            (latency, [point["latency_mean"] for point in theory]),
+            (throughput, [point["throughput"] for point in theory]),
+        ):
             if any(value is not None for value in curve):
                 shown = [np.nan if value is None else value for value in curve]
                 axes.plot(grid, shown, "--", color=colour, linewidth=1, label=f"{label}, theory")
-        steady = [point.latency.mean for point in points if not point.saturated]
+        steady = [mean for point, mean in zip(points, means) if not point.saturated]
         zero_load = sweep.zero_load_latency or 0
         highest = max(highest, min(max(steady, default=0), 12 * zero_load), 4 * zero_load)
 
@@ -89,7 +93,7 @@ def draw_sweeps(
     save_figure(figure, path)
 
 
-def _dots(axes: object, points: Sequence, values: Sequence[float], colour: str) -> None:
+def _dots(axes: Axes, points: Sequence[Result], values: Sequence[float], colour: str) -> None:
     loads = [point.offered_load for point in points]
     faces = ["none" if point.saturated else colour for point in points]
     axes.scatter(loads, values, s=22, facecolors=faces, edgecolors=colour, zorder=3)

@@ -79,8 +79,8 @@ class _Search:
         self.ends = [self._end(access) for access in history]
         # Of the accesses that are left: how many change this value, leave it, or lead to it; and
         # how many lead to a value that is not known.
-        self.changing: Counter[int] = Counter()
-        self.leaving: Counter[int] = Counter()
+        self.changing: Counter[int | None] = Counter()
+        self.leaving: Counter[int | None] = Counter()
         self.leading: Counter[int] = Counter()
         self.unknown = 0
         for number in range(len(history)):

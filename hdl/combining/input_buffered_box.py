@@ -11,9 +11,8 @@ from ..checks import check_integer, check_radix
 from ..switches.arrival_queue import ArrivalQueue
 from ..switches.interchange_box import InterchangeBox
 from ..switches.round_robin import RoundRobin
-from .link import MemoryLink, check_link, check_tag
+from .link import Direction, MemoryLink, check_link, check_tag
 from .pacing import (
-    Direction,
     Lengths,
     Pacer,
     check_lengths,

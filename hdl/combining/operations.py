@@ -28,7 +28,7 @@ A further operation needs a name and its function:
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from amaranth.hdl import Module, Signal, Value, ValueLike
 from amaranth.lib import wiring
@@ -122,7 +122,7 @@ def _signed(value: int, width: int) -> int:
     return value - (value >> (width - 1) << width)
 
 
-def _second(_: object, operand: object) -> object:
+def _second(_: Any, operand: Any) -> Any:
     return operand
 
 
@@ -269,7 +269,7 @@ class Rules:
         needs_reply = first.replies or (second.replies and first.kind != "store")
         if needs_reply and not result.replies:
             fetching = [other for other in self.operations if other.name == result.fetching]
-            result = fetching[0] if fetching else None
+            return fetching[0] if fetching else None
         return result
 
     def operand(

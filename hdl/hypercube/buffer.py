@@ -89,7 +89,7 @@ class Buffer(wiring.Component):
         ]
 
         entering = [*self.arrived, *self.injected]
-        ranks = []
+        ranks: list[Signal] = []
         for e in range(len(entering)):
             rank = Signal(range(most), name=f"rank_{e}")
             if e == self.arrivals:

@@ -78,11 +78,10 @@ class Switching:
         """
         if depth == "auto":
             return self.own_depth(longest)
-        check_integer("Depth", depth, 0, DEEPEST)
-        if self.depth is not None and depth != self.depth:
-            raise ValueError(f"Depth of switch {self.name} must be {self.depth}, not {depth}")
         if self.depth is None:
             check_integer("Depth", depth, 1, DEEPEST)
+        elif depth != self.depth:
+            raise ValueError(f"Depth of switch {self.name} must be {self.depth}, not {depth}")
         return depth
 
     def has_flits(self, longest: int) -> bool:

@@ -5,7 +5,7 @@ Siegel et al. 1989, sections IV-A and VI-C.
 
 from typing import Literal
 
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -167,7 +167,7 @@ class CircuitBox(wiring.Component):
             m.d.comb += owns[i].eq(Cat(self.held[j] & (owners[j] == i) for j in ports))
 
         # Who gets an output that is free, or whose owner lets go of it in this cycle.
-        wins = [[] for _ in ports]
+        wins: list[list[Value]] = [[] for _ in ports]
         targets = []
         for i, source in enumerate(self.i):
             target = Signal(self.digit_bits, name=f"target_{i}")
@@ -204,7 +204,7 @@ class CircuitBox(wiring.Component):
     def _carry_forward(self, m: Module, owners: list[Signal]) -> None:
         """From each output's owner to the output."""
         two_way = self.reply is not None
-        layout = {"request": 1, "payload": self.packet, "valid": 1}
+        layout: dict[str, ShapeLike] = {"request": 1, "payload": self.packet, "valid": 1}
         layout |= {"reply_ready": 1} if two_way else {}
         box = InterchangeBox(self.radix, data.StructLayout(layout))
         m.submodules.forward = box
@@ -229,7 +229,7 @@ class CircuitBox(wiring.Component):
     def _carry_back(self, m: Module, owns: list[Signal]) -> None:
         """From the output that an input owns to the input."""
         two_way = self.reply is not None
-        layout = {"ready": 1, "grant": 1, "reject": 1}
+        layout: dict[str, ShapeLike] = {"ready": 1, "grant": 1, "reject": 1}
         layout |= {"reply_valid": 1, "reply": self.reply} if two_way else {}
         box = InterchangeBox(self.radix, data.StructLayout(layout))
         m.submodules.back = box

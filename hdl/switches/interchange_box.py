@@ -1,12 +1,18 @@
 """The interchange box: the datapath that every switch of the library is built around."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Cat, Module, ShapeLike, Value, ValueLike
-from amaranth.lib import enum, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_radix
+
+if TYPE_CHECKING:
+    import enum
+else:
+    from amaranth.lib import enum  # one of Python's with a shape, which type checkers can't see
 
 __all__ = ["BoxState", "InterchangeBox"]
 

@@ -16,7 +16,7 @@ extra stage (stage n of the paper), n the last one (stage 0 of the paper).
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan
 from .tags import Routing
@@ -70,7 +70,7 @@ class Fault:
         except ValueError:
             forms = ", ".join(f"{kind}:STAGE:NUMBER" for kind in get_args(Kind))
             raise ValueError(f"Fault must be one of {forms}, not {text!r}") from None
-        return cls(kind, stage, index)
+        return cls(cast(Kind, kind), stage, index)  # it is checked as all are
 
     def check(self, plan: MultistagePlan) -> None:
         """Raise ValueError if a plan has no such place."""

@@ -143,7 +143,7 @@ class Subnetwork:
                 members += [member | 1 << bit for member in members]
         return members
 
-    def __contains__(self, terminal: object) -> bool:
+    def __contains__(self, terminal: int) -> bool:
         return terminal in range(1 << self.bits) and (terminal & ~self.mask) == self.value
 
     def overlaps(self, other: "Subnetwork") -> bool:

@@ -41,7 +41,7 @@ def list_(as_json: bool) -> None:
                 {
                     "name": parameter.name,
                     "default": parameter.default,
-                    "choices": list(parameter.choices),
+                    "choices": parameter.words,
                     "description": parameter.description,
                 }
                 for parameter in family.parameters

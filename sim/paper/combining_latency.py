@@ -5,7 +5,7 @@ of one. Without it the memory answers them one after the other.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
@@ -18,7 +18,7 @@ from .siegel_structure import SOURCE
 __all__ = ["ITEMS"]
 
 _LARGEST = 1024
-_KINDS: tuple[tuple[int, str, str], ...] = (
+_KINDS: tuple[tuple[int, str, Literal["pairwise", "unlimited"]], ...] = (
     (2, "none", "pairwise"),
     (2, "all", "pairwise"),
     (4, "none", "pairwise"),

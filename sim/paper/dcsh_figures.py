@@ -76,7 +76,7 @@ def _measure(
     rows = []
     for (setting, load), result in zip(points, results):
         predicted = _model(network, setting)(load)
-        row = {
+        row: dict[str, Any] = {
             "beta": setting.beta,
             "network": network,
             "load": load,
@@ -94,7 +94,8 @@ def _loads(dcsh: Locality, quick: bool) -> dict[str, list[float]]:
     """Where to measure: up to nearly where the DCSH's model saturates, the torus far beyond."""
     limit = 0.9 * saturation_load(_model("dcsh", dcsh))
     common = np.linspace(0, limit, 3 if quick else _POINTS + 1)[1:]
-    beyond = [] if quick else np.linspace(limit, _REACH * limit, _BEYOND + 1)[1:]
+    further = np.linspace(limit, _REACH * limit, _BEYOND + 1)[1:]
+    beyond = [] if quick else further.tolist()
     return {
         "dcsh": np.round(common, 5).tolist(),
         "torus": np.round([*common, *beyond], 5).tolist(),

@@ -164,9 +164,11 @@ def equation_1(options: Options) -> PaperResult:
     for radix in RADICES:
         for ports in _sizes(radix, options):
             stages = _stages(ports, radix)
+            assert stages is not None
             results = measure_unbuffered(ports, radix, _LOADS, options)
             for load, result in zip(_LOADS, results):
-                row = {"boxes": f"{radix}x{radix}", "ports": ports, "stages": stages, "load": load}
+                row: dict[str, Any] = {"boxes": f"{radix}x{radix}", "ports": ports}
+                row |= {"stages": stages, "load": load}
                 row |= _measured(result, unbuffered_throughput(load, radix, stages))
                 row["approximation"] = unbuffered_throughput_approximation(load, radix, stages)
                 row["approximation_deviation"] = deviation(row["measured"], row["approximation"])
@@ -202,7 +204,9 @@ def _draw_recurrence(rows: Sequence[dict[str, Any]]) -> Figure:
             points = [
                 row for row in rows if row["load"] == load and row["boxes"] == f"{radix}x{radix}"
             ]
-            stages = range(1, _stages(LARGEST, radix) + 1)
+            most = _stages(LARGEST, radix)
+            assert most is not None
+            stages = range(1, most + 1)
             ports = [radix**n for n in stages]
             exact = [unbuffered_throughput(load, radix, n) for n in stages]
             closed = [unbuffered_throughput_approximation(load, radix, n) for n in stages]

@@ -56,8 +56,9 @@ def saturation(options: Options) -> PaperResult:
         slots = _SLOTS // 10 if options.quick else _SLOTS
         cycles = options.cycles or max(200, slots // case["ports"])
         run = Run(pattern("uniform", case["ports"]), 1.0, cycles, _WARMUP, options.seed, 16)
-        settings = {"engine": options.engine, "bins": 32, "progress": options.progress}
-        result = simulate_runs(network, [run], **settings)[0]
+        result = simulate_runs(
+            network, [run], engine=options.engine, bins=32, progress=options.progress
+        )[0]
         rows.append(case | {"measured": result.throughput, "ci99": result.throughput_ci99})
     return PaperResult(
         columns=(

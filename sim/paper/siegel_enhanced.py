@@ -1,7 +1,9 @@
 """Figures 7 and 8 of Siegel et al.: dilated and replicated networks."""
 
 from collections.abc import Callable
+from typing import Any
 
+from ...hdl.fabric import Pin
 from ...hdl.networks import MultistageNetwork
 from ...hdl.topology import multistage_plan
 from ..drawing import multistage_figure
@@ -17,6 +19,11 @@ _LARGER = 64
 _FACTOR = 2
 
 
+def _box(pin: Pin) -> str | None:
+    """The box that a pin is of, if it is of one."""
+    return pin.cell if pin.cell is not None and pin.cell.startswith("box_") else None
+
+
 def _parts(network: MultistageNetwork) -> dict[str, int]:
     """What a network is made of, counted in its netlist.
 
@@ -26,12 +33,12 @@ def _parts(network: MultistageNetwork) -> dict[str, int]:
     outputs: dict[str, int] = {}
     between = 0
     for driver, receiver in network.fabric.links:
-        ends = [pin.cell is not None and pin.cell.startswith("box_") for pin in (driver, receiver)]
-        if ends[0]:
-            outputs[driver.cell] = outputs.get(driver.cell, 0) + 1
-        if ends[1]:
-            inputs[receiver.cell] = inputs.get(receiver.cell, 0) + 1
-        between += all(ends)
+        source, target = _box(driver), _box(receiver)
+        if source is not None:
+            outputs[source] = outputs.get(source, 0) + 1
+        if target is not None:
+            inputs[target] = inputs.get(target, 0) + 1
+        between += source is not None and target is not None
     crosspoints = sum(count * outputs[cell] for cell, count in inputs.items())
     return {"boxes": len(inputs), "links": between, "crosspoints": crosspoints}
 
@@ -39,9 +46,9 @@ def _parts(network: MultistageNetwork) -> dict[str, int]:
 def _compared(
     options: Options,
     name: str,
-    enhancement: dict[str, int],
+    enhancement: dict[str, Any],
     throughput: Callable[[float, int, int, int], float],
-    picture: dict[str, int],
+    picture: dict[str, Any],
     notes: tuple[str, ...],
 ) -> PaperResult:
     """The enhanced network beside the basic one, at the figure's size and a larger one.

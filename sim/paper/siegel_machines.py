@@ -69,6 +69,8 @@ def _bandwidths(name: str, options: Options) -> list[dict[str, Any]]:
 
 
 def _cedar(options: Options) -> list[dict[str, Any]]:
+    cycle_ns = PRESETS["cedar"].cycle_ns
+    assert cycle_ns is not None
     cycles, _ = _times("cedar", 1, options)
     return [
         {
@@ -76,7 +78,7 @@ def _cedar(options: Options) -> list[dict[str, Any]]:
             "unit": "ns",
             "published": 170,
             "cycles": cycles,
-            "measured": cycles * PRESETS["cedar"].cycle_ns,
+            "measured": cycles * cycle_ns,
         }
     ]
 

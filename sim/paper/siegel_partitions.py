@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from ...hdl.topology import MultistagePlan, multistage_plan
 from ...hdl.topology.partitions import Partition, Subnetwork, effective_tag
+from ...hdl.topology.tags import Routing
 from ..drawing import Marks, multistage_figure
 from .item import Column, Item, Options, PaperResult
 from .siegel_structure import SOURCE, stage_names
@@ -19,7 +20,7 @@ _PORTS = 16
 _COLOURS = ("C0", "C1", "C2", "C3")
 
 
-def _reached(plan: MultistagePlan, subnetwork: Subnetwork, routing: str) -> set[int]:
+def _reached(plan: MultistagePlan, subnetwork: Subnetwork, routing: Routing) -> set[int]:
     """All outputs that a subnetwork's effective tags lead to, from all members and all tags."""
     tags = plan.tags(routing)
     return {

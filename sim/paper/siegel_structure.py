@@ -71,7 +71,7 @@ def _settings(plan: MultistagePlan, hops: Iterable[Hop]) -> dict[tuple[int, int]
 
 
 def _send(
-    packets: Iterable[TracePacket], options: Options, **parameters: int
+    packets: Iterable[TracePacket], options: Options, **parameters: Any
 ) -> tuple[MultistageNetwork, Result]:
     """Packets sent through the RTL of the network."""
     network = MultistageNetwork(_PORTS, depth=2, **parameters)
@@ -169,7 +169,7 @@ def figure_2(options: Options) -> PaperResult:
     before = source
     for place, line in measured.items():
         row: dict[str, Any] = {"after": place, "measured": _bits(plan, line)}
-        if place == "input":
+        if isinstance(place, str):
             row["predicted"] = _bits(plan, source)
         else:
             # The destination's bits down to this stage's, and the source's below.

@@ -46,10 +46,11 @@ def _waiting(
     found = []
     for first in range(0, len(results), seeds):
         latencies = [result.latency for result in results[first : first + seeds]]
-        mean = sum(latency.mean for latency in latencies) / seeds
-        widths = [latency.ci99 for latency in latencies]
-        width = None if None in widths else math.hypot(*widths) / seeds
-        found.append((mean - network.stages, width))
+        means = [latency.mean for latency in latencies if latency.mean is not None]
+        assert len(means) == seeds
+        widths = [latency.ci99 for latency in latencies if latency.ci99 is not None]
+        width = math.hypot(*widths) / seeds if len(widths) == seeds else None
+        found.append((sum(means) / seeds - network.stages, width))
     return found
 
 

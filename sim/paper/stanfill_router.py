@@ -53,7 +53,7 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
         if n == _LARGEST:
             kinds += [("petit", "fixed"), ("parallel", "fixed")]
         for schedule, priority in kinds:
-            parameters = {
+            parameters: dict[str, Any] = {
                 "n": n,
                 "processors": per_node,
                 "payload": 32,
