@@ -148,7 +148,7 @@ def _drain(probe: Probe, batch: int, patience: int) -> Generator[int, None, int]
 
 def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps:
     """A run with random traffic: warm-up, window, drain."""
-    batch = max(25, 4 * network.stages)
+    batch = max(25, 4 * network.zero_load_cycles)
     settled = partial = False
     drain = begin = end = 0
     samples: list[tuple[int, ...]] = []
@@ -233,7 +233,7 @@ def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
     else:
         packets, span = traffic.quota * network.ports, traffic.quota
         what, delivery = "packets are born in", "their delivery"
-    batch = max(25, 4 * network.stages)
+    batch = max(25, 4 * network.zero_load_cycles)
     partial = False
     probe.set("send", 1)
     probe.set("measure", 1)
@@ -275,7 +275,7 @@ def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
 def _patience(network: Network) -> int:
     """Cycles without any delivery after which a network that is being drained is stuck."""
     delay = network.parameters.get("resubmit", 0)
-    return 1000 + 20 * network.stages + 4 * (network.lengths[1] + delay)
+    return 1000 + 20 * network.zero_load_cycles + 4 * (network.lengths[1] + delay)
 
 
 def _judge(

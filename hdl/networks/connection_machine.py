@@ -129,8 +129,12 @@ class ConnectionMachine(PacketNetwork):
         self.step = self.node.build().cycles
         self.served = self.plan.nodes * (n if schedule == "parallel" else 1)
         self.lengths = (1, 1)
-        self.stages = (n + 2) * self.step
+        self.stages = n + 1
         super().__init__()
+
+    @property
+    def zero_load_cycles(self) -> int:
+        return (self.plan.dimensions + 2) * self.step
 
     def place(self, fabric: Fabric) -> Terminals:
         for node in range(self.plan.nodes):

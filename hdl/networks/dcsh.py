@@ -107,11 +107,15 @@ class DCSHNetwork(PacketNetwork):
             "broadcast": broadcast,
         }
         self.ports = self.plan.nodes
-        self.stages = n * decision + 1
+        self.stages = 2 * n + 1
         self.tags = self.plan.tags()
         self.transparent = bool(broadcast)  # All copies of a flit leave in the same cycle.
         self.packet = Packet(self.tags.code.width, payload, broadcast=bool(broadcast), flits=True)
         super().__init__()
+
+    @property
+    def zero_load_cycles(self) -> int:
+        return self.plan.n * self.parameters["decision"] + 1
 
     def place(self, fabric: Fabric) -> Terminals:
         plan, depth = self.plan, self.parameters["depth"]

@@ -51,6 +51,9 @@ class Network(FabricComponent, ABC):
         Whether packets of one flow (source and destination) keep their order.
     stages : int
         Switches on every path; in a network with paths of several lengths, on the longest.
+    zero_load_cycles : int
+        Most cycles that a header needs to pass them if it never waits (where boxes combine: if
+        each took one cycle).
     lengths : tuple[int, int]
         Fewest and most cycles that a packet occupies a link: its flits, if each takes one.
     drops : bool
@@ -70,6 +73,10 @@ class Network(FabricComponent, ABC):
     drops: bool = False
     resubmits: bool = False
     broadcasts: bool = False
+
+    @property
+    def zero_load_cycles(self) -> int:
+        return self.stages
 
     def altered(self, **parameters: Any) -> Self:
         """The same network with other values for some parameters."""

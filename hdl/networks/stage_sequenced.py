@@ -209,7 +209,7 @@ class StageSequencedNetwork(PacketNetwork):
 
     family = "stage-sequenced"
     ordered = True
-    stages = 2
+    zero_load_cycles = 2
 
     def __init__(self, ports: int = 32, *, wiring: str = "flip", payload: ShapeLike = 16) -> None:
         self.plan = multistage_plan(wiring, ports)
@@ -217,17 +217,17 @@ class StageSequencedNetwork(PacketNetwork):
         check_payload(payload)
         self.parameters = {"ports": ports, "wiring": wiring, "payload": payload}
         self.ports = ports
+        self.stages = len(self.plan.stages)
         self.tags = self.plan.tags("xor")
         self.packet = Packet(self.tags.code.width, payload)
         super().__init__()
 
     def place(self, fabric: Fabric) -> Terminals:
-        stages = len(self.plan.stages)
-        fabric.place(Cell("sequencer", CellType(Sequencer, stages=stages)))
+        fabric.place(Cell("sequencer", CellType(Sequencer, stages=self.stages)))
         control = Pin("sequencer", ("control",))
         box = CellType(StreamBox, shape=self.packet.members["payload"])
         # A tag has the digit of stage 0 on top.
-        columns = place_stage_controlled(fabric, self.plan, box, control, range(stages)[::-1])
+        columns = place_stage_controlled(fabric, self.plan, box, control, range(self.stages)[::-1])
         ends = CellType(TagGate, packet=self.packet), CellType(TagRegister, packet=self.packet)
         for line, (entry, exit_) in enumerate(zip(columns.inputs, columns.outputs)):
             gate = fabric.place(Cell(f"gate_{line}", ends[0]))

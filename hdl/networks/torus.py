@@ -108,7 +108,7 @@ class TorusNetwork(PacketNetwork):
         }
         self.family = "mesh" if not wrap else "torus" if directions == 2 else "ring"
         self.ports = self.plan.nodes
-        self.stages = self.plan.diameter * decision + 1
+        self.stages = self.plan.diameter + 1
         self.tags = self.plan.tags()
         self.packet = Packet(self.tags.code.width, payload, flits=True)
         self.router = CellType(
@@ -116,6 +116,10 @@ class TorusNetwork(PacketNetwork):
         )
         self._ports = {hop: port for port, hop in enumerate(self.plan.hops())}
         super().__init__()
+
+    @property
+    def zero_load_cycles(self) -> int:
+        return self.plan.diameter * self.parameters["decision"] + 1
 
     @property
     def sphere(self) -> int:
