@@ -127,6 +127,7 @@ class ConnectionMachine(PacketNetwork):
             combine=combine,
         )
         self.step = self.node.build().cycles
+        self.punctual = schedule == "parallel"
         self.served = self.plan.nodes * (n if schedule == "parallel" else 1)
         self.lengths = (1, 1)
         self.stages = n + 1
@@ -163,6 +164,10 @@ class ConnectionMachine(PacketNetwork):
         ]
         node, processor = self.plan.place(destination)
         return [*hops, Pin(f"node_{node}", ("o", processor))]
+
+    def channels(self, source: int, destination: int) -> NoReturn:
+        """Raise ValueError: messages that can't go on are referred, over any wire that is free."""
+        raise ValueError("A network that refers messages may send them over any of its wires")
 
     def moves(self, destination: int) -> NoReturn:
         """Raise ValueError: messages that can't go on are referred, and don't wait for a wire."""

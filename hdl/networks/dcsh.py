@@ -69,6 +69,7 @@ class DCSHNetwork(PacketNetwork):
     """
 
     family = "dcsh"
+    isolates = True  # As in a hypercube.
     ordered = True
 
     def __init__(

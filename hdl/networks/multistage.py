@@ -213,9 +213,12 @@ class MultistageNetwork(PacketNetwork):
         for box in dict.fromkeys(self.boxes):
             box.build()  # What a box refuses, its network refuses when it is made, not later.
         self.ordered = replication == 1 and not (switch == "unbuffered" and self.resubmits)
-        if self.configuration is not None and broadcast:
+        self.isolates = True
+        if self.configuration is not None:
+            # With both of these stages in use, packets can leave the lines of their subnetwork.
+            self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
             # A broadcast may take another of two paths than the packets for one of its outputs.
-            self.ordered = self.configuration.bypass_extra or self.configuration.bypass_last
+            self.ordered = self.isolates or not broadcast
         super().__init__()
 
     def _check_combination(self) -> None:

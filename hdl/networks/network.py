@@ -1,7 +1,7 @@
 """What all networks have in common, and what those that carry packets do."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -101,6 +101,11 @@ class PacketNetwork(Network):
         By what operation on their payloads packets to the same terminal become one, or "none".
     transparent : bool
         Whether an output may show in a cycle what an input does in it, or wait for its own `ready`.
+    isolates : bool
+        Whether it is known of every size that packets of disjoint subnetworks never share a channel
+        (`topology.partitions`), as far as their tags can be partitioned. If not, `channels` tells.
+    punctual : bool
+        Whether a packet that nothing hinders takes `path` in whichever cycle it comes.
 
     Members
     -------
@@ -113,6 +118,8 @@ class PacketNetwork(Network):
     consumes_tags: bool = False
     combine: str = "none"
     transparent: bool = False
+    isolates: bool = False
+    punctual: bool = True
 
     def __init__(self) -> None:
         super().__init__(self._joined)
@@ -146,6 +153,13 @@ class PacketNetwork(Network):
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:
         """The outputs of cells that a packet passes between two terminals."""
+
+    def channels(self, source: int, destination: int) -> Iterable[Pin]:
+        """All outputs of cells that packets between two terminals may pass, on whichever path.
+
+        They are those of `path`, unless headers have a choice.
+        """
+        return self.path(source, destination)
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """The channels of a network whose packets wait for each other, as `topology.deadlock` asks.

@@ -209,6 +209,7 @@ class StageSequencedNetwork(PacketNetwork):
 
     family = "stage-sequenced"
     ordered = True
+    isolates = True
     zero_load_cycles = 2
 
     def __init__(self, ports: int = 32, *, wiring: str = "flip", payload: ShapeLike = 16) -> None:

@@ -109,6 +109,7 @@ class TorusNetwork(PacketNetwork):
         self.family = "mesh" if not wrap else "torus" if directions == 2 else "ring"
         self.ports = self.plan.nodes
         self.stages = self.plan.diameter + 1
+        self.isolates = k == 2  # Then it is a hypercube.
         self.tags = self.plan.tags()
         self.packet = Packet(self.tags.code.width, payload, flits=True)
         self.router = CellType(
