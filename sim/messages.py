@@ -305,10 +305,10 @@ class Messenger:
         engine, network = self._engine, self.network
         before = last = self._totals()
         moved = engine.cycle
-        patience = 1000 + 20 * network.stages
+        patience = 1000 + 20 * network.zero_load_cycles
         engine.set("send", 1)
         while True:
-            engine.step(4 + network.stages)
+            engine.step(4 + network.zero_load_cycles)
             totals = self._totals()
             arrived = sum(totals[1:3]) - sum(before[1:3])
             # After the last delivery the books stay open for another while.

@@ -18,7 +18,7 @@ def run_passes(
     """Run the passes of a permutation, each when the network is empty again.
 
     All packets of a pass are sent in the same cycle. Where they do not conflict, each takes as many
-    cycles as there are stages: then `latency.max` of the result is `network.stages`.
+    cycles as an idle network: then `latency.max` of the result is `network.zero_load_cycles`.
 
     Parameters
     ----------

@@ -303,12 +303,12 @@ def _amount(traffic: Pattern | Trace, network: Network) -> tuple[int, int]:
 
 def _batch(network: Network) -> int:
     """Cycles between two looks at a network that warms up, or is drained."""
-    return max(25, 4 * network.stages)
+    return max(25, 4 * network.zero_load_cycles)
 
 
 def _patience(network: Network) -> int:
     """Cycles without any delivery after which a network that is being drained is stuck."""
-    return 1000 + 20 * network.stages + 4 * (network.lengths[1] + network.longest_delay)
+    return 1000 + 20 * network.zero_load_cycles + 4 * (network.lengths[1] + network.longest_delay)
 
 
 def _judge(

@@ -66,7 +66,7 @@ EFFECTIVE = {  # Mbit/s of a path, by data bits of a packet
     "gp1000": {16: 5.3, 256: 24.4},
     "tc2000": {32: 86.9, 128: 187.1},
 }
-STAGES = {"aspro": 2, "cedar": 2, "pasm": 4, "gp1000": 3, "tc2000": 2}
+STAGES = {"aspro": 5, "cedar": 2, "pasm": 4, "gp1000": 3, "tc2000": 2}
 STAGES |= {"ultracomputer": 8, "rp3-combining": 7, "rp3": 4}
 SMALL = {"aspro": 8, "cedar": 8, "pasm": 8, "gp1000": 4, "tc2000": 8}
 SMALL |= {"ultracomputer": 4, "rp3-combining": 4, "rp3": 8}

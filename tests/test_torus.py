@@ -148,7 +148,7 @@ def alone(
     The pair, the packet's latency, how many flits crossed each output, and how many were wrong.
     """
     pairs = list(itertools.product(range(dut.ports), repeat=2))
-    period = dut.stages + length + 8
+    period = dut.zero_load_cycles + length + 8
     packets = [TracePacket(period * turn, *pair, length) for turn, pair in enumerate(pairs)]
     bench = bench_for(dut, Trace("alone", tuple(packets)).sources(dut), bins=2)
     meters = [name for name, _ in bench.link_meters]
@@ -342,7 +342,8 @@ def test_catalogue(family: str, wrap: bool, directions: int, channels: int) -> N
     assert dut.family == TorusNetwork(**dut.parameters).family == family
     assert dut.plan == Torus(3, 2, wrap, directions, channels)
     assert (dut.ports, dut.lengths, dut.ordered) == (9, (2, 3), True)
-    assert dut.stages == {"torus": 2, "mesh": 4, "ring": 4}[family] * 2 + 1
+    diameter = {"torus": 2, "mesh": 4, "ring": 4}[family]
+    assert (dut.stages, dut.zero_load_cycles) == (diameter + 1, 2 * diameter + 1)
     assert "wrap" not in [parameter.name for parameter in FAMILIES[family].parameters]
 
 

@@ -95,7 +95,9 @@ class ConnectionMachine(PacketNetwork):
         self.node = self._node(self.packet)
         self.step = self.step_of(self.packet)
         self.served = self.plan.nodes * (given.n if given.schedule == "parallel" else 1)
-        self.stages = (given.n + 2) * self.step
+        self.punctual = given.schedule == "parallel"
+        self.stages = given.n + 1
+        self.zero_load_cycles = (given.n + 2) * self.step
 
     def _node(self, packet: Packet) -> CellType:
         given = self.parameters
@@ -173,6 +175,10 @@ class ConnectionMachine(PacketNetwork):
         ]
         node, processor = self.plan.place(destination)
         return [*hops, Pin(f"node_{node}", ("o", processor))]
+
+    def channels(self, source: int, destination: int) -> NoReturn:
+        """Raise ValueError: messages that can't go on are referred, over any wire that is free."""
+        raise ValueError("A network that refers messages may send them over any of its wires")
 
     def moves(self, destination: int) -> NoReturn:
         """Raise ValueError: messages that can't go on are referred, and don't wait for a wire."""

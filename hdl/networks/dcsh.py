@@ -83,6 +83,7 @@ class DCSHNetwork(PacketNetwork):
     parameters_type = DCSHParameters
     parameters: DCSHParameters
     family = "dcsh"
+    isolates = True  # As in a hypercube.
     ordered = True
     flits = True
 
@@ -96,7 +97,8 @@ class DCSHNetwork(PacketNetwork):
                 f"with broadcast=1, not {given.depth}"
             )
         self.ports = self.plan.nodes
-        self.stages = given.n * given.decision + 1
+        self.stages = 2 * given.n + 1
+        self.zero_load_cycles = given.n * given.decision + 1
         self.tags = self.plan.tags()
         self.broadcasts = bool(given.broadcast)
         self.transparent = self.broadcasts  # All copies of a flit leave in the same cycle.

@@ -77,6 +77,7 @@ class HypercubeNetwork(PacketNetwork):
     parameters: HypercubeParameters
     family = "hypercube"
     flits = True
+    isolates = True  # Shortest paths only pass members of subnetworks that have both ends.
 
     def _set_up(self) -> None:
         given = self.parameters
@@ -123,6 +124,17 @@ class HypercubeNetwork(PacketNetwork):
             pins.append(self._pin((node, i, channel)))
             node ^= 1 << i
         return [*pins, Pin(f"router_{node}", ("o", self.n))]
+
+    def channels(self, source: int, destination: int) -> list[Pin]:
+        """As in `PacketNetwork`: all links of the shortest paths that the routing allows."""
+        nodes, pins = {source}, []
+        while nodes:
+            links = [
+                link for node in nodes for link in next_channels(self.routing, node, destination)
+            ]
+            pins += map(self._pin, links)
+            nodes = {node ^ 1 << dimension for node, dimension, _ in links}
+        return [*pins, Pin(f"router_{destination}", ("o", self.n))]
 
     def moves(self, destination: int) -> dict[Pin, list[Pin]]:
         """As in `PacketNetwork`."""

@@ -52,6 +52,7 @@ class MultistageNetwork(PacketNetwork):
 
     parameters_type = MultistageParameters
     parameters: MultistageParameters
+    isolates = True
     plan: MultistagePlan | ExtraStagePlan
     configuration: Configuration | None = None
 
@@ -72,9 +73,10 @@ class MultistageNetwork(PacketNetwork):
             self.plan = extra_stage_plan(given.ports)
             self.configuration = self.plan.configure(parse_faults(given.faults))
             self.stages = len(self.plan.path(0, 0, self.configuration))
-            if self.broadcasts:
-                # A broadcast may take another of two paths than the packets for one of its outputs.
-                self.ordered = self.configuration.bypass_extra or self.configuration.bypass_last
+            # With both of these stages in use, packets can leave the lines of their subnetwork.
+            self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
+            # A broadcast may take another of two paths than the packets for one of its outputs.
+            self.ordered = self.isolates or not self.broadcasts
         else:
             self.plan = multistage_plan(given.wiring, given.ports, given.radix)
             self.stages = len(self.plan.stages)

@@ -6,7 +6,7 @@ and methods here, and never which class or family it is.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -72,6 +72,9 @@ class Network(FabricComponent, ABC):
         Whether packets of one flow (source and destination) keep their order.
     stages : int
         Switches on every path; in a network with paths of several lengths, on the longest.
+    zero_load_cycles : int
+        Most cycles that a header needs to pass them if it never waits (where boxes combine: if
+        each took one cycle). As many as stages, if a network does not say otherwise.
     lengths : tuple[int, int]
         Fewest and most cycles that a packet occupies a link: its flits, if each takes one.
     longest_delay : int
@@ -100,6 +103,7 @@ class Network(FabricComponent, ABC):
     ports: int
     ordered: bool
     stages: int
+    zero_load_cycles: int = 0
     lengths: tuple[int, int] = (1, 1)
     longest_delay: int = 0
     drops: bool = False
@@ -116,6 +120,7 @@ class Network(FabricComponent, ABC):
     def __init__(self, *values: Any, family: str = "", **named: Any) -> None:
         self.parameters = self.parameters_type(*values, **named)
         self._set_up()
+        self.zero_load_cycles = self.zero_load_cycles or self.stages
         if family:
             self.family = family
         super().__init__(self._joined)
@@ -219,6 +224,11 @@ class PacketNetwork(Network):
         Whether packets are of several flits.
     consumes_tags : bool
         Whether a packet's tag is used up on its way: at an output it only says where that is.
+    isolates : bool
+        Whether it is known of every size that packets of disjoint subnetworks never share a channel
+        (`topology.partitions`), as far as their tags can be partitioned. If not, `channels` tells.
+    punctual : bool
+        Whether a packet that nothing hinders takes `path` in whichever cycle it comes.
     combine : str
         By what operation on their payloads packets to the same terminal become one, or "none".
     transparent : bool
@@ -233,6 +243,8 @@ class PacketNetwork(Network):
     tags: TagScheme
     flits: bool = False
     consumes_tags: bool = False
+    isolates: bool = False
+    punctual: bool = True
     combine: str = "none"
     transparent: bool = False
 
@@ -271,6 +283,13 @@ class PacketNetwork(Network):
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:
         """The outputs of cells that a packet passes between two terminals."""
+
+    def channels(self, source: int, destination: int) -> Iterable[Pin]:
+        """All outputs of cells that packets between two terminals may pass, on whichever path.
+
+        They are those of `path`, unless headers have a choice.
+        """
+        return self.path(source, destination)
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """As in `Network`: the channels of `path`, unless headers have a choice."""

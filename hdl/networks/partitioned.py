@@ -5,9 +5,13 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..interfaces.partition import PartitionInterface
+from ..topology.partitions import check_partitionable, shared_channel
 from .network import PacketNetwork
 
 __all__ = ["PartitionedNetwork"]
+
+_MOST_CHECKED = 256
+"""Terminals of a network whose paths are all looked at."""
 
 
 class PartitionedNetwork(FabricComponent):
@@ -23,8 +27,10 @@ class PartitionedNetwork(FabricComponent):
     Parameters
     ----------
     network : PacketNetwork
-        Any whose tags can be partitioned: cube, omega, indirect cube or flip of any switches.
-        Behind an extra stage no packet leaves its subnetwork either, but links may be shared.
+        Any whose tags can be partitioned, and in which disjoint subnetworks share no channel: cube,
+        omega, indirect cube or flip of any switches, hypercubes, DCSH. With an extra stage that is
+        so while one of the stages is bypassed. Of networks of which it isn't known (`isolates`) all
+        paths are looked at, for up to 256 terminals.
 
     Attributes
     ----------
@@ -46,12 +52,16 @@ class PartitionedNetwork(FabricComponent):
     TypeError
         If `network` is not a network.
     ValueError
-        If it can't be partitioned (`topology.partitions.check_partitionable`).
+        If it can't be partitioned (`topology.partitions.check_partitionable`), or subnetworks would
+        share channels, or there are too many to look at.
     """
 
     def __init__(self, network: PacketNetwork) -> None:
         if not isinstance(network, PacketNetwork):
             raise TypeError(f"Network must be a packet-switching network, not {network!r}")
+        check_partitionable(network.tags)
+        if not network.isolates:
+            _check_channels(network)
         self.network = network
         self.ports = network.ports
         self.tags = network.tags
@@ -79,3 +89,19 @@ class PartitionedNetwork(FabricComponent):
             for port in ("mask", "mask_member", "mask_write"):
                 fabric.link(Pin(None, (port,)), Pin(name, (port,)))
         super().__init__(fabric)
+
+
+def _check_channels(network: PacketNetwork) -> None:
+    """Raise ValueError if subnetworks of a network would share a channel, or might."""
+    if network.ports > _MOST_CHECKED:
+        raise ValueError(
+            f"Partitions of this network can be checked for up to {_MOST_CHECKED} terminals, "
+            f"not {network.ports}"
+        )
+    shared = shared_channel(network)
+    if shared is not None:
+        one, other = shared.subnetworks
+        raise ValueError(
+            f"Partitions need subnetworks that share no channel; here those of terminals {one} and "
+            f"of {other} would share {shared.channel}"
+        )

@@ -224,21 +224,22 @@ class StageSequencedNetwork(PacketNetwork):
     parameters: StageSequencedParameters
     family = "stage-sequenced"
     ordered = True
-    stages = 2
+    isolates = True
+    zero_load_cycles = 2
 
     def _set_up(self) -> None:
         self.plan = multistage_plan(self.parameters.wiring, self.parameters.ports)
         self.ports = self.parameters.ports
+        self.stages = len(self.plan.stages)
         self.tags = self.plan.tags("xor")
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         packet = packet or self.packet
-        stages = len(self.plan.stages)
-        fabric.place(Cell("sequencer", CellType(Sequencer, stages=stages)))
+        fabric.place(Cell("sequencer", CellType(Sequencer, stages=self.stages)))
         control = Pin("sequencer", ("control",))
         box = CellType(StreamBox, shape=packet.members["payload"])
         # A tag has the digit of stage 0 on top.
-        columns = place_stage_controlled(fabric, self.plan, box, control, range(stages)[::-1])
+        columns = place_stage_controlled(fabric, self.plan, box, control, range(self.stages)[::-1])
         ends = CellType(TagGate, packet=packet), CellType(TagRegister, packet=packet)
         for line, (entry, exit_) in enumerate(zip(columns.inputs, columns.outputs)):
             gate = fabric.place(Cell(f"gate_{line}", ends[0]))

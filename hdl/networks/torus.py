@@ -96,7 +96,9 @@ class TorusNetwork(PacketNetwork):
         self.lengths = parse_lengths(given.length)
         self.family = "mesh" if not given.wrap else "torus" if given.directions == 2 else "ring"
         self.ports = self.plan.nodes
-        self.stages = self.plan.diameter * given.decision + 1
+        self.stages = self.plan.diameter + 1
+        self.zero_load_cycles = self.plan.diameter * given.decision + 1
+        self.isolates = given.k == 2  # Then it is a hypercube.
         self.tags = self.plan.tags()
         self.router = self._router(self.packet)
         self._ports = {hop: port for port, hop in enumerate(self.plan.hops())}

@@ -10,19 +10,32 @@ interface of a member sends an *effective tag* in the place of the one that it i
 for XOR tags, E = D AND M OR S AND NOT M for destination tags. In the bits that are 0 in the
 *broadcast* mask's AND with M, nothing is doubled, and so broadcasts stay inside, too.
 
-All this needs a wiring in which each stage replaces an address bit of the source by the *same* bit
-of the destination. The cube, the omega network, the indirect cube and the flip network are of this
-kind. The baseline and the butterfly are not: between their stages the links of what should be two
-subnetworks are the same.
+Not all networks are of this kind. In a ring, packets from terminal 0 to 2 take a link that leaves
+terminal 1, and so do those from 1 to 3: `shared_channel` looks for such links. Multistage wirings
+must replace, in each stage, an address bit of the source by the *same* bit of the destination. The
+cube, the omega network, the indirect cube and the flip network do. The baseline and the butterfly
+don't: between their stages the links of what should be two subnetworks are the same.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from ..checks import check_integer
 from .tags import TagScheme
 
-__all__ = ["Partition", "Subnetwork", "check_partitionable", "effective_tag"]
+__all__ = [
+    "Partition",
+    "RoutedNetwork",
+    "SharedChannel",
+    "Subnetwork",
+    "check_partitionable",
+    "effective_tag",
+    "shared_channel",
+]
+
+Channel = TypeVar("Channel", bound=Hashable)
 
 
 def check_partitionable(tags: TagScheme) -> None:
@@ -130,6 +143,14 @@ class Subnetwork:
             )
         return cls(bits, mask, members[0])
 
+    @classmethod
+    def joining(cls, bits: int, one: int, other: int) -> "Subnetwork":
+        """The smallest subnetwork with both of these members."""
+        return cls(bits, one ^ other, one & other)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.members))
+
     @property
     def size(self) -> int:
         return 1 << self.mask.bit_count()
@@ -149,6 +170,10 @@ class Subnetwork:
     def overlaps(self, other: "Subnetwork") -> bool:
         """Whether two subnetworks have members in common."""
         return (self.value ^ other.value) & ~(self.mask | other.mask) == 0
+
+    def common(self, other: "Subnetwork") -> "Subnetwork":
+        """The members of both of two subnetworks that overlap."""
+        return Subnetwork(self.bits, self.mask & other.mask, self.value | other.value)
 
     def halves(self, bit: int) -> tuple["Subnetwork", "Subnetwork"]:
         """The members with a 0 in this address bit, and those with a 1.
@@ -260,6 +285,67 @@ class Partition:
     def mask(self, terminal: int) -> int:
         """M for the network interface of a terminal, in the order of address bits."""
         return self.of(terminal).mask
+
+
+class RoutedNetwork(Protocol[Channel]):
+    """What a network tells of its paths: `PacketNetwork` does.
+
+    Attributes
+    ----------
+    ports : int
+        Number of terminals.
+    """
+
+    ports: int
+
+    def channels(self, source: int, destination: int) -> Iterable[Channel]:
+        """All channels that packets between two terminals may take."""
+
+
+class SharedChannel(NamedTuple, Generic[Channel]):
+    """A channel that packets of two disjoint subnetworks take."""
+
+    channel: Channel
+    subnetworks: tuple[Subnetwork, Subnetwork]
+
+
+def shared_channel(network: RoutedNetwork[Channel]) -> SharedChannel[Channel] | None:
+    """A channel that keeps two subnetworks of some partition from being independent, if any.
+
+    The time that it takes grows with the number of all pairs of terminals.
+
+    Raises
+    ------
+    ValueError
+        If the network's terminals are no power of two, or it can't tell its channels.
+
+    Examples
+    --------
+    Terminals on a bus, which hear each other only:
+
+    >>> class Bus:
+    ...     ports = 4
+    ...
+    ...     def channels(self, source, destination):
+    ...         return ["bus"] if source != destination else []
+    >>> channel, (one, other) = shared_channel(Bus())
+    >>> channel, str(one), str(other)
+    ('bus', '0, 1', '2, 3')
+    """
+    bits = _bits(network.ports)
+    users: dict[Channel, list[Subnetwork]] = {}
+    common: dict[Channel, Subnetwork] = {}
+    for source, destination in product(range(network.ports), repeat=2):
+        # Each subnetwork that has both ends has these, too.
+        user = Subnetwork.joining(bits, source, destination)
+        for channel in network.channels(source, destination):
+            # Subnetworks of which any two overlap have a member that is in all of them.
+            if not user.overlaps(common.setdefault(channel, user)):
+                other = next(one for one in users[channel] if not one.overlaps(user))
+                return SharedChannel(channel, (other, user))
+            users.setdefault(channel, []).append(user)
+            common[channel] = user.common(common[channel])
+    return None
 
 
 def _bits(ports: int) -> int:
