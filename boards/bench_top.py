@@ -11,7 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..hdl.bench import BernoulliSource, PacketBench, SourcePlan
 from ..hdl.bench.stamp import TIME_BITS
-from ..hdl.checks import check_integer
+from ..hdl.checks import check_field
+from ..hdl.errors import InvalidValue
 from ..hdl.fabric import Cell, CellType, Fabric, Leaf, Pin
 from ..hdl.networks import ConnectionMachine, Network
 from ..hdl.networks.catalogue import own_parameters
@@ -62,8 +63,8 @@ class Instruments:
     finite: bool = True
 
     def __post_init__(self) -> None:
-        check_integer("Source depth", self.source_depth, 1)
-        check_integer("Counter bits", self.counter_bits, 8, 32)
+        check_field(self, "source_depth", "Source depth", 1)
+        check_field(self, "counter_bits", "Counter bits", 8, 32)
 
     def shown(self, leaf: Leaf) -> int:
         """Bits of a cell's output that can be read."""
@@ -116,7 +117,7 @@ class BoardBench(Fabric):
 
     def __init__(self, network: Network, instruments: Instruments, *, divisor: int) -> None:
         if not isinstance(network, PacketNetwork) or isinstance(network, ConnectionMachine):
-            raise ValueError(f"Network {network.family} can't be put on a board")
+            raise InvalidValue(f"Network {network.family} can't be put on a board")
         super().__init__({"rx": In(1), "tx": Out(1), "idle": Out(1)})
         self.network = network
         self.instruments = instruments
@@ -209,7 +210,7 @@ class BoardBench(Fabric):
         sizes = [[-(-self._shown(*counter) // 8) for counter in group] for group in groups]
         offset_bits = (max(map(sum, sizes)) - 1).bit_length()
         if len(groups) << offset_bits > 1 << ADDRESS_BITS:
-            raise ValueError(f"A board can't read the counters of {self.network.ports} terminals")
+            raise InvalidValue(f"A board can't read the counters of {self.network.ports} terminals")
         terminals, end = self.network.ports << offset_bits, len(groups) << offset_bits
         self.blocks = [range(terminals), range(terminals, end)]
         end = Pin(self._port, ("chain",))

@@ -9,7 +9,8 @@ import numpy as np
 from tqdm import tqdm
 
 from ..hdl.bench import Bench, PacketBench, SourcePlan, bench_for
-from ..hdl.checks import check_integer
+from ..hdl.checks import check_field
+from ..hdl.errors import InvalidValue
 from ..hdl.networks import CombiningNetwork, MultistageNetwork, Network
 from ..hdl.networks.catalogue import own_parameters
 from .engines import Engine
@@ -81,19 +82,19 @@ class Run:
 
     def __post_init__(self) -> None:
         check_load(self.load)
-        check_integer("Cycles", self.cycles, 1, LONGEST)
-        check_integer("Seed", self.seed, 0)
-        check_integer("Source depth", self.source_depth, 1, DEEPEST)
+        check_field(self, "cycles", "Cycles", 1, LONGEST)
+        check_field(self, "seed", "Seed", 0)
+        check_field(self, "source_depth", "Source depth", 1, DEEPEST)
         if self.warmup != "auto":
-            check_integer("Warm-up", self.warmup, 0, LONGEST)
+            check_field(self, "warmup", "Warm-up", 0, LONGEST)
         if self.history is not None:
-            check_integer("History", self.history, 0, LONGEST_HISTORY)
+            check_field(self, "history", "History", 0, LONGEST_HISTORY)
 
     def sources(self, network: Network) -> SourcePlan:
         """The sources that make this run's traffic."""
         if isinstance(network, CombiningNetwork):
             if isinstance(self.traffic, Trace):
-                raise ValueError("A trace says nothing of memory: this network can't replay it")
+                raise InvalidValue("A trace says nothing of memory: this network can't replay it")
             history = min(4096, LONGEST_HISTORY // network.ports)
             return self.traffic.processors(
                 network,
@@ -104,7 +105,7 @@ class Run:
                 history=history if self.history is None else self.history,
             )
         if self.operations or self.history is not None:
-            raise ValueError("Operations and history are for networks with memory")
+            raise InvalidValue("Operations and history are for networks with memory")
         if isinstance(self.traffic, Trace):
             return self.traffic.sources(network)
         return self.traffic.sources(network, self.load, self.seed, self.source_depth)
@@ -469,11 +470,11 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     bench = bench_for(network, first.sources(network), bins=bins)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
-            raise ValueError("Traces can't run side by side")
+            raise InvalidValue("Traces can't run side by side")
         for what in ("source_depth", "operations", "history"):
             if getattr(run, what) != getattr(first, what):
                 name = what.replace("_", " ")
-                raise ValueError(f"Runs side by side must have the same {name}")
+                raise InvalidValue(f"Runs side by side must have the same {name}")
     return [bench, *(bench.with_sources(run.sources(network)) for run in others)]
 
 
@@ -483,7 +484,7 @@ def _broken(benches: list[Bench], faults: Sequence[str]) -> list[Bench]:
         return benches
     network = benches[0].network
     if not isinstance(network, MultistageNetwork) or network.parameters["replication"] > 1:
-        raise ValueError("Faults can be injected into a single multistage network only")
+        raise InvalidValue("Faults can be injected into a single multistage network only")
     return [inject(bench, network.plan, injections) for bench in benches]
 
 

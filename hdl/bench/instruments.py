@@ -56,7 +56,7 @@ class LinkMeter(wiring.Component):
     """
 
     def __init__(self, links: int) -> None:
-        check_integer("Links", links, 1)
+        links = check_integer("Links", links, 1)
         self.links = links
         super().__init__(
             {
@@ -96,7 +96,7 @@ class EventMeter(wiring.Component):
     """
 
     def __init__(self, width: int, *, number: bool = False) -> None:
-        check_integer("Width", width, 1)
+        width = check_integer("Width", width, 1)
         self.number = number
         super().__init__(
             {
@@ -135,7 +135,7 @@ class LevelMeter(wiring.Component):
     """
 
     def __init__(self, width: int) -> None:
-        check_integer("Width", width, 1)
+        width = check_integer("Width", width, 1)
         super().__init__(
             {
                 "measure": In(1),

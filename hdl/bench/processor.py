@@ -154,10 +154,10 @@ class Processor(wiring.Component):
         bins: int,
         history: int = 0,
     ) -> None:
-        check_integer("Outstanding", outstanding, 1)
-        check_integer("Depth", depth, 1)
-        check_integer("Bins", bins, 2, 1 << TIME_BITS)
-        check_integer("History", history, 0)
+        outstanding = check_integer("Outstanding", outstanding, 1)
+        depth = check_integer("Depth", depth, 1)
+        bins = check_integer("Bins", bins, 2, 1 << TIME_BITS)
+        history = check_integer("History", history, 0)
         self.link = link
         self.code = code
         self.tag_bits = tag_bits

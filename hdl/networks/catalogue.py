@@ -6,6 +6,7 @@ from typing import Any
 
 from ..combining import MERGES, OPERATION_SETS
 from ..combining import POLICIES as COMBINE_POLICIES
+from ..errors import InvalidValue
 from ..hypercube import FOLDS, LINKS, PRIORITIES, SCHEDULES
 from ..interfaces.parity import PARITIES
 from ..switches.circuit import POLICIES
@@ -72,9 +73,9 @@ class Parameter:
             return text
         if self.number:
             other = "".join(f" or {choice}" for choice in self.choices)
-            raise ValueError(f"Parameter {self.name} must be an integer{other}, not {text!r}")
+            raise InvalidValue(f"Parameter {self.name} must be an integer{other}, not {text!r}")
         allowed = ", ".join(self.choices)
-        raise ValueError(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
+        raise InvalidValue(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
 
 
 @dataclass(frozen=True)
@@ -290,7 +291,7 @@ def find(name: str) -> Family:
     for family in FAMILIES.values():
         if name == family.name or name in family.aliases:
             return family
-    raise ValueError(f"Network must be one of {', '.join(FAMILIES)}, not {name!r}")
+    raise InvalidValue(f"Network must be one of {', '.join(FAMILIES)}, not {name!r}")
 
 
 def build(name: str, **parameters: str | int) -> Network:
@@ -307,7 +308,7 @@ def build(name: str, **parameters: str | int) -> Network:
     for word, value in parameters.items():
         if word not in known:
             allowed = ", ".join(known)
-            raise ValueError(f"Parameter of {family.name} must be one of {allowed}, not {word!r}")
+            raise InvalidValue(f"Parameter of {family.name} must be one of {allowed}, not {word!r}")
         values[word] = known[word].parse(value) if isinstance(value, str) else value
     network = family.component(**family.fixed, **values)
     network.family = family.name

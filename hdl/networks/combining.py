@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In
 from ..checks import check_integer, check_limit
 from ..combining import CombiningBox, InputBufferedBox, MemoryLink, MemoryModule
 from ..combining.operations import OPERATION_SETS, Operation, Policy, Rules
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..switches.unbuffered import later_bits
 from ..topology.multistage import MultistagePlan, multistage_plan
@@ -153,14 +154,14 @@ class CombiningNetwork(Network):
         delay: int = 1,
         paths: int = 1,
     ) -> None:
-        check_integer("Paths", paths, 1)
+        paths = check_integer("Paths", paths, 1)
         if paths == 1:
             self.plan = multistage_plan(wiring, ports, radix)
             self.tags = self.plan.tags()
             self.code = self.tags.code
             self.tag_bits = _tag_bits(self.tags)
         elif wiring != "cube":
-            raise ValueError(f"Several paths need wiring=cube, not {wiring}")
+            raise InvalidValue(f"Several paths need wiring=cube, not {wiring}")
         else:
             self.plan = redundant_path_plan(ports, radix, paths)
             self.tags = None
@@ -169,17 +170,20 @@ class CombiningNetwork(Network):
         self.paths = paths
         check_limit("Ports", ports, 2**16)
         check_limit("Radix", radix, 16)
-        check_integer("Width", width, 1, 64)
-        check_integer("Rows", rows, 1, 2**16)
-        check_integer("Outstanding", outstanding, 1, 2**16)
+        ports, radix = self.plan.ports, self.plan.radix
+        depth = check_integer("Depth", depth, 1)
+        wait = check_integer("Wait", wait, 1)
+        width = check_integer("Width", width, 1, 64)
+        rows = check_integer("Rows", rows, 1, 2**16)
+        outstanding = check_integer("Outstanding", outstanding, 1, 2**16)
         if not isinstance(lengths, int | str) and isinstance(lengths, Sequence):
             lengths = ":".join(map(str, lengths))
-        check_integer("Beats", beats, 1, 64)
+        beats = check_integer("Beats", beats, 1, 64)
         short, long = parse_lengths(lengths)
         self.lengths = short * beats, long * beats
         if queues not in QUEUES:
-            raise ValueError(f"Queues must be {' or '.join(QUEUES)}, not {queues!r}")
-        check_integer("Delay", delay, 1, 16)
+            raise InvalidValue(f"Queues must be {' or '.join(QUEUES)}, not {queues!r}")
+        delay = check_integer("Delay", delay, 1, 16)
         self.parameters: dict[str, Any] = {
             "ports": ports,
             "radix": radix,
@@ -192,7 +196,7 @@ class CombiningNetwork(Network):
             "rows": rows,
             "outstanding": outstanding,
             "operations": operations,
-            "lengths": lengths,
+            "lengths": lengths if isinstance(lengths, str) else short,
             "beats": beats,
             "queues": queues,
             "delay": delay,
@@ -203,7 +207,7 @@ class CombiningNetwork(Network):
         if isinstance(operations, str):
             if operations not in OPERATION_SETS:
                 names = ", ".join(OPERATION_SETS)
-                raise ValueError(f"Operations must be one of {names}, not {operations!r}")
+                raise InvalidValue(f"Operations must be one of {names}, not {operations!r}")
             operations = OPERATION_SETS[operations]
         self.operations = operations
         self.link = MemoryLink(
@@ -224,7 +228,7 @@ class CombiningNetwork(Network):
         common = {"link": self.link, "radix": given["radix"], "lengths": self.lengths}
         if given["queues"] == "output":
             if given["delay"] != 1:
-                raise ValueError(f"Delay must be 1 with queues=output, not {given['delay']}")
+                raise InvalidValue(f"Delay must be 1 with queues=output, not {given['delay']}")
             return CellType(
                 CombiningBox,
                 **common,
@@ -235,8 +239,7 @@ class CombiningNetwork(Network):
             )
         rules = Rules(self.operations, given["combine"])
         if rules.combines:
-            raise ValueError(f"Combine must be none with queues=input, not {rules.policy.name}")
-        check_integer("Depth", given["depth"], 1)
+            raise InvalidValue(f"Combine must be none with queues=input, not {rules.policy.name}")
         depth = given["depth"] * given["beats"]
         return CellType(InputBufferedBox, **common, depth=depth, delay=given["delay"])
 
@@ -270,8 +273,8 @@ class CombiningNetwork(Network):
         TypeError, ValueError
             If there is no such word or path.
         """
-        check_integer("Word", word, 0, self.ports * self.parameters["rows"] - 1)
-        check_integer("Path", path, 0, self.paths - 1)
+        word = check_integer("Word", word, 0, self.ports * self.parameters["rows"] - 1)
+        path = check_integer("Path", path, 0, self.paths - 1)
         row, module = divmod(word, self.ports)
         codes = {"module": self.code.encode(module), "path": path}
         tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))

@@ -5,6 +5,7 @@ from typing import Literal, NoReturn
 from amaranth.hdl import ShapeLike
 
 from ..checks import check_integer, check_limit, check_payload
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..hypercube.node import HypercubeNode
 from ..packet import Packet
@@ -89,15 +90,16 @@ class ConnectionMachine(PacketNetwork):
         combine: str = "none",
         age: int | Literal["auto"] = "auto",
     ) -> None:
-        check_integer("Dimension n", n, 1)
+        n = check_integer("Dimension n", n, 1)
         check_limit("Dimension n", n, LIMITS["n"])
         self.plan = Hypercube(n, processors)
         check_limit("Processors", processors, LIMITS["processors"])
-        check_integer("Buffers", buffers, 1)
+        processors = self.plan.processors
+        buffers = check_integer("Buffers", buffers, 1)
         check_limit("Buffers", buffers, LIMITS["buffers"])
-        check_payload(payload)
+        payload = check_payload(payload)
         if age != "auto":
-            check_integer("Age", age, 1)
+            age = check_integer("Age", age, 1)
             check_limit("Age", age, LIMITS["age"])
         self.parameters = {
             "n": n,
@@ -162,7 +164,7 @@ class ConnectionMachine(PacketNetwork):
 
     def moves(self, destination: int) -> NoReturn:
         """Raise ValueError: messages that can't go on are referred, and don't wait for a wire."""
-        raise ValueError("A network that refers messages has no channels that they wait for")
+        raise InvalidValue("A network that refers messages has no channels that they wait for")
 
 
 def longest_life(plan: Hypercube, buffers: int) -> int:

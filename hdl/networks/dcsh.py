@@ -4,6 +4,7 @@
 from amaranth.hdl import ShapeLike
 
 from ..checks import check_decision, check_integer, check_payload, check_queue
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches.cluster import ClusterChannel, ClusterMultiplexer
@@ -84,16 +85,17 @@ class DCSHNetwork(PacketNetwork):
     ) -> None:
         self.plan = DCSH(k, n)
         if n > _MOST_QUEUES.bit_length() or n * (k - 1) * k**n > _MOST_QUEUES:
-            raise ValueError(
+            raise InvalidValue(
                 f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, not with k={k} and n={n}"
             )
-        check_decision(decision)
-        check_queue(depth)
-        check_payload(payload)
+        k, n = self.plan.k, self.plan.n
+        decision = check_decision(decision)
+        depth = check_queue(depth)
+        payload = check_payload(payload)
         self.lengths = parse_lengths(length)
-        check_integer("Broadcast", broadcast, 0, 1)
+        broadcast = check_integer("Broadcast", broadcast, 0, 1)
         if broadcast and depth < self.lengths[1]:
-            raise ValueError(
+            raise InvalidValue(
                 f"Depth must be at least the length of {self.lengths[1]} flits "
                 f"with broadcast=1, not {depth}"
             )
@@ -103,7 +105,7 @@ class DCSHNetwork(PacketNetwork):
             "decision": decision,
             "depth": depth,
             "payload": payload,
-            "length": length,
+            "length": length if isinstance(length, str) else self.lengths[0],
             "broadcast": broadcast,
         }
         self.ports = self.plan.nodes

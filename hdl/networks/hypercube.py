@@ -6,6 +6,7 @@ from functools import partial
 from amaranth.hdl import ShapeLike
 
 from ..checks import check_integer, check_payload, check_queue
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches.hypercube_router import HypercubeRouter
@@ -79,19 +80,19 @@ class HypercubeNetwork(PacketNetwork):
         payload: ShapeLike = 16,
         length: int | str = 1,
     ) -> None:
-        check_integer("Dimension", n, 1, _MOST_DIMENSIONS)
+        n = check_integer("Dimension", n, 1, _MOST_DIMENSIONS)
         if routing not in HYPERCUBE_ROUTINGS:
             allowed = ", ".join(HYPERCUBE_ROUTINGS)
-            raise ValueError(f"Routing must be one of {allowed}, not {routing!r}")
-        check_queue(depth)
-        check_payload(payload)
+            raise InvalidValue(f"Routing must be one of {allowed}, not {routing!r}")
+        depth = check_queue(depth)
+        payload = check_payload(payload)
         self.lengths = parse_lengths(length)
         self.parameters = {
             "n": n,
             "routing": routing,
             "depth": depth,
             "payload": payload,
-            "length": length,
+            "length": length if isinstance(length, str) else self.lengths[0],
         }
         self.n = n
         self.routing = routing

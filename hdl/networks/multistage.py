@@ -5,6 +5,7 @@ from typing import Literal
 from amaranth.hdl import ShapeLike
 
 from ..checks import check_integer, check_limit, check_payload
+from ..errors import InvalidType, InvalidValue
 from ..fabric import Fabric, Pin
 from ..interfaces.extra_stage import widened
 from ..interfaces.parity import PARITIES, place_parity, protected
@@ -132,9 +133,9 @@ class MultistageNetwork(PacketNetwork):
         parity: str = "none",
         faults: str = "",
     ) -> None:
-        check_integer("Extra stage", extra_stage, 0, 1)
+        extra_stage = check_integer("Extra stage", extra_stage, 0, 1)
         if extra_stage and (wiring, radix) != ("cube", 2):
-            raise ValueError(
+            raise InvalidValue(
                 f"An extra stage needs wiring=cube and radix=2, not {wiring} and {radix}"
             )
         self.plan = (
@@ -142,33 +143,34 @@ class MultistageNetwork(PacketNetwork):
         )
         self.tags = self.plan.tags(routing)
         if switch not in SWITCHES:
-            raise ValueError(f"Switch must be one of {', '.join(SWITCHES)}, not {switch!r}")
+            raise InvalidValue(f"Switch must be one of {', '.join(SWITCHES)}, not {switch!r}")
         kind = SWITCHES[switch]
         self.lengths = parse_lengths(length)
         if not kind.flits and self.lengths != (1, 1):
-            raise ValueError(f"Length must be 1 with switch={switch}, not {length}")
+            raise InvalidValue(f"Length must be 1 with switch={switch}, not {length}")
         depth = resolve_depth(switch, depth, self.lengths[1])
         if policy == "auto":
             policy = kind.policies[0]
         _check_choice("Policy", policy, POLICIES)
         if policy not in kind.policies:
             allowed = " or ".join(kind.policies)
-            raise ValueError(f"Policy must be {allowed} with switch={switch}, not {policy}")
+            raise InvalidValue(f"Policy must be {allowed} with switch={switch}, not {policy}")
         if resubmit == "auto":
             resubmit = 0 if policy == "hold" else kind.resubmit
         _check_choice("Refill", refill, REFILLS)
         _check_choice("Queues", queues, QUEUES)
-        check_payload(payload)
-        check_integer("Hold limit", hold_limit, 1, 2**16)
-        check_integer("Dilation", dilation, 1, LIMITS["dilation"])
-        check_integer("Replication", replication, 1, LIMITS["replication"])
-        check_integer("Resubmit", resubmit, 0, 2**16)
-        check_integer("Broadcast", broadcast, 0, 1)
+        payload = check_payload(payload)
+        hold_limit = check_integer("Hold limit", hold_limit, 1, 2**16)
+        dilation = check_integer("Dilation", dilation, 1, LIMITS["dilation"])
+        replication = check_integer("Replication", replication, 1, LIMITS["replication"])
+        resubmit = check_integer("Resubmit", resubmit, 0, 2**16)
+        broadcast = check_integer("Broadcast", broadcast, 0, 1)
         _check_choice("Parity", parity, ("none", *PARITIES))
         if not isinstance(faults, str):
-            raise TypeError(f"Faults must be text, not {faults!r}")
+            raise InvalidType(f"Faults must be text, not {faults!r}")
         check_limit("Ports", ports, LIMITS["ports"])
         check_limit("Radix", radix, LIMITS["radix"])
+        ports, radix = self.plan.ports, self.plan.radix
         self.parameters = {
             "ports": ports,
             "radix": radix,
@@ -177,7 +179,7 @@ class MultistageNetwork(PacketNetwork):
             "depth": depth,
             "payload": payload,
             "routing": routing,
-            "length": length,
+            "length": length if isinstance(length, str) else self.lengths[0],
             "policy": policy,
             "hold_limit": hold_limit,
             "dilation": dilation,
@@ -225,42 +227,42 @@ class MultistageNetwork(PacketNetwork):
         changed = [name for name in OPTIONS if given[name] != NEUTRAL[name]]
         for name in changed:
             if name not in SWITCHES[switch].options:
-                raise ValueError(
+                raise InvalidValue(
                     f"Parameter {name} must be {NEUTRAL[name]} with switch={switch}, "
                     f"not {given[name]}"
                 )
         if "resubmit" in changed:
             if given["policy"] == "hold":
-                raise ValueError(
+                raise InvalidValue(
                     f"Parameter resubmit must be 0 with policy=hold, not {given['resubmit']}"
                 )
             if given["resubmit"] & given["resubmit"] - 1:
-                raise ValueError(f"Resubmit must be a power of two, not {given['resubmit']}")
+                raise InvalidValue(f"Resubmit must be a power of two, not {given['resubmit']}")
             for name in ("dilation", "replication", "broadcast"):
                 if name in changed:
-                    raise ValueError(
+                    raise InvalidValue(
                         f"Parameter {name} must be {NEUTRAL[name]} with resubmission, "
                         f"not {given[name]}"
                     )
         if "replication" in changed and given["policy"] == "drop" and switch != "unbuffered":
-            raise ValueError(
+            raise InvalidValue(
                 f"Parameter replication must be 1 with switch={switch} and policy=drop, "
                 f"not {given['replication']}"
             )
         if given["faults"] and not given["extra_stage"]:
-            raise ValueError(
+            raise InvalidValue(
                 f"Faults can be avoided with extra_stage=1 only, not {given['faults']}"
             )
         if given["extra_stage"] and given["replication"] > 1:
-            raise ValueError(
+            raise InvalidValue(
                 f"Replication must be 1 with extra_stage=1, not {given['replication']}"
             )
         if given["parity"] != "none" and (
             given["switch"] in ("wormhole", "cut-through") or self.lengths != (1, 1)
         ):
-            raise ValueError(f"Parity needs packets of one flit, not parity={given['parity']}")
+            raise InvalidValue(f"Parity needs packets of one flit, not parity={given['parity']}")
         if "broadcast" in changed and given["radix"] & given["radix"] - 1:
-            raise ValueError(
+            raise InvalidValue(
                 f"Broadcast masks need a radix that is a power of two, not {given['radix']}"
             )
 
@@ -371,4 +373,4 @@ class MultistageNetwork(PacketNetwork):
 
 def _check_choice(what: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"{what} must be one of {', '.join(choices)}, not {value!r}")
+        raise InvalidValue(f"{what} must be one of {', '.join(choices)}, not {value!r}")

@@ -3,6 +3,7 @@
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from ..errors import InvalidType
 from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..interfaces.partition import PartitionInterface
 from .network import PacketNetwork
@@ -51,7 +52,7 @@ class PartitionedNetwork(FabricComponent):
 
     def __init__(self, network: PacketNetwork) -> None:
         if not isinstance(network, PacketNetwork):
-            raise TypeError(f"Network must be a packet-switching network, not {network!r}")
+            raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
         self.network = network
         self.ports = network.ports
         self.tags = network.tags

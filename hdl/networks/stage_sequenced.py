@@ -214,7 +214,8 @@ class StageSequencedNetwork(PacketNetwork):
     def __init__(self, ports: int = 32, *, wiring: str = "flip", payload: ShapeLike = 16) -> None:
         self.plan = multistage_plan(wiring, ports)
         check_limit("Ports", ports, _MOST_PORTS)
-        check_payload(payload)
+        ports = self.plan.ports
+        payload = check_payload(payload)
         self.parameters = {"ports": ports, "wiring": wiring, "payload": payload}
         self.ports = ports
         self.tags = self.plan.tags("xor")

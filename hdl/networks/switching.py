@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..checks import check_integer, check_limit
+from ..errors import InvalidValue
 from ..switches.circuit import POLICIES
 
 __all__ = [
@@ -125,15 +126,15 @@ def parse_lengths(length: int | str) -> tuple[int, int]:
         except ValueError:
             words = []
         if len(words) not in (1, 2):
-            raise ValueError(f"Length must be a number of flits or LOW:HIGH, not {length!r}")
+            raise InvalidValue(f"Length must be a number of flits or LOW:HIGH, not {length!r}")
     else:
         words = [length]
     for number in words:
         check_integer("Length", number, 1)
         check_limit("Length", number, 1024)
-    low, high = words[0], words[-1]
+    low, high = int(words[0]), int(words[-1])
     if low > high:
-        raise ValueError(f"Length must be LOW:HIGH with LOW at most HIGH, not {length!r}")
+        raise InvalidValue(f"Length must be LOW:HIGH with LOW at most HIGH, not {length!r}")
     return low, high
 
 
@@ -150,11 +151,11 @@ def resolve_depth(switch: str, depth: int | Literal["auto"], longest: int) -> in
         if only is not None:
             return only
         return max(4, 2 * longest) if switch == "cut-through" else 4
-    check_integer("Depth", depth, 0)
+    depth = check_integer("Depth", depth, 0)
     if only is not None:
         if depth != only:
-            raise ValueError(f"Depth of switch {switch} must be {only}, not {depth}")
+            raise InvalidValue(f"Depth of switch {switch} must be {only}, not {depth}")
     elif depth < 1:
-        raise ValueError(f"Depth must be at least 1, not {depth}")
+        raise InvalidValue(f"Depth must be at least 1, not {depth}")
     check_limit("Depth", depth, 2**16)
     return depth

@@ -6,6 +6,7 @@ from typing import Literal
 from amaranth.hdl import ShapeLike
 
 from ..checks import check_decision, check_payload, check_queue
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..packet import Packet
 from ..switches.torus_router import TorusRouter
@@ -90,10 +91,11 @@ class TorusNetwork(PacketNetwork):
             k, n, wrap, directions, (2 if wrap else 1) if channels == "auto" else channels
         )
         if n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
-            raise ValueError(f"Nodes must be at most {_MOST_NODES}, not {k}^{n}")
-        check_decision(decision)
-        check_queue(depth)
-        check_payload(payload)
+            raise InvalidValue(f"Nodes must be at most {_MOST_NODES}, not {k}^{n}")
+        k, n, directions = self.plan.k, self.plan.n, self.plan.directions
+        decision = check_decision(decision)
+        depth = check_queue(depth)
+        payload = check_payload(payload)
         self.lengths = parse_lengths(length)
         self.parameters = {
             "k": k,
@@ -104,7 +106,7 @@ class TorusNetwork(PacketNetwork):
             "decision": decision,
             "depth": depth,
             "payload": payload,
-            "length": length,
+            "length": length if isinstance(length, str) else self.lengths[0],
         }
         self.family = "mesh" if not wrap else "torus" if directions == 2 else "ring"
         self.ports = self.plan.nodes

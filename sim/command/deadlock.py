@@ -4,6 +4,7 @@ import json
 
 import click
 
+from ...hdl.errors import InvalidValue
 from ...hdl.networks import PacketNetwork
 from ...hdl.networks.catalogue import own_parameters
 from ...hdl.topology.deadlock import dependencies, dependency_cycle
@@ -19,7 +20,7 @@ def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
     """Check a network's routing: whether channels can wait for each other in a circle."""
     built = network_from(network, parameters)
     if not isinstance(built, PacketNetwork):
-        raise ValueError(f"Deadlock is looked for in networks of packets, not in {built.family}")
+        raise InvalidValue(f"Deadlock is looked for in networks of packets, not in {built.family}")
     waits = dependencies(map(built.moves, range(built.ports)), built.is_escape)
     cycle = dependency_cycle(waits)
     pairs = sum(map(len, waits.values()))

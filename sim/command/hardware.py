@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.errors import InvalidValue
 from ...hdl.fabric import CellType, Fabric
 from ...hdl.networks import (
     AXI_CLOCK,
@@ -148,13 +149,13 @@ def _fabric(
     if face == "axis":
         for option, given in (("--partitions", partitions), ("--node", node)):
             if given:
-                raise ValueError(
+                raise InvalidValue(
                     f"AXI4-Stream ports are those of a whole network, without {option}"
                 )
         fabric = AxiStreamNetwork(built).fabric
         return fabric, f"{built.family} of {built.ports} AXI4-Stream terminals", AXI_CLOCK
     if partitions and not isinstance(built, PacketNetwork):
-        raise ValueError(f"Partitions need a network that carries packets, not {built.family}")
+        raise InvalidValue(f"Partitions need a network that carries packets, not {built.family}")
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     if not node:
         return fabric, "", Clock()
@@ -173,5 +174,5 @@ def only_type(fabric: Fabric) -> CellType:
     types = list(fabric.types())
     if len(types) > 1:
         names = ", ".join(dict.fromkeys(type_.name for type_ in types))
-        raise ValueError(f"A node alone needs a network whose cells are all alike, not {names}")
+        raise InvalidValue(f"A node alone needs a network whose cells are all alike, not {names}")
     return types[0]

@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.errors import InvalidValue
 from ...hdl.networks import MultistageNetwork
 from ...hdl.networks.catalogue import own_parameters
 from ...hdl.topology.decomposition import decompose, direct_passes
@@ -39,10 +40,10 @@ def permute(
     """
     built = network_from(network, parameters)
     if not isinstance(built, MultistageNetwork):
-        raise ValueError(f"Network must be a multistage network, not {network!r}")
+        raise InvalidValue(f"Network must be a multistage network, not {network!r}")
     for word in ("dilation", "replication", "extra_stage"):
         if (value := built.parameters.get(word, _PLAIN[word])) != _PLAIN[word]:
-            raise ValueError(
+            raise InvalidValue(
                 f"Permutations need one path between two terminals: {word} must be "
                 f"{_PLAIN[word]}, not {value}"
             )
@@ -90,7 +91,7 @@ def _destinations(text: str, ports: int) -> list[int | None]:
         return [None if word.strip() == _SILENT else int(word) for word in text.split(",")]
     except ValueError:
         forms = [":".join((name, *words)) for name, (_, words) in PERMUTATIONS.items()]
-        raise ValueError(
+        raise InvalidValue(
             f"Permutation must be one of {', '.join(forms)}, or destinations with commas between "
             f"them, not {text!r}"
         ) from None

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from amaranth.lib.wiring import In
 
+from ...hdl.errors import MulticubeError
 from ...hdl.fabric import Fabric, Pin
 from ...hdl.verilog import verilog_text
 
@@ -39,15 +40,15 @@ void get(Vtop *top, int port, void *value) {{
 """
 
 
-class VerilatorMissing(Exception):
+class VerilatorMissing(MulticubeError):
     """Verilator, or a C++ compiler, is not there."""
 
 
-class VerilatorFailed(Exception):
+class VerilatorFailed(MulticubeError):
     """Verilator, or the C++ compiler, did not accept its input."""
 
 
-class VerilatorTimeout(Exception):
+class VerilatorTimeout(MulticubeError):
     """Verilator and the C++ compiler took longer than they were given."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ...hdl.checks import check_integer
+from ...hdl.checks import check_field
 from ...hdl.output_file import check_output, output_format, whole_file
 from ..drawing import save_figure
 from ..simulate import LONGEST
@@ -50,8 +50,8 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.cycles is not None:
-            check_integer("Cycles", self.cycles, 1, LONGEST)
-        check_integer("Seed", self.seed, 0)
+            check_field(self, "cycles", "Cycles", 1, LONGEST)
+        check_field(self, "seed", "Seed", 0)
 
 
 @dataclass(frozen=True)

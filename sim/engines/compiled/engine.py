@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import psutil
 from vcd import VCDWriter
 
+from ....hdl.errors import InvalidValue
 from ....hdl.fabric import Fabric, Pin
 from ....hdl.output_file import whole_file
 from .errors import NotEnoughMemory
@@ -67,7 +68,7 @@ class CompiledEngine:
         fabric.check()
         for run, other in enumerate(fabrics):
             if not _alike(fabric, other):
-                raise ValueError(f"Run {run} must have the same cells and links as run 0")
+                raise InvalidValue(f"Run {run} must have the same cells and links as run 0")
         types = fabric.types()
         modules = {type_: lower(type_.build(), type_.name) for type_ in types}
         plan = schedule(fabric, modules)
@@ -113,7 +114,7 @@ class CompiledEngine:
 
     def _at(self, run: int) -> tuple[Machine, int]:
         if run not in range(self.runs):
-            raise ValueError(f"Run must be from 0 to {self.runs - 1}, not {run}")
+            raise InvalidValue(f"Run must be from 0 to {self.runs - 1}, not {run}")
         return self._machines[run // self._share], run % self._share
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
@@ -166,7 +167,7 @@ class CompiledEngine:
             If the state is not one of such fabrics.
         """
         if len(states) != len(self._machines):
-            raise ValueError("State does not belong to this fabric with this number of runs")
+            raise InvalidValue("State does not belong to this fabric with this number of runs")
         for machine, state in zip(self._machines, states):
             machine.restore(state)
         self.cycle = self._machines[0].cycle

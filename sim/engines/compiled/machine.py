@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from amaranth.lib.wiring import In
 
+from ....hdl.errors import InvalidValue
 from ....hdl.fabric import CellType, Fabric, Path, Pin
 from .build import load_library
 from .emit_c import LANES, TypeCode, element_bytes, emit
@@ -305,7 +306,7 @@ class Machine:
             if memory.name == name:
                 return number
         known = ", ".join(memory.name for memory in group.module.memories) or "none"
-        raise ValueError(f"Memory of {group.type.name} must be one of {known}, not {name!r}")
+        raise InvalidValue(f"Memory of {group.type.name} must be one of {known}, not {name!r}")
 
     def _program(self, plan: Schedule) -> None:
         groups = list(self._groups.values())
@@ -482,7 +483,7 @@ class Machine:
         try:
             words, _ = group.module.signals(name)
         except KeyError:
-            raise ValueError(f"Cell {cell} has no signal {name!r}") from None
+            raise InvalidValue(f"Cell {cell} has no signal {name!r}") from None
         place = group.places[run, cell]
         values: dict[Node, int] = {}
         for node in Graph.cone(words):
@@ -523,7 +524,7 @@ class Machine:
         """
         arrays = self._arrays()
         if [array.shape for array in arrays] != [array.shape for array in state.arrays]:
-            raise ValueError("State does not belong to this fabric with this number of runs")
+            raise InvalidValue("State does not belong to this fabric with this number of runs")
         for array, saved in zip(arrays, state.arrays):
             array[:] = saved
         self._next[:] = self._now
