@@ -55,7 +55,7 @@ class Board:
         """
         baud = check_integer("Baud", baud, 1)
         clock = self.clock / self.divide
-        divisor = round(clock / baud)
+        divisor = round(clock / baud) if baud < clock else 1
         if divisor < 4 or abs(clock / baud / divisor - 1) > 0.02:
             raise InvalidValue(
                 f"Baud must be a part of {self.name}'s clock of {clock / 1e6:g} MHz, at most a "

@@ -3,7 +3,7 @@
 from numbers import Integral
 from typing import Any
 
-from amaranth.hdl import ShapeLike
+from amaranth.hdl import Shape, ShapeLike
 
 from .errors import InvalidType, InvalidValue
 
@@ -53,10 +53,15 @@ def check_limit(what: str, value: int, maximum: int) -> None:
 
 
 def check_payload(payload: ShapeLike) -> ShapeLike:
-    """Check a payload's width, if it is given as a number of bits: from 1 to 4,096."""
+    """Check a payload's shape; if it is given as a number of bits, these are from 1 to 4,096."""
     if isinstance(payload, Integral):
         payload = check_integer("Payload", payload, 1)
         check_limit("Payload", payload, 2**12)
+        return payload
+    try:
+        Shape.cast(payload)
+    except TypeError:
+        raise InvalidType(f"Payload must be a number of bits or a shape, not {payload!r}") from None
     return payload
 
 

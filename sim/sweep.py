@@ -12,7 +12,7 @@ from typing import Any
 import joblib
 from tqdm import tqdm
 
-from ..hdl.checks import check_integer
+from ..hdl.checks import check_integer, check_limit
 from ..hdl.errors import InvalidValue
 from ..hdl.networks import Network
 from ..hdl.output_file import output_format, whole_file
@@ -34,6 +34,8 @@ ZERO_LOAD = 0.01
 
 MOST_LOADS = 1000
 """Most loads that a text can ask for."""
+
+MOST_PROCESSES = 1024
 
 REFINEMENTS = 2
 """How often the interval in which saturation begins is divided, by four each time."""
@@ -224,6 +226,7 @@ def sweep(
         raise InvalidValue("Loads must be given, at least one")
     if processes is not None:
         processes = check_integer("Processes", processes, 1)
+        check_limit("Processes", processes, MOST_PROCESSES)
     workers = processes or joblib.cpu_count()
     options = {"engine": engine, "bins": bins, "threads": 1}
 

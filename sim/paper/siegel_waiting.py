@@ -11,7 +11,7 @@ from ...hdl.networks import MultistageNetwork
 from ..simulate import Run, simulate_runs
 from ..theory.multistage_cube import first_stage_waiting, later_stage_waiting
 from ..traffic import pattern
-from .item import Column, Item, Options, PaperResult, deviation
+from .item import Column, Item, Options, PaperResult, deviation, mean_of
 from .siegel_structure import SOURCE
 
 __all__ = ["ITEMS"]
@@ -46,7 +46,7 @@ def _waiting(
     found = []
     for first in range(0, len(results), seeds):
         latencies = [result.latency for result in results[first : first + seeds]]
-        mean = sum(latency.mean for latency in latencies) / seeds
+        mean = sum(map(mean_of, latencies)) / seeds
         widths = [latency.ci99 for latency in latencies]
         width = None if None in widths else math.hypot(*widths) / seeds
         found.append((mean - network.stages, width))
