@@ -10,7 +10,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..hdl.bench import BernoulliSource, PacketBench, SourcePlan
-from ..hdl.checks import check_integer
+from ..hdl.checks import check_field
+from ..hdl.errors import InvalidValue
 from ..hdl.fabric import Cell, CellType, Fabric, Leaf, Pin
 from ..hdl.networks import Network
 from .command_port import ADDRESS_BITS, CommandPort, strap_words
@@ -59,8 +60,8 @@ class Instruments:
     finite: bool = True
 
     def __post_init__(self) -> None:
-        check_integer("Source depth", self.source_depth, 1)
-        check_integer("Counter bits", self.counter_bits, 8, 32)
+        check_field(self, "source_depth", "Source depth", 1)
+        check_field(self, "counter_bits", "Counter bits", 8, 32)
 
     def shown(self, leaf: Leaf) -> int:
         """Bits of a cell's output that can be read."""
@@ -113,7 +114,7 @@ class BoardBench(Fabric):
 
     def __init__(self, network: Network, instruments: Instruments, *, divisor: int) -> None:
         if network.has_memory or not network.restarts:
-            raise ValueError(f"Network {network.family} can't be put on a board")
+            raise InvalidValue(f"Network {network.family} can't be put on a board")
         super().__init__({"rx": In(1), "tx": Out(1), "idle": Out(1)})
         self.network = network
         self.instruments = instruments
@@ -198,7 +199,7 @@ class BoardBench(Fabric):
         sizes = [[-(-self._shown(*counter) // 8) for counter in group] for group in groups]
         offset_bits = (max(map(sum, sizes)) - 1).bit_length()
         if len(groups) << offset_bits > 1 << ADDRESS_BITS:
-            raise ValueError(f"A board can't read the counters of {self.network.ports} terminals")
+            raise InvalidValue(f"A board can't read the counters of {self.network.ports} terminals")
         terminals, end = self.network.ports << offset_bits, len(groups) << offset_bits
         self.blocks = [range(terminals), range(terminals, end)]
         end = Pin(self._port, ("chain",))

@@ -14,6 +14,7 @@ from typing import Any
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, Signal
 from amaranth.lib import io
 
+from ..hdl.errors import InvalidValue
 from ..hdl.verilog import verilog_text
 from ..sim.synthesis import SynthesisError
 from .bench_top import BoardBench
@@ -164,7 +165,7 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
         If the network does not fit, or another tool fails, or timing is not met.
     """
     if not board.tools:
-        raise ValueError(f"Board {board.name} needs its vendor's tools: write a plan with --plan")
+        raise InvalidValue(f"Board {board.name} needs its vendor's tools: write a plan with --plan")
     environment = _environment(board)
     script = write_plan(board, bench, folder, seed=seed)
     bitstream = folder / f"{_NAME}.bit" if board.tools == "ecp5" else folder / f"{_NAME}.bin"
@@ -197,7 +198,7 @@ def _environment(board: Board) -> dict[str, str]:
             continue
         found = [name for name in (f"yowasp-{tool}", tool) if shutil.which(name, path=folders)]
         if not found:
-            raise ValueError(f"Tool {tool} is missing: pip install 'multicube[boards]'")
+            raise InvalidValue(f"Tool {tool} is missing: pip install 'multicube[boards]'")
         environment[variable] = found[0]
     return environment
 

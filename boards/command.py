@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ..hdl.errors import InvalidValue
 from ..hdl.networks import Network
 from ..hdl.output_file import check_output, whole_file
 from ..sim.command.simulation import print_result
@@ -143,7 +144,7 @@ def _folder(output: str) -> Path:
     if not folder.is_dir():
         check_output(folder)
         if folder.exists():
-            raise ValueError(f"Output {folder} is a file, not a folder")
+            raise InvalidValue(f"Output {folder} is a file, not a folder")
     return folder
 
 

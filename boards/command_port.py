@@ -71,8 +71,8 @@ class CommandPort(wiring.Component):
     def __init__(
         self, *, divisor: int, straps: tuple[tuple[str, int], ...], identity: int, latency: int
     ) -> None:
-        check_integer("Identity", identity, 0, 2 ** (8 * IDENTITY_BYTES) - 1)
-        check_integer("Latency", latency, 0)
+        identity = check_integer("Identity", identity, 0, 2 ** (8 * IDENTITY_BYTES) - 1)
+        latency = check_integer("Latency", latency, 0)
         self.divisor = divisor
         self.straps = dict(straps)
         self.identity = identity

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..hdl.bench import Bench
 from ..hdl.checks import check_integer
+from ..hdl.errors import InvalidValue, MulticubeError
 from ..hdl.fabric import Pin
 from .bench_top import PRIVATE_STRAPS, BoardBench
 from .command_port import ADDRESS_BITS, WORD_BITS
@@ -38,7 +39,7 @@ _FIRST_PIECE = 1000
 _SHORT = 0.1
 
 
-class BoardError(ValueError):
+class BoardError(MulticubeError, ValueError):
     """A board that does not answer, or is not the one that was asked for."""
 
 
@@ -157,7 +158,7 @@ class BoardEngine:
     def _load(self, bench: Bench) -> None:
         """Give all sources their straps, and each its seed and favourite."""
         if bench.cells[bench.sources[0]].straps.get("quota") and "quota" not in self.board.straps:
-            raise ValueError(
+            raise InvalidValue(
                 "Traffic of a number of packets needs a board that was built for it (finite)"
             )
         self.line.ask(Command.CLEAR)
@@ -182,11 +183,11 @@ class BoardEngine:
         ValueError
             If the run becomes longer than the board can count.
         """
-        check_integer("Cycles", cycles, 0)
+        cycles = check_integer("Cycles", cycles, 0)
         longest = 2**self.board.instruments.counter_bits - 1
         target = self.cycle + cycles
         if target > longest:
-            raise ValueError(f"A run on this board has at most {longest} cycles, with its drain")
+            raise InvalidValue(f"A run on this board has at most {longest} cycles, with its drain")
         self._bytes.clear()
         while self.cycle < target:
             # The board replies when it is done: in pieces, so that Ctrl-C and time-outs are heard.
@@ -211,7 +212,7 @@ class BoardEngine:
         """
         counter = pin.cell, pin.path[0]
         if counter not in self.board.places:
-            raise ValueError(f"Pin {pin} can't be read from this board")
+            raise InvalidValue(f"Pin {pin} can't be read from this board")
         address, size = self.board.places[counter]
         block = next(block for block in self.board.blocks if address in block)
         if block not in self._bytes:
@@ -232,7 +233,7 @@ class BoardEngine:
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
         """Not on a board."""
-        raise ValueError(f"Memory {name} can't be read from a board")
+        raise InvalidValue(f"Memory {name} can't be read from a board")
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
         """A histogram of two bins: that of no cycle, which is empty, and that of all others."""

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from ..hdl.checks import check_integer
+from ..hdl.errors import InvalidValue
 from .bench_top import Instruments
 
 __all__ = ["BAUD", "BOARDS", "Board", "find_board"]
@@ -52,11 +53,11 @@ class Board:
         ValueError
             If the clock is too slow, or does not divide to within 2 %.
         """
-        check_integer("Baud", baud, 1)
+        baud = check_integer("Baud", baud, 1)
         clock = self.clock / self.divide
-        divisor = round(clock / baud)
+        divisor = round(clock / baud) if baud < clock else 1
         if divisor < 4 or abs(clock / baud / divisor - 1) > 0.02:
-            raise ValueError(
+            raise InvalidValue(
                 f"Baud must be a part of {self.name}'s clock of {clock / 1e6:g} MHz, at most a "
                 f"quarter of it, not {baud}"
             )
@@ -73,7 +74,7 @@ class Board:
         try:
             module = import_module(f"amaranth_boards.{self.module}")
         except ModuleNotFoundError:
-            raise ValueError(
+            raise InvalidValue(
                 "Boards need amaranth-boards: pip install 'multicube[boards]'"
             ) from None
         return getattr(module, self.platform)()
@@ -119,5 +120,5 @@ def find_board(name: str) -> Board:
         If there is none.
     """
     if name not in BOARDS:
-        raise ValueError(f"Board must be one of {', '.join(BOARDS)}, not {name!r}")
+        raise InvalidValue(f"Board must be one of {', '.join(BOARDS)}, not {name!r}")
     return BOARDS[name]

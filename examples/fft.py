@@ -36,8 +36,9 @@ import click
 import joblib
 import numpy as np
 from multicube.hdl import build
+from multicube.hdl.errors import InvalidValue, MulticubeError
 from multicube.hdl.output_file import whole_file
-from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
+from multicube.sim import Result, Trace, TracePacket, simulate
 from multicube.sim.plot import draw_sweeps
 from multicube.sim.sweep import sweep
 from rich.box import SIMPLE
@@ -124,9 +125,9 @@ def check_sizes(points: int, processors: int) -> None:
     """Raise ValueError if the FFT can't be spread over the processors evenly."""
     for what, number in (("Points", points), ("Processors", processors)):
         if number < 2 or number & (number - 1):
-            raise ValueError(f"{what} must be a power of two of at least 2, not {number}")
+            raise InvalidValue(f"{what} must be a power of two of at least 2, not {number}")
     if points < processors:
-        raise ValueError(f"Points must be at least as many as the processors, not {points}")
+        raise InvalidValue(f"Points must be at least as many as the processors, not {points}")
 
 
 def parallel_fft(points: np.ndarray, processors: int, order: str) -> tuple[np.ndarray, Machine]:
@@ -297,7 +298,7 @@ def demo(points: int, processors: int, output: str, engine: str, seed: int) -> N
         spectrum, machines[order] = parallel_fft(signal, processors, order)
         error = np.abs(spectrum - np.fft.fft(signal)).max() / np.abs(spectrum).max()
         if not error < 1e-10:
-            raise ValueError(f"The parallel FFT differs from numpy's by {error:.1e} of its maximum")
+            raise MulticubeError(f"The FFT differs from numpy's by {error:.1e} of its maximum")
     console.print(
         f"FFT of {points} points on {processors} processors: "
         f"equal to numpy's within {error:.0e} of its maximum"
@@ -341,7 +342,7 @@ def main() -> None:
         demo.main(standalone_mode=False)
     except click.ClickException as error:
         _fail(error.format_message())
-    except (ValueError, TypeError, OSError, SimulationError) as error:
+    except (MulticubeError, OSError) as error:
         _fail(str(error))
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", 130)

@@ -27,7 +27,8 @@ from typing import Any, NamedTuple, NoReturn
 import click
 import numpy as np
 from multicube.hdl import CombiningNetwork
-from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
+from multicube.hdl.errors import MulticubeError
+from multicube.sim import Pause, ProgramRun, Request, run_programs
 from multicube.sim.programs import Program
 from rich.box import SIMPLE
 from rich.console import Console
@@ -191,7 +192,7 @@ def queue_finding(run: ProgramRun, jobs: int) -> str:
     """Whether each job was done once, in words."""
     times = Counter(job for done in run.results for job in done)
     if times != dict.fromkeys(range(jobs), 1):
-        raise ValueError("Jobs were lost, or done twice")
+        raise MulticubeError("Jobs were lost, or done twice")
     return f"each of {jobs} jobs done once"
 
 
@@ -199,7 +200,7 @@ def barrier_finding(run: ProgramRun) -> str:
     """Whether the barriers held, in words."""
     for met in zip(*run.results):
         if min(p.passed for p in met) <= max(p.arrived for p in met):
-            raise ValueError("A processor passed a barrier before all had arrived")
+            raise MulticubeError("A processor passed a barrier before all had arrived")
     return f"{len(run.results[0])} barriers of {barrier_time(run.results):.1f} cycles"
 
 
@@ -208,20 +209,20 @@ def pair_finding(run: ProgramRun) -> str:
     visits = sorted((v for seen in run.results for v in seen), key=lambda visit: visit.entered)
     writes = [visit for visit in visits if visit.writes]
     if any(visit.first != visit.second for visit in visits):
-        raise ValueError("A reader saw half of a change")
+        raise MulticubeError("A reader saw half of a change")
     for write in writes:
         for visit in visits:
             if visit is not write and visit.entered <= write.left and write.entered <= visit.left:
-                raise ValueError("A writer was not alone")
+                raise MulticubeError("A writer was not alone")
     if run.memory[FIRST] != len(writes):
-        raise ValueError("A change was lost")
+        raise MulticubeError("A change was lost")
     return f"{len(visits) - len(writes)} whole reads, {len(writes)} writes"
 
 
 def histogram_finding(run: ProgramRun, text: bytes) -> str:
     """Whether the counts are right, in words."""
     if run.memory[:256] != np.bincount(np.frombuffer(text, np.uint8), minlength=256).tolist():
-        raise ValueError("The histogram differs from numpy's")
+        raise MulticubeError("The histogram differs from numpy's")
     return "equal to numpy.bincount"
 
 
@@ -255,7 +256,7 @@ def compare(processors: int, text: bytes, seed: int, engine: str) -> Table:
         for combining, policy in (("yes", "all"), ("no", "none")):
             run = run_on(make_network(processors, combine=policy))
             if not run.serializable:
-                raise ValueError(f"The memory was not consistent under the program {name}")
+                raise MulticubeError(f"The memory was not consistent under the program {name}")
             table.add_row(
                 name,
                 combining,
@@ -285,7 +286,7 @@ def main() -> None:
         synchronisation.main(standalone_mode=False)
     except click.ClickException as error:
         _fail(error.format_message())
-    except (ValueError, TypeError, OSError, ProgramsStuck) as error:
+    except (MulticubeError, OSError) as error:
         _fail(str(error))
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", 130)

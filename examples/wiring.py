@@ -7,6 +7,7 @@ python examples/wiring.py omega 16 --radix 4 -o omega16.png
 import sys
 
 import click
+from multicube.hdl.errors import InvalidValue, MulticubeError
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.topology import multistage_plan
 from multicube.sim.drawing import Marks, multistage_figure, save_figure
@@ -25,7 +26,7 @@ def wiring(network: str, ports: int, radix: int, ends: str | None, output: str) 
     if ends is not None:
         source, separator, destination = ends.partition(":")
         if not (separator and source.isdecimal() and destination.isdecimal()):
-            raise ValueError(f"Path must be two terminals S:D, not {ends!r}")
+            raise InvalidValue(f"Path must be two terminals S:D, not {ends!r}")
         pairs = [(int(source), int(destination))]
     save_figure(multistage_figure(plan, Marks.paths(plan, pairs)), output)
 
@@ -36,7 +37,7 @@ def main() -> None:
         wiring.main(standalone_mode=False)
     except click.ClickException as error:
         sys.exit(_shown(error.format_message()))
-    except (ValueError, TypeError, OSError) as error:
+    except (MulticubeError, OSError) as error:
         sys.exit(_shown(str(error)))
     except click.Abort:
         sys.exit(130)

@@ -1,5 +1,6 @@
 """Hardware: wiring plans, switches, networks and the bench, and their export as Verilog."""
 
+from .errors import MulticubeError
 from .networks import FAMILIES, CombiningNetwork, MultistageNetwork, Network, build
 from .switches import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
 from .topology import multistage_plan
@@ -11,6 +12,7 @@ __all__ = [
     "CombiningNetwork",
     "InputQueuedSwitch",
     "InterchangeBox",
+    "MulticubeError",
     "MultistageNetwork",
     "Network",
     "OutputQueuedSwitch",

@@ -1,59 +1,72 @@
 """Checks that constructors share: one wording for one kind of mistake."""
 
-from amaranth.hdl import ShapeLike
+from numbers import Integral
+from typing import Any
+
+from amaranth.hdl import Shape, ShapeLike
+
+from .errors import InvalidType, InvalidValue
 
 __all__ = [
-    "check_decision",
     "check_delay",
+    "check_field",
     "check_integer",
     "check_limit",
     "check_payload",
-    "check_queue",
     "check_radix",
 ]
 
 
-def check_integer(what: str, value: object, minimum: int, maximum: int | None = None) -> None:
-    """Raise TypeError if `value` is not an integer, ValueError if it is out of its range."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{what} must be an integer, not {value!r}")
-    if value < minimum or (maximum is not None and value > maximum):
+def check_integer(what: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+    """An integer of any type, such as one of numpy's, as Python's own.
+
+    Raises
+    ------
+    InvalidType
+        If it is no integer; truth values are none.
+    InvalidValue
+        If it is out of its range.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise InvalidType(f"{what} must be an integer, not {value!r}")
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
         allowed = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-        raise ValueError(f"{what} must be {allowed}, not {value}")
+        raise InvalidValue(f"{what} must be {allowed}, not {number}")
+    return number
+
+
+def check_field(
+    owner: object, name: str, what: str, minimum: int, maximum: int | None = None
+) -> None:
+    """Check an integer of a frozen dataclass, and keep it as Python's own."""
+    number = check_integer(what, getattr(owner, name), minimum, maximum)
+    object.__setattr__(owner, name, number)
 
 
 def check_limit(what: str, value: int, maximum: int) -> None:
     """Raise ValueError if a number is so large that nobody can wait for what it asks for."""
     if value > maximum:
-        raise ValueError(f"{what} must be at most {maximum}, not {value}")
+        raise InvalidValue(f"{what} must be at most {maximum}, not {value}")
 
 
-def check_payload(payload: ShapeLike) -> None:
-    """Check a payload's width, if it is given as a number of bits: from 1 to 4,096."""
-    if isinstance(payload, int):
-        check_integer("Payload", payload, 1)
-        check_limit("Payload", payload, 2**12)
+def check_payload(payload: ShapeLike) -> ShapeLike:
+    """A shape, if it is one."""
+    try:
+        Shape.cast(payload)
+    except TypeError:
+        raise InvalidType(f"Payload must be a number of bits or a shape, not {payload!r}") from None
+    return payload
 
 
-def check_queue(depth: int) -> None:
-    """Check how many packets or flits fit into each queue of a network: from 1 to 65,536."""
-    check_integer("Depth", depth, 1)
-    check_limit("Depth", depth, 2**16)
-
-
-def check_decision(cycles: int) -> None:
-    """Check the decision time of a network's routers: from 1 to 1,024 cycles."""
-    check_integer("Decision time", cycles, 1)
-    check_limit("Decision time", cycles, 2**10)
-
-
-def check_radix(radix: object) -> None:
+def check_radix(radix: int) -> int:
     """Check the number of inputs and outputs of a switch."""
-    check_integer("Radix", radix, 2)
+    return check_integer("Radix", radix, 2)
 
 
-def check_delay(delay: int) -> None:
+def check_delay(delay: int) -> int:
     """Check the longest delay of another attempt: a power of two, or 0 for none."""
-    check_integer("Delay", delay, 0)
+    delay = check_integer("Delay", delay, 0)
     if delay & (delay - 1):
-        raise ValueError(f"Delay must be 0 or a power of two, not {delay}")
+        raise InvalidValue(f"Delay must be 0 or a power of two, not {delay}")
+    return delay

@@ -20,6 +20,8 @@ from amaranth.hdl import Module, Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .errors import InvalidType, InvalidValue
+
 __all__ = [
     "Cell",
     "CellType",
@@ -243,13 +245,13 @@ class Fabric:
             If the name is taken, or a strap is not an input of the cell, or is out of its range.
         """
         if cell.name in self.cells:
-            raise ValueError(f"Cell name {cell.name!r} is already taken by another cell")
+            raise InvalidValue(f"Cell name {cell.name!r} is already taken by another cell")
         for name, value in cell.straps.items():
             leaf = cell.type.leaves.get((name,))
             if leaf is None or leaf.flow != In:
-                raise ValueError(f"Strap {name!r} of cell {cell.name!r} is not an input of it")
+                raise InvalidValue(f"Strap {name!r} of cell {cell.name!r} is not an input of it")
             if value not in range(1 << leaf.width):
-                raise ValueError(
+                raise InvalidValue(
                     f"Strap {name!r} of cell {cell.name!r} must fit {leaf.width} bits, not {value}"
                 )
         self.cells[cell.name] = cell
@@ -276,7 +278,7 @@ class Fabric:
             if not drives_a:
                 driver, receiver = receiver, driver
             if receiver in self.drivers:
-                raise ValueError(
+                raise InvalidValue(
                     f"Pin {receiver} can't be driven by {driver}: "
                     f"it is already driven by {self.drivers[receiver]}"
                 )
@@ -287,25 +289,25 @@ class Fabric:
         """The leaves of two interfaces that belong together, and whether that of a drives."""
         ends_a, ends_b = self.resolve(a), self.resolve(b)
         if ends_a.keys() != ends_b.keys():
-            raise TypeError(f"Pins {a} and {b} can't be linked: their members differ")
+            raise InvalidType(f"Pins {a} and {b} can't be linked: their members differ")
         for suffix, (leaf_a, drives_a) in ends_a.items():
             leaf_b, drives_b = ends_b[suffix]
             pin_a, pin_b = Pin(a.cell, a.path + suffix), Pin(b.cell, b.path + suffix)
             if not _same_shape(leaf_a.shape, leaf_b.shape):
-                raise TypeError(
+                raise InvalidType(
                     f"Pins {pin_a} and {pin_b} can't be linked: "
                     f"their shapes are {leaf_a.shape!r} and {leaf_b.shape!r}"
                 )
             if drives_a == drives_b:
                 what = "outputs" if drives_a else "inputs"
-                raise ValueError(f"Pins {pin_a} and {pin_b} can't be linked: both are {what}")
+                raise InvalidValue(f"Pins {pin_a} and {pin_b} can't be linked: both are {what}")
             yield drives_a, pin_a.path, pin_b.path
 
     def check(self) -> None:
         """Raise ValueError if some input of a cell, or output of the boundary, has no driver."""
         for receiver in self.receivers():
             if receiver not in self.drivers:
-                raise ValueError(f"Pin {receiver} is not driven")
+                raise InvalidValue(f"Pin {receiver} is not driven")
 
     def receivers(self) -> Iterator[Pin]:
         """All leaves that need a driver (strapped inputs don't)."""
@@ -371,7 +373,7 @@ class Fabric:
         """
         ports, drives = self._ports_of(pin), In if pin.cell is None else Out
         if pin.path not in ports.below:
-            raise ValueError(f"Pin {pin} does not exist")
+            raise InvalidValue(f"Pin {pin} does not exist")
         below = ports.below[pin.path]
         return {suffix: (leaf, leaf.flow == drives) for suffix, leaf in below.items()}
 
@@ -379,7 +381,7 @@ class Fabric:
         if pin.cell is None:
             return self._ports
         if pin.cell not in self.cells:
-            raise ValueError(f"Pin {pin} names a cell that does not exist")
+            raise InvalidValue(f"Pin {pin} names a cell that does not exist")
         return self.cells[pin.cell].type._ports
 
 

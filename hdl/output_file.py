@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from .errors import InvalidValue
+
 __all__ = [
     "check_output",
     "is_regular",
@@ -37,20 +39,20 @@ def check_output(path: AnyPath) -> None:
     """
     if _is_dash(path):
         if sys.stdout is None:
-            raise ValueError("Output - can't be written: standard output is closed")
+            raise InvalidValue("Output - can't be written: standard output is closed")
         return
     found, folder = _found(path), _followed(path).parent
     if found is None:
         if not folder.is_dir():
-            raise ValueError(f"Output {path} can't be written: there is no folder {folder}")
+            raise InvalidValue(f"Output {path} can't be written: there is no folder {folder}")
         if not os.access(folder, os.W_OK):
-            raise ValueError(f"Output {path} can't be written: no permission in {folder}")
+            raise InvalidValue(f"Output {path} can't be written: no permission in {folder}")
     elif stat.S_ISDIR(found.st_mode):
-        raise ValueError(f"Output {path} is a folder, not a file")
+        raise InvalidValue(f"Output {path} is a folder, not a file")
     elif stat.S_ISSOCK(found.st_mode):
-        raise ValueError(f"Output {path} is a socket, not a file")
+        raise InvalidValue(f"Output {path} is a socket, not a file")
     elif _stream(path) is None and not os.access(path, os.W_OK):
-        raise ValueError(f"Output {path} can't be written: no permission")
+        raise InvalidValue(f"Output {path} can't be written: no permission")
 
 
 def output_format(path: AnyPath, formats: Sequence[str]) -> str:
@@ -65,7 +67,7 @@ def output_format(path: AnyPath, formats: Sequence[str]) -> str:
         return formats[0]
     ending = Path(path).suffix
     if ending not in formats:
-        raise ValueError(f"Output {path} must end in {', '.join(formats)}")
+        raise InvalidValue(f"Output {path} must end in {', '.join(formats)}")
     return ending
 
 

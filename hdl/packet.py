@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, ShapeLike, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .errors import InvalidValue
 from .topology.tags import TagScheme
 
 __all__ = [
@@ -55,7 +56,7 @@ def check_tag(packet: Packet, radix: int) -> None:
     digit_bits = (radix - 1).bit_length()
     tag_bits = packet.members["tag"]
     if tag_bits < digit_bits:
-        raise ValueError(
+        raise InvalidValue(
             f"Tag of a packet must have at least {digit_bits} bits "
             f"for a switch of radix {radix}, not {tag_bits}"
         )

@@ -7,11 +7,13 @@ line, the checks, and the lists of `multicube list` are made from it.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from numbers import Integral
 from typing import Any, Self
 
 from amaranth.hdl import ShapeLike
 
-from .checks import check_integer
+from .checks import check_integer, check_payload
+from .errors import InvalidType, InvalidValue
 
 __all__ = ["Parameter", "Parameters", "fixed", "integer", "payload_shape", "text", "word"]
 
@@ -37,7 +39,9 @@ class Parameter:
     form : str
         Form of the texts that it can be, which whoever uses it reads.
     objects : bool
-        Whether it can be an object of another kind, which whoever uses it checks: a shape, say.
+        Whether it can be an object of another kind, which whoever uses it checks.
+    shape : bool
+        Whether it can be a shape of Amaranth instead of a number of bits.
     listed : bool
         Whether the command line takes it; if not, it tells families of one class apart.
     """
@@ -52,6 +56,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     form: str = ""
     objects: bool = False
+    shape: bool = False
     listed: bool = True
 
     @property
@@ -86,28 +91,35 @@ class Parameter:
             return text
         if self.number:
             other = "".join(f" or {choice}" for choice in self.choices)
-            raise ValueError(f"Parameter {self.name} must be an integer{other}, not {text!r}")
+            raise InvalidValue(f"Parameter {self.name} must be an integer{other}, not {text!r}")
         allowed = ", ".join(self.choices)
-        raise ValueError(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
+        raise InvalidValue(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
 
-    def check(self, value: Any) -> None:
-        """Raise TypeError or ValueError if a value is not as it must be."""
+    def check(self, value: Any) -> Any:
+        """The value if it is as it must be; an integer of any type as Python's own.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not.
+        """
         if isinstance(value, str) and (value in self.choices or self.form):
-            return
-        if self.objects and not isinstance(value, int | float | str):
-            return
+            return value
+        if self.shape and not isinstance(value, Integral):
+            return check_payload(value)
+        if self.objects and not isinstance(value, Integral | float | str):
+            return value
         if self.number:
             if not isinstance(value, str) or not self.choices:
-                check_integer(self.title, value, self.least or 0, self.most)
-                return
+                return check_integer(self.title, value, self.least or 0, self.most)
             other = " or ".join(self.choices)
-            raise ValueError(f"{self.title} must be an integer or {other}, not {value!r}")
+            raise InvalidValue(f"{self.title} must be an integer or {other}, not {value!r}")
         if self.choices:
-            raise ValueError(
-                f"{self.title} must be one of {', '.join(self.choices)}, not {value!r}"
-            )
+            allowed = ", ".join(self.choices)
+            raise InvalidValue(f"{self.title} must be one of {allowed}, not {value!r}")
         if self.form:
-            raise TypeError(f"{self.title} must be text, not {value!r}")
+            raise InvalidType(f"{self.title} must be text, not {value!r}")
+        return value
 
 
 def integer(
@@ -119,7 +131,6 @@ def integer(
     choices: tuple[str, ...] = (),
     form: str = "",
     title: str = "",
-    objects: bool = False,
 ) -> Any:
     """A field that is an integer, or one of some words, or a text of some form."""
     about = Parameter(
@@ -130,7 +141,6 @@ def integer(
         number=True,
         choices=choices,
         form=form,
-        objects=objects,
     )
     return field(default=default, metadata={"about": about})
 
@@ -163,7 +173,15 @@ def text(default: str, description: str, form: str, *, title: str = "") -> Any:
 
 def payload_shape(default: ShapeLike = 16) -> Any:
     """The field for the shape of a packet's payload; if it is a number of bits, from 1 to 4,096."""
-    return integer(default, "width of the payload in bits", least=1, most=2**12, objects=True)
+    about = Parameter(
+        "width of the payload in bits",
+        title="Payload",
+        least=1,
+        most=2**12,
+        number=True,
+        shape=True,
+    )
+    return field(default=default, metadata={"about": about})
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +196,7 @@ class Parameters(Mapping[str, Any]):
 
     def __post_init__(self) -> None:
         for about in self.described():
-            about.check(getattr(self, about.name))
+            self._resolve(**{about.name: about.check(getattr(self, about.name))})
 
     @classmethod
     def described(cls) -> tuple[Parameter, ...]:
@@ -203,7 +221,7 @@ class Parameters(Mapping[str, Any]):
         return hash((type(self), tuple(self.values())))
 
     def _resolve(self, **values: Any) -> None:
-        """Put what "auto" stands for in the place of the word; for `__post_init__` only."""
+        """Replace values, as "auto" by what it stands for; for `__post_init__` only."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 

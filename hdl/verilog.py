@@ -23,6 +23,7 @@ from typing import Any
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
+from .errors import InvalidValue
 from .fabric import Cell, Fabric, Leaf, Path, Pin
 from .fusesoc import core_text
 from .output_file import check_output, is_regular, whole_file
@@ -264,7 +265,7 @@ def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
     for what, word in named:
         check_name(f"{what} name", word)
         if word in taken:
-            raise ValueError(f"{what} name {word!r} is already taken by {taken[word]}")
+            raise InvalidValue(f"{what} name {word!r} is already taken by {taken[word]}")
         taken[word] = f"a {what.lower()}"
 
 
@@ -370,10 +371,12 @@ def _core_path(path: str) -> str:
     """
     name = FilePath(path).name
     if not is_regular(path):
-        raise ValueError(f"A core file needs a Verilog file that it can name, not {path}")
+        raise InvalidValue(f"A core file needs a Verilog file that it can name, not {path}")
     if name != name.encode(errors="replace").decode():
-        raise ValueError(f"A core file can't name {path}: it must be UTF-8")
+        raise InvalidValue(f"A core file can't name {path}: it must be UTF-8")
     core_path = FilePath(path).with_suffix(".core")
     if core_path == FilePath(path):
-        raise ValueError(f"Output {path} would be taken for a core file: it must not end in .core")
+        raise InvalidValue(
+            f"Output {path} would be taken for a core file: it must not end in .core"
+        )
     return str(core_path)

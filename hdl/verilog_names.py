@@ -2,6 +2,8 @@
 
 import re
 
+from .errors import InvalidValue
+
 __all__ = ["KEYWORDS", "check_name", "is_identifier", "legal_names"]
 
 _WORDS = """
@@ -40,9 +42,9 @@ def is_identifier(name: str) -> bool:
 def check_name(what: str, name: str) -> None:
     """Raise ValueError if a name is a keyword or no identifier."""
     if name in KEYWORDS:
-        raise ValueError(f"{what} must not be the Verilog keyword {name!r}")
+        raise InvalidValue(f"{what} must not be the Verilog keyword {name!r}")
     if not is_identifier(name):
-        raise ValueError(f"{what} must be a Verilog identifier, not {name!r}")
+        raise InvalidValue(f"{what} must be a Verilog identifier, not {name!r}")
 
 
 def legal_names(text: str) -> str:

@@ -1,5 +1,6 @@
 """Simulation: what runs, measures, predicts and draws the networks of `multicube.hdl`."""
 
+from ..hdl.errors import MulticubeError
 from .messages import (
     Copies,
     CopyRun,
@@ -20,6 +21,7 @@ __all__ = [
     "Message",
     "MessageRun",
     "Messenger",
+    "MulticubeError",
     "Pause",
     "ProgramRun",
     "ProgramsStuck",

@@ -12,6 +12,7 @@ from typing import Any
 from ..hdl.bench import Bench, bench_for
 from ..hdl.bench.instruments import COUNT_BITS
 from ..hdl.checks import check_integer
+from ..hdl.errors import InvalidValue
 from ..hdl.fabric import Pin
 from ..hdl.networks import Network
 from .engines import Engine
@@ -185,11 +186,11 @@ def compare_engines(
         If an argument is not as above.
     """
     check_load(load)
-    check_integer("Runs", side_by_side, 1)
+    side_by_side = check_integer("Runs", side_by_side, 1)
     if not 0 < seconds < float("inf"):
-        raise ValueError(f"Seconds must be a time above 0, not {seconds:g}")
+        raise InvalidValue(f"Seconds must be a time above 0, not {seconds:g}")
     if not 0 <= verilator_limit < float("inf"):
-        raise ValueError(f"Verilator limit must be a time of at least 0, not {verilator_limit:g}")
+        raise InvalidValue(f"Verilator limit must be a time of at least 0, not {verilator_limit:g}")
     expected: tuple[int, ...] = ()
     plans = [("amaranth", 1), ("compiled", 1), ("compiled", side_by_side)]
     if verilator_limit:

@@ -17,7 +17,8 @@ from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..hdl.checks import check_integer
+from ..hdl.checks import check_field
+from ..hdl.errors import InvalidValue
 from ..hdl.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
 from ..hdl.interfaces.extra_stage import link_leaves, link_signature
 from ..hdl.packet import Packet, forwarded
@@ -74,17 +75,17 @@ class Injection:
 
     def __post_init__(self) -> None:
         if self.effect not in EFFECTS:
-            raise ValueError(f"Effect must be one of {', '.join(EFFECTS)}, not {self.effect!r}")
-        check_integer("Bit", self.bit, 0)
-        check_integer("First cycle", self.start, 0, 2**31)
+            raise InvalidValue(f"Effect must be one of {', '.join(EFFECTS)}, not {self.effect!r}")
+        check_field(self, "bit", "Bit", 0)
+        check_field(self, "start", "First cycle", 0, 2**31)
         if not 0 <= self.rate <= 1:
-            raise ValueError(f"Rate must be from 0 to 1, not {self.rate}")
+            raise InvalidValue(f"Rate must be from 0 to 1, not {self.rate}")
         if self.effect == "straight" and self.place.kind != "box":
-            raise ValueError(f"Only a box can be stuck at straight, not {self.place}")
+            raise InvalidValue(f"Only a box can be stuck at straight, not {self.place}")
         if self.effect == "straight" and self.start:
-            raise ValueError(f"A box stuck at straight is so from cycle 0, not {self.start}")
+            raise InvalidValue(f"A box stuck at straight is so from cycle 0, not {self.start}")
         if self.rate != 1 and self.effect not in ("lossy", "flip"):
-            raise ValueError(f"Rate of effect {self.effect} must be 1, not {self.rate}")
+            raise InvalidValue(f"Rate of effect {self.effect} must be 1, not {self.rate}")
 
 
 _FORM = re.compile(
@@ -105,7 +106,7 @@ def parse_fault(text: str) -> Injection:
     """
     form = _FORM.fullmatch(text)
     if form is None:
-        raise ValueError(f"Fault must be one of {FORMS}, not {text!r}")
+        raise InvalidValue(f"Fault must be one of {FORMS}, not {text!r}")
     return Injection(
         Fault.parse(form["place"]),
         cast(Effect, form["flip"] or form["effect"] or "dead"),
@@ -231,7 +232,7 @@ class StuckBox(wiring.Component):
             or set(link.signature.members) != {"payload", "valid", "ready"}
             for link in links
         ):
-            raise ValueError(f"Box {box.name} can't be stuck at straight")
+            raise InvalidValue(f"Box {box.name} can't be stuck at straight")
         self.packet = links[1].signature.members["payload"].shape
         self.digit_bits = (links[0].dimensions[0] - 1).bit_length()
         super().__init__(dict(members))
@@ -351,7 +352,7 @@ class _Faulty:
         if cell is None or links != {
             path for path in cell.type.leaves if path[-1] == "valid" and len(path) == 3
         }:
-            raise ValueError(f"Fault {place} is at no box of this network with one link a port")
+            raise InvalidValue(f"Fault {place} is at no box of this network with one link a port")
         return cell
 
     def replace_box(self, place: Fault) -> None:
@@ -368,7 +369,7 @@ class _Faulty:
         type_ = self._insert(place, name) if cell is None else cell.type
         width = type_.leaves["flip",].width
         if straps.get("flip", 0) >> width:
-            raise ValueError(f"Bit of fault {place} must be from 0 to {width - 1}")
+            raise InvalidValue(f"Bit of fault {place} must be from 0 to {width - 1}")
         seed = scattered_seed(self.seed, place.stage, place.index, number)
         self.fabric.cells[name] = Cell(name, type_, {**_SOUND, "seed": seed, **straps})
 

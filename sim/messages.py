@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from ..hdl.bench.message_bench import MessageBench
 from ..hdl.checks import check_integer
+from ..hdl.errors import InvalidType, InvalidValue
 from ..hdl.hypercube.combine import Fold
 from ..hdl.networks.network import PacketNetwork
 from ..hdl.topology.copies import copy_rounds
@@ -167,12 +168,12 @@ class Messenger:
         _check_network(network)
         combine = network.combine
         if combine != "none" and operation not in (None, combine):
-            raise ValueError(f"Operation must be {combine}, as the network's, not {operation!r}")
+            raise InvalidValue(f"Operation must be {combine}, as the network's, not {operation!r}")
         if operation is None:
             operation = "overwrite" if combine == "none" else combine
         self.network = network
         self.fold = Fold(operation, network.packet.members["payload"])
-        check_integer("Depth", depth, 1)
+        depth = check_integer("Depth", depth, 1)
         self.depth = depth
         self._name = resolve_engine(engine)
         self._threads = threads
@@ -245,7 +246,7 @@ class Messenger:
             for destination in destinations:
                 self._check(Message(source, destination, value))
             if values[source] is not None:
-                raise ValueError(f"Copies must be one a terminal, not several for {source}")
+                raise InvalidValue(f"Copies must be one a terminal, not several for {source}")
             values[source] = value
         rounds = []
         for pairs in copy_rounds({source: destinations for source, destinations, _ in copies}):
@@ -285,7 +286,7 @@ class Messenger:
             wanted[destination].append(value)
         for terminal, rows in enumerate(lists):
             if len(rows) > self.depth:
-                raise ValueError(
+                raise InvalidValue(
                     f"Messages of terminal {terminal} must be at most {self.depth} at a time, "
                     f"not {len(rows)}"
                 )
@@ -367,13 +368,13 @@ class _Totals(NamedTuple):
 def _check_network(network: object) -> None:
     """Raise an error if a network can't carry messages as they are here."""
     if not isinstance(network, PacketNetwork):
-        raise TypeError(f"Network must be one that carries packets, not {network!r}")
+        raise InvalidType(f"Network must be one that carries packets, not {network!r}")
     for what, wrong in (
         ("loses packets", network.drops),
         ("has broadcast masks", network.broadcasts),
     ):
         if wrong:
-            raise ValueError(f"Network must not be one that {what}, for messages with values")
+            raise InvalidValue(f"Network must not be one that {what}, for messages with values")
 
 
 def send_messages(

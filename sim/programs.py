@@ -33,6 +33,7 @@ from ..hdl.bench import ProgramBench
 from ..hdl.checks import check_integer
 from ..hdl.combining import Operation, find_operation
 from ..hdl.combining.pacing import request_length
+from ..hdl.errors import InvalidType, InvalidValue, MulticubeError
 from ..hdl.networks import CombiningNetwork, Network
 from .engines import Engine
 from .engines.selection import open_engines
@@ -71,7 +72,7 @@ Step = Request | Pause | list[Request]
 Program = Generator[Step, Any, Any]
 
 
-class ProgramsStuck(Exception):
+class ProgramsStuck(MulticubeError):
     """Programs that wait for what does not come."""
 
 
@@ -180,15 +181,15 @@ class _Coder:
         operation, word, operand = request
         if isinstance(operation, str):
             operation = find_operation(operation, self.network.operations)
-        elif operation not in self._codes:
-            raise ValueError(f"Operation must be one of the network's, not {operation!r}")
+        elif not isinstance(operation, Operation) or operation not in self._codes:
+            raise InvalidValue(f"Operation must be one of the network's, not {operation!r}")
         if word not in self._places:
-            check_integer("Word", word, 0, self._words - 1)
+            word = check_integer("Word", word, 0, self._words - 1)
             # One path for all requests for a word, so that they keep their order, and combine.
             path = word // self.network.ports % self.network.paths
             self._places[word] = self.network.locate(word, path)
         tag, address = self._places[word]
-        check_integer("Operand", operand, -(1 << self._width - 1), (1 << self._width) - 1)
+        operand = check_integer("Operand", operand, -(1 << self._width - 1), (1 << self._width) - 1)
         operand &= (1 << self._width) - 1
         at = self._at
         payload = (
@@ -265,7 +266,7 @@ class _Processor:
             try:
                 if not self._begin(step, now):
                     return
-            except (TypeError, ValueError) as error:
+            except (InvalidType, InvalidValue) as error:
                 raise type(error)(f"Processor {self.number}: {error}") from error
             value = [] if isinstance(step, list) else now
 
@@ -279,7 +280,7 @@ class _Processor:
         self._single = isinstance(step, Request)
         requests = [step] if isinstance(step, Request) else step
         if not isinstance(requests, list) or not all(isinstance(r, Request) for r in requests):
-            raise TypeError(
+            raise InvalidType(
                 f"Program must yield a Request, a list of them or a Pause, not {step!r}"
             )
         for position, request in enumerate(requests):
@@ -453,22 +454,22 @@ def run_programs(
         request that the network does not know.
     """
     if not isinstance(network, Network) or not network.has_memory:
-        raise TypeError(f"Network must be a CombiningNetwork, not {network!r}")
+        raise InvalidType(f"Network must be a CombiningNetwork, not {network!r}")
     programs = list(programs)
     for program in programs:
         if not isinstance(program, Generator):
-            raise TypeError(f"Program must be a generator, not {program!r}")
+            raise InvalidType(f"Program must be a generator, not {program!r}")
     if not 0 < len(programs) <= network.ports:
-        raise ValueError(f"Programs must be from 1 to {network.ports}, not {len(programs)}")
+        raise InvalidValue(f"Programs must be from 1 to {network.ports}, not {len(programs)}")
     if len({id(program) for program in programs}) < len(programs):
-        raise ValueError("Programs must be a generator for each processor, not one for several")
-    check_integer("Limit", limit, 1)
-    check_integer("Cycles", cycles, 1)
+        raise InvalidValue("Programs must be a generator for each processor, not one for several")
+    limit = check_integer("Limit", limit, 1)
+    cycles = check_integer("Cycles", cycles, 1)
     width = network.parameters.width
     initial = dict(memory or {})
     for word, value in initial.items():
         network.locate(word)
-        check_integer("Value", value, 0, (1 << width) - 1)
+        value = check_integer("Value", value, 0, (1 << width) - 1)
 
     bench = ProgramBench(network, initial)
     (opened,) = open_engines(engine, [bench])

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from ..hdl.errors import MulticubeError
+
 __all__ = ["CONFIDENCE", "Latency", "Result", "SimulationError", "ratio_interval"]
 
 CONFIDENCE = 0.99
@@ -234,7 +236,7 @@ class Result:
         return ", ".join(wrong)
 
 
-class SimulationError(Exception):
+class SimulationError(MulticubeError):
     """A run whose books do not balance. `result` holds them."""
 
     def __init__(self, message: str, result: Result) -> None:

@@ -17,6 +17,7 @@ from itertools import accumulate
 from math import inf
 
 from ..hdl.combining.operations import Operation
+from ..hdl.errors import MulticubeError
 
 __all__ = ["Access", "SerialOrder", "Undecided", "is_serializable", "serial_order"]
 
@@ -45,7 +46,7 @@ class Access:
     answered: float = inf
 
 
-class Undecided(Exception):
+class Undecided(MulticubeError):
     """The search was given up."""
 
 

@@ -11,7 +11,8 @@ from tqdm import tqdm
 from ..hdl.bench import Bench, SourcePlan, bench_for
 from ..hdl.bench.instruments import COUNT_BITS
 from ..hdl.bench.stamp import LONG_TIME_BITS, TIME_BITS
-from ..hdl.checks import check_integer, check_limit
+from ..hdl.checks import check_field, check_limit
+from ..hdl.errors import InvalidValue
 from ..hdl.networks import Network
 from .engines import Engine
 from .engines.selection import open_engines
@@ -82,14 +83,14 @@ class Run:
 
     def __post_init__(self) -> None:
         check_load(self.load)
-        check_integer("Cycles", self.cycles, 1, LONGEST)
-        check_integer("Seed", self.seed, 0)
-        check_integer("Source depth", self.source_depth, 1, DEEPEST)
+        check_field(self, "cycles", "Cycles", 1, LONGEST)
+        check_field(self, "seed", "Seed", 0)
+        check_field(self, "source_depth", "Source depth", 1, DEEPEST)
         if self.warmup != "auto":
-            check_integer("Warm-up", self.warmup, 0, LONGEST)
+            check_field(self, "warmup", "Warm-up", 0, LONGEST)
             check_limit("Warm-up and cycles together", self.warmup + self.cycles, LONGEST)
         if self.history is not None:
-            check_integer("History", self.history, 0, LONGEST_HISTORY)
+            check_field(self, "history", "History", 0, LONGEST_HISTORY)
 
     def time_bits(self, network: Network) -> int:
         """Width of the bench's times, so that no latency in this run is longer than they can say.
@@ -109,7 +110,7 @@ class Run:
         """The sources that make this run's traffic."""
         if network.has_memory:
             if isinstance(self.traffic, Trace):
-                raise ValueError("A trace says nothing of memory: this network can't replay it")
+                raise InvalidValue("A trace says nothing of memory: this network can't replay it")
             history = min(4096, LONGEST_HISTORY // network.ports)
             return self.traffic.processors(
                 network,
@@ -120,7 +121,7 @@ class Run:
                 history=history if self.history is None else self.history,
             )
         if self.operations or self.history is not None:
-            raise ValueError("Operations and history are for networks with memory")
+            raise InvalidValue("Operations and history are for networks with memory")
         if isinstance(self.traffic, Trace):
             return self.traffic.sources(network)
         return self.traffic.sources(network, self.load, self.seed, self.source_depth)
@@ -499,11 +500,11 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     bench = bench_for(network, first.sources(network), bins=bins, time=time)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
-            raise ValueError("Traces can't run side by side")
+            raise InvalidValue("Traces can't run side by side")
         for what in ("source_depth", "operations", "history"):
             if getattr(run, what) != getattr(first, what):
                 name = what.replace("_", " ")
-                raise ValueError(f"Runs side by side must have the same {name}")
+                raise InvalidValue(f"Runs side by side must have the same {name}")
     return [bench, *(bench.with_sources(run.sources(network)) for run in others)]
 
 
@@ -513,7 +514,7 @@ def _broken(benches: list[Bench], faults: Sequence[str]) -> list[Bench]:
         return benches
     plan = benches[0].network.fault_plan
     if plan is None:
-        raise ValueError("Faults can be injected into a single multistage network only")
+        raise InvalidValue("Faults can be injected into a single multistage network only")
     return [inject(bench, plan, injections) for bench in benches]
 
 
@@ -526,7 +527,9 @@ def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result
             interrupted = False
             before, target = engine.cycle, min(wake.values())
             if target >= 2**COUNT_BITS:
-                raise ValueError(f"The run did not end within the 2^{COUNT_BITS} cycles that count")
+                raise InvalidValue(
+                    f"The run did not end within the 2^{COUNT_BITS} cycles that count"
+                )
             try:
                 engine.step(target - before)
             except KeyboardInterrupt:

@@ -12,7 +12,8 @@ from typing import Any
 import joblib
 from tqdm import tqdm
 
-from ..hdl.checks import check_integer
+from ..hdl.checks import check_integer, check_limit
+from ..hdl.errors import InvalidValue
 from ..hdl.networks import Network
 from ..hdl.output_file import output_format, whole_file
 from .engines.selection import resolve_engine
@@ -33,6 +34,8 @@ ZERO_LOAD = 0.01
 
 MOST_LOADS = 1000
 """Most loads that a text can ask for."""
+
+MOST_PROCESSES = 1024
 
 REFINEMENTS = 2
 """How often the interval in which saturation begins is divided, by four each time."""
@@ -149,11 +152,11 @@ def parse_loads(text: str) -> list[float]:
         else:
             loads = [float(word) for word in text.split(",")]
     except (ValueError, OverflowError):
-        raise ValueError(
+        raise InvalidValue(
             f"Loads must be FIRST:LAST:STEP or a list like 0.1,0.5, not {text!r}"
         ) from None
     if len(loads) > MOST_LOADS:
-        raise ValueError(f"Loads must be at most {MOST_LOADS}, not as many as in {text!r}")
+        raise InvalidValue(f"Loads must be at most {MOST_LOADS}, not as many as in {text!r}")
     for load in loads:
         check_load(load)
     return sorted(set(loads))
@@ -211,9 +214,10 @@ def sweep(
     if isinstance(traffic, str):
         traffic = pattern(traffic, network.ports)
     if not loads:
-        raise ValueError("Loads must be given, at least one")
+        raise InvalidValue("Loads must be given, at least one")
     if processes is not None:
-        check_integer("Processes", processes, 1)
+        processes = check_integer("Processes", processes, 1)
+        check_limit("Processes", processes, MOST_PROCESSES)
     workers = processes or joblib.cpu_count()
     options = {"engine": engine, "bins": bins, "threads": 1}
 
@@ -256,13 +260,13 @@ class _cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise ValueError(
+            raise InvalidValue(
                 "A scheduler needs the package distributed: pip install multicube[cluster]"
             ) from None
         try:
             self.client = Client(address, timeout=10)
         except (OSError, ValueError) as error:
-            raise ValueError(f"Scheduler {address} can't be reached: {error}") from None
+            raise InvalidValue(f"Scheduler {address} can't be reached: {error}") from None
         self.backend = joblib.parallel_config(backend="dask")
 
     def __enter__(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from ..hdl.bench import BernoulliSource, Processor, ReplaySource, SourcePlan
 from ..hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from ..hdl.combining import find_operation
+from ..hdl.errors import InvalidValue
 from ..hdl.networks import CombiningNetwork, Network, PacketNetwork
 from ..hdl.topology.permutations import PERMUTATIONS
 from ..hdl.topology.tags import AddressCode
@@ -115,7 +116,7 @@ class Pattern:
             If the network does not know such an operation.
         """
         if self.local:
-            raise ValueError(f"Traffic {self.name} is not for networks with memory")
+            raise InvalidValue(f"Traffic {self.name} is not for networks with memory")
         known = network.operations
         if tuple(operations) == ("all",):
             mix = tuple(range(len(known)))
@@ -146,7 +147,7 @@ class Pattern:
         if share == 1:
             return 1, scope
         if self.bias < share:
-            raise ValueError(
+            raise InvalidValue(
                 f"Fraction BETA of sphere must be at least {share:g}, its share of all terminals, "
                 f"not {self.bias:g}"
             )
@@ -158,9 +159,9 @@ class Pattern:
         """What distinguishes the terminals' sources."""
         check_load(load)
         if seed < 0:
-            raise ValueError(f"Seed must not be negative, not {seed}")
+            raise InvalidValue(f"Seed must not be negative, not {seed}")
         if self.spread and not network.broadcasts:
-            raise ValueError(f"Traffic {self.name} needs a network with broadcast=1")
+            raise InvalidValue(f"Traffic {self.name} needs a network with broadcast=1")
         return [
             {
                 "seed": _random_state(seed, terminal),
@@ -182,7 +183,7 @@ def _random_state(seed: int, terminal: int) -> int:
 def check_load(load: float) -> None:
     """Raise ValueError if a load is not a probability."""
     if not 0 <= load <= 1:
-        raise ValueError(f"Load must be from 0 to 1 packets a terminal and cycle, not {load}")
+        raise InvalidValue(f"Load must be from 0 to 1 packets a terminal and cycle, not {load}")
 
 
 TRAFFIC = (
@@ -231,12 +232,12 @@ def pattern(text: str, ports: int) -> Pattern:
         beta = _fraction(text, "BETA", words[0])
         size = _number(text, words[1], int) if words[1:] else 0
         if words[1:] and size not in range(1, ports + 1):
-            raise ValueError(f"Terminals SIZE of sphere must be from 1 to {ports}, not {size}")
+            raise InvalidValue(f"Terminals SIZE of sphere must be from 1 to {ports}, not {size}")
         return Pattern(text, tuple(range(ports)), beta, local=True, sphere=size)
     if name in PERMUTATIONS and len(words) == len(PERMUTATIONS[name][1]):
         numbers = [_number(text, word, int) for word in words]
         return Pattern(text, tuple(PERMUTATIONS[name][0](ports, *numbers)), 1)
-    raise ValueError(f"Traffic must be one of {', '.join(TRAFFIC)}, not {text!r}")
+    raise InvalidValue(f"Traffic must be one of {', '.join(TRAFFIC)}, not {text!r}")
 
 
 def is_finite(text: str) -> bool:
@@ -249,7 +250,7 @@ def _target(text: str, words: list[str], ports: int) -> tuple[int, ...]:
     hot = _number(text, words[0], int) if words else 0
     if hot not in range(ports):
         name = text.split(":")[0]
-        raise ValueError(f"Terminal T of {name} must be from 0 to {ports - 1}, not {hot}")
+        raise InvalidValue(f"Terminal T of {name} must be from 0 to {ports - 1}, not {hot}")
     return (hot,) * ports
 
 
@@ -257,7 +258,7 @@ def _fraction(text: str, letter: str, word: str) -> float:
     fraction = _number(text, word, float)
     if not 0 <= fraction <= 1:
         name = text.split(":")[0]
-        raise ValueError(f"Fraction {letter} of {name} must be from 0 to 1, not {word}")
+        raise InvalidValue(f"Fraction {letter} of {name} must be from 0 to 1, not {word}")
     return fraction
 
 
@@ -266,7 +267,7 @@ def _number(text: str, word: str, kind: type) -> int | float:
         return kind(word)
     except ValueError:
         what = "an integer" if kind is int else "a number"
-        raise ValueError(f"Traffic {text!r} needs {what} where it says {word!r}") from None
+        raise InvalidValue(f"Traffic {text!r} needs {what} where it says {word!r}") from None
 
 
 @dataclass(frozen=True)
@@ -306,19 +307,19 @@ class Trace:
     def check(self, network: PacketNetwork) -> None:
         """Raise ValueError if the trace is empty, or not one for this network."""
         if not self.packets:
-            raise ValueError(f"Trace {self.name} holds no packets")
+            raise InvalidValue(f"Trace {self.name} holds no packets")
         longest = network.lengths[1]
         for packet in self.packets:
             _check_packet(packet, network.ports)
             if packet.length not in range(1, longest + 1):
-                raise ValueError(
+                raise InvalidValue(
                     f"length must be from 1 to {longest} in this network, not {packet.length}"
                 )
             if packet.mask and not network.packet.broadcast:
-                raise ValueError(f"mask must be 0 without broadcast=1, not {packet.mask}")
+                raise InvalidValue(f"mask must be 0 without broadcast=1, not {packet.mask}")
             most = (1 << network.tags.code.width) - 1
             if packet.mask > most:
-                raise ValueError(f"mask must be from 0 to {most}, not {packet.mask}")
+                raise InvalidValue(f"mask must be from 0 to {most}, not {packet.mask}")
 
     def sources(self, network: PacketNetwork) -> SourcePlan:
         """Sources that replay the trace."""
@@ -343,12 +344,12 @@ class Trace:
 
 def _check_packet(packet: TracePacket, ports: int) -> None:
     if packet.cycle not in range(2**31):
-        raise ValueError(f"cycle must be from 0 to {2**31 - 1}, not {packet.cycle}")
+        raise InvalidValue(f"cycle must be from 0 to {2**31 - 1}, not {packet.cycle}")
     for what, terminal in (("source", packet.source), ("destination", packet.destination)):
         if terminal not in range(ports):
-            raise ValueError(f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}")
+            raise InvalidValue(f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}")
     if packet.mask < 0:
-        raise ValueError(f"mask must not be negative, not {packet.mask}")
+        raise InvalidValue(f"mask must not be negative, not {packet.mask}")
 
 
 def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
@@ -375,7 +376,7 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise ValueError(f"Trace {path} can't be read: {reason}") from None
+        raise InvalidValue(f"Trace {path} can't be read: {reason}") from None
     packets = []
     for number, line in enumerate(text.split("\n"), 1):
         try:
@@ -383,22 +384,24 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
             if number == 1:
                 width = len(words)
                 if width < 3 or words != columns[:width]:
-                    raise ValueError(f"the header must be {','.join(columns[:3])}[,length[,mask]]")
+                    raise InvalidValue(
+                        f"the header must be {','.join(columns[:3])}[,length[,mask]]"
+                    )
             elif len(words) > 1 or any(words):
                 packets.append(_trace_packet(words, width))
                 _check_packet(packets[-1], ports)
         except (ValueError, csv.Error) as error:
-            raise ValueError(f"Trace {path}, line {number}: {error}") from None
+            raise InvalidValue(f"Trace {path}, line {number}: {error}") from None
     if not packets:
-        raise ValueError(f"Trace {path} holds no packets")
+        raise InvalidValue(f"Trace {path} holds no packets")
     return Trace(os.fspath(path), tuple(packets))
 
 
 def _trace_packet(words: Sequence[str], width: int) -> TracePacket:
     if len(words) != width:
         count = {3: "three", 4: "four", 5: "five"}[width]
-        raise ValueError(f"there must be {count} fields, not {len(words)}")
+        raise InvalidValue(f"there must be {count} fields, not {len(words)}")
     try:
         return TracePacket(*map(int, words))
     except ValueError:
-        raise ValueError(f"all fields must be integers, not {','.join(words)!r}") from None
+        raise InvalidValue(f"all fields must be integers, not {','.join(words)!r}") from None

@@ -8,6 +8,7 @@ from typing import Any, Self
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
@@ -154,7 +155,7 @@ class PacketBench(Bench):
         self, network: PacketNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
     ) -> None:
         if network.combine != "none":
-            raise ValueError(
+            raise InvalidValue(
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
                 "use send_messages for a network that combines"
             )

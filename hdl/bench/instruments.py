@@ -58,7 +58,7 @@ class LinkMeter(wiring.Component):
     """
 
     def __init__(self, links: int) -> None:
-        check_integer("Links", links, 1)
+        links = check_integer("Links", links, 1)
         self.links = links
         super().__init__(
             {
@@ -99,7 +99,7 @@ class EventMeter(wiring.Component):
     """
 
     def __init__(self, width: int, *, number: bool = False) -> None:
-        check_integer("Width", width, 1)
+        width = check_integer("Width", width, 1)
         self.number = number
         count = COUNT_BITS + (width if number and width > 1 else (width - 1).bit_length())
         super().__init__(
@@ -139,7 +139,7 @@ class LevelMeter(wiring.Component):
     """
 
     def __init__(self, width: int) -> None:
-        check_integer("Width", width, 1)
+        width = check_integer("Width", width, 1)
         super().__init__(
             {
                 "measure": In(1),

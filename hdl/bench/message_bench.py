@@ -53,7 +53,7 @@ class MessageSource(wiring.Component):
     """
 
     def __init__(self, packet: Packet, tags: TagScheme, *, depth: int) -> None:
-        check_integer("Depth", depth, 1)
+        depth = check_integer("Depth", depth, 1)
         self.packet = packet
         self.tags = tags
         self.depth = depth

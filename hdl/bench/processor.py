@@ -157,10 +157,10 @@ class Processor(wiring.Component):
         time: int = TIME_BITS,
         history: int = 0,
     ) -> None:
-        check_integer("Outstanding", outstanding, 1)
-        check_integer("Depth", depth, 1)
-        check_integer("Bins", bins, 2, 1 << time)
-        check_integer("History", history, 0)
+        outstanding = check_integer("Outstanding", outstanding, 1)
+        depth = check_integer("Depth", depth, 1)
+        bins = check_integer("Bins", bins, 2, 1 << time)
+        history = check_integer("History", history, 0)
         self.link = link
         self.code = code
         self.tag_bits = tag_bits

@@ -74,7 +74,7 @@ class Sink(wiring.Component):
 
     def __init__(self, packet: Packet, tags: TagScheme, *, bins: int) -> None:
         time = packet["payload"].shape.time
-        check_integer("Bins", bins, 2, 1 << time)
+        bins = check_integer("Bins", bins, 2, 1 << time)
         self.packet = packet
         self.tags = tags
         self.bins = bins

@@ -249,7 +249,7 @@ class BernoulliSource(wiring.Component):
     def __init__(
         self, packet: Packet, tags: TagScheme, *, depth: int, lengths: tuple[int, int] = (1, 1)
     ) -> None:
-        check_integer("Depth", depth, 1)
+        depth = check_integer("Depth", depth, 1)
         self.packet = packet
         self.tags = tags
         self.depth = depth
@@ -378,7 +378,7 @@ class ReplaySource(wiring.Component):
         lengths: tuple[int, int] = (1, 1),
         trace: tuple[int, ...] = (),
     ) -> None:
-        check_integer("Depth", depth, 1)
+        depth = check_integer("Depth", depth, 1)
         self.packet = packet
         self.tags = tags
         self.depth = depth

@@ -8,6 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
+from ..errors import InvalidValue
 from ..fabric import Meter
 from ..switches.arrival_queue import ArrivalQueue
 from .link import MemoryLink, check_link, check_tag
@@ -102,12 +103,12 @@ class CombiningBox(wiring.Component):
         lengths: Lengths = (1, 1),
     ) -> None:
         check_link(link)
-        check_radix(radix)
-        check_integer("Depth", depth, 2)
-        check_integer("Wait", wait, 1)
+        radix = check_radix(radix)
+        depth = check_integer("Depth", depth, 2)
+        wait = check_integer("Wait", wait, 1)
         self.rules = Rules(link.operations, policy)
         if merge not in MERGES:
-            raise ValueError(f"Merge must be {' or '.join(MERGES)}, not {merge!r}")
+            raise InvalidValue(f"Merge must be {' or '.join(MERGES)}, not {merge!r}")
         check_lengths(lengths)
         check_tag(link, radix)
         self.link = link

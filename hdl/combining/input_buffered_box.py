@@ -8,6 +8,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
+from ..errors import InvalidValue
 from ..switches.arrival_queue import ArrivalQueue
 from ..switches.interchange_box import InterchangeBox
 from ..switches.round_robin import RoundRobin
@@ -72,7 +73,7 @@ class WordBuffer(wiring.Component):
         check_link(link)
         check_lengths(lengths)
         check_room(depth, lengths)
-        check_integer("Delay", delay, 1)
+        delay = check_integer("Delay", delay, 1)
         self.link = link
         self.direction = direction
         self.lengths = lengths
@@ -182,10 +183,10 @@ class InputBufferedBox(wiring.Component):
         delay: int = 1,
     ) -> None:
         check_link(link)
-        check_radix(radix)
+        radix = check_radix(radix)
         check_lengths(lengths)
         check_room(depth, lengths)
-        check_integer("Delay", delay, 1)
+        delay = check_integer("Delay", delay, 1)
         check_tag(link, radix)
         self.link = link
         self.radix = radix
@@ -257,7 +258,7 @@ def check_room(depth: int, lengths: Lengths) -> None:
     """Raise TypeError or ValueError if a buffer of so many words can't hold the longest message."""
     check_integer("Depth", depth, 1)
     if depth < lengths[1]:
-        raise ValueError(
+        raise InvalidValue(
             f"Depth of an input buffer must be at least {lengths[1]}, "
             f"the words of the longest message, not {depth}"
         )

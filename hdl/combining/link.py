@@ -6,6 +6,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..errors import InvalidType, InvalidValue
 from .operations import OPERATIONS, Operation, check_operations
 
 __all__ = ["Direction", "MemoryLink", "check_link", "check_tag"]
@@ -62,10 +63,10 @@ class MemoryLink(wiring.Signature):
         width: int,
         operations: tuple[Operation, ...] = OPERATIONS,
     ) -> None:
-        check_integer("Tag", tag, 1)
-        check_integer("Identity", identity, 1)
-        check_integer("Address", address, 1)
-        check_integer("Width", width, 1)
+        tag = check_integer("Tag", tag, 1)
+        identity = check_integer("Identity", identity, 1)
+        address = check_integer("Address", address, 1)
+        width = check_integer("Width", width, 1)
         check_operations(operations)
         self.tag = tag
         self.identity = identity
@@ -113,14 +114,14 @@ class MemoryLink(wiring.Signature):
 def check_link(link: object) -> None:
     """Raise TypeError if this is not a link."""
     if not isinstance(link, MemoryLink):
-        raise TypeError(f"Link must be a MemoryLink, not {link!r}")
+        raise InvalidType(f"Link must be a MemoryLink, not {link!r}")
 
 
 def check_tag(link: MemoryLink, radix: int) -> None:
     """Raise ValueError if a link's tag is narrower than the digit that names a box's output."""
     digit_bits = (radix - 1).bit_length()
     if link.tag < digit_bits:
-        raise ValueError(
+        raise InvalidValue(
             f"Tag of a link must have at least {digit_bits} bits "
             f"for a box of radix {radix}, not {link.tag}"
         )

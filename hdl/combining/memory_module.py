@@ -58,7 +58,7 @@ class MemoryModule(wiring.Component):
         most = 1 << link.address
         if rows is None:
             rows = most
-        check_integer("Rows", rows, 1, most)
+        rows = check_integer("Rows", rows, 1, most)
         check_lengths(lengths)
         self.link = link
         self.rows = rows

@@ -35,6 +35,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..errors import InvalidType, InvalidValue
 
 __all__ = [
     "LOAD",
@@ -175,7 +176,7 @@ def find_operation(name: str, operations: tuple[Operation, ...] = OPERATIONS) ->
         if operation.name == name:
             return operation
     names = ", ".join(operation.name for operation in operations)
-    raise ValueError(f"Operation must be one of {names}, not {name!r}")
+    raise InvalidValue(f"Operation must be one of {names}, not {name!r}")
 
 
 @dataclass(frozen=True)
@@ -249,7 +250,7 @@ class Rules:
         check_operations(operations)
         if not isinstance(policy, Policy):
             if policy not in POLICIES:
-                raise ValueError(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+                raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
             policy = POLICIES[policy]
         self.operations = operations
         self.policy = policy
@@ -308,13 +309,13 @@ def check_operations(operations: object) -> None:
     if not isinstance(operations, tuple) or not all(
         isinstance(operation, Operation) for operation in operations
     ):
-        raise TypeError(f"Operations must be a tuple of operations, not {operations!r}")
+        raise InvalidType(f"Operations must be a tuple of operations, not {operations!r}")
     names = [operation.name for operation in operations]
     if not names:
-        raise ValueError("Operations must be at least one, not none")
+        raise InvalidValue("Operations must be at least one, not none")
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"Operations must have names of their own, not {name!r} twice")
+            raise InvalidValue(f"Operations must have names of their own, not {name!r} twice")
 
 
 class OperationUnit(wiring.Component):
@@ -343,7 +344,7 @@ class OperationUnit(wiring.Component):
         used: frozenset[Operation] | None = None,
     ) -> None:
         check_operations(operations)
-        check_integer("Width", width, 1)
+        width = check_integer("Width", width, 1)
         self.operations = operations
         self.width = width
         self.used = frozenset(operations) if used is None else used
@@ -396,7 +397,7 @@ class Combiner(wiring.Component):
     """
 
     def __init__(self, rules: Rules, width: int) -> None:
-        check_integer("Width", width, 1)
+        width = check_integer("Width", width, 1)
         self.rules = rules
         self.width = width
         code = range(len(rules.operations))

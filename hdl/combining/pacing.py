@@ -12,6 +12,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..errors import InvalidType, InvalidValue
 from .link import Direction, MemoryLink, check_link
 from .operations import Operation
 
@@ -32,12 +33,12 @@ Lengths = tuple[int, int]
 def check_lengths(lengths: object) -> None:
     """Raise TypeError or ValueError if these are not the words of a short and of a long message."""
     if not isinstance(lengths, tuple) or len(lengths) != 2:
-        raise TypeError(f"Lengths must be a pair of integers, not {lengths!r}")
+        raise InvalidType(f"Lengths must be a pair of integers, not {lengths!r}")
     for length in lengths:
         check_integer("Length", length, 1)
     short, long = lengths
     if short > long:
-        raise ValueError(f"Lengths must be the shorter one first, not {short} and {long}")
+        raise InvalidValue(f"Lengths must be the shorter one first, not {short} and {long}")
 
 
 def request_length(operation: Operation, lengths: Lengths) -> int:
@@ -98,7 +99,7 @@ class Pacer(wiring.Component):
     def __init__(self, link: MemoryLink, direction: Direction, *, lengths: Lengths) -> None:
         check_link(link)
         if direction not in ("request", "reply"):
-            raise ValueError(f"Direction must be request or reply, not {direction!r}")
+            raise InvalidValue(f"Direction must be request or reply, not {direction!r}")
         check_lengths(lengths)
         self.link = link
         self.direction = direction

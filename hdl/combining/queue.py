@@ -62,8 +62,8 @@ class CombiningQueue(wiring.Component):
     def __init__(
         self, link: MemoryLink, rules: Rules, *, writers: int, depth: int, pairwise: bool
     ) -> None:
-        check_integer("Writers", writers, 1)
-        check_integer("Depth", depth, 2)
+        writers = check_integer("Writers", writers, 1)
+        depth = check_integer("Depth", depth, 2)
         self.link = link
         self.rules = rules
         self.writers = writers

@@ -42,7 +42,7 @@ class WaitBuffer(wiring.Component):
     """
 
     def __init__(self, key: ShapeLike, record: ShapeLike, *, size: int) -> None:
-        check_integer("Size", size, 1)
+        size = check_integer("Size", size, 1)
         self.size = size
         self._key, self._record = key, record
         super().__init__(

@@ -54,9 +54,9 @@ class Buffer(wiring.Component):
         injections: int,
         rewrites: bool = False,
     ) -> None:
-        check_integer("Buffers", buffers, 1)
-        check_integer("Arrivals", arrivals, 1)
-        check_integer("Injections", injections, 1)
+        buffers = check_integer("Buffers", buffers, 1)
+        arrivals = check_integer("Arrivals", arrivals, 1)
+        injections = check_integer("Injections", injections, 1)
         self.message = message
         self.buffers = buffers
         self.arrivals = arrivals

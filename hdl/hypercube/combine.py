@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
 from ..combining.operations import Operation, find_operation
+from ..errors import InvalidValue
 from .message import Message, Slot, chosen, earliest, ones
 
 __all__ = ["FOLDS", "Combine", "Fold"]
@@ -48,7 +49,7 @@ class Fold:
 
     def __init__(self, name: str, shape: ShapeLike) -> None:
         if name not in FOLDS:
-            raise ValueError(f"Operation must be one of {', '.join(FOLDS)}, not {name!r}")
+            raise InvalidValue(f"Operation must be one of {', '.join(FOLDS)}, not {name!r}")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "shape", Shape.cast(shape))
 
@@ -98,7 +99,7 @@ class Combine(wiring.Component):
     """
 
     def __init__(self, fold: Fold, message: Message, *, places: int) -> None:
-        check_integer("Places", places, 1)
+        places = check_integer("Places", places, 1)
         self.fold = fold
         self.message = message
         self.places = places

@@ -44,8 +44,8 @@ class Deliver(wiring.Component):
     """
 
     def __init__(self, packet: Packet, message: Message, *, places: int, processors: int) -> None:
-        check_integer("Places", places, 1)
-        check_integer("Processors", processors, 1)
+        places = check_integer("Places", places, 1)
+        processors = check_integer("Processors", processors, 1)
         self.packet = packet
         self.message = message
         self.places = places

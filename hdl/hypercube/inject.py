@@ -46,8 +46,8 @@ class Inject(wiring.Component):
     """
 
     def __init__(self, packet: Packet, message: Message, *, processors: int, buffers: int) -> None:
-        check_integer("Processors", processors, 1)
-        check_integer("Buffers", buffers, 1)
+        processors = check_integer("Processors", processors, 1)
+        buffers = check_integer("Buffers", buffers, 1)
         self.packet = packet
         self.message = message
         self.processors = processors

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..errors import InvalidValue
 from ..fabric import Meter
 from ..packet import Packet
 from .buffer import Buffer
@@ -138,10 +139,10 @@ class HypercubeNode(wiring.Component):
         links: str = "word",
         combine: str = "none",
     ) -> None:
-        check_integer("Dimensions", dimensions, 1)
-        check_integer("Processors", processors, 1)
-        check_integer("Buffers", buffers, 1)
-        check_integer("Age", age, 1)
+        dimensions = check_integer("Dimensions", dimensions, 1)
+        processors = check_integer("Processors", processors, 1)
+        buffers = check_integer("Buffers", buffers, 1)
+        age = check_integer("Age", age, 1)
         for what, value, choices in (
             ("Schedule", schedule, SCHEDULES),
             ("Priority", priority, PRIORITIES),
@@ -149,12 +150,12 @@ class HypercubeNode(wiring.Component):
             ("Combine", combine, COMBINES),
         ):
             if value not in choices:
-                raise ValueError(f"{what} must be {' or '.join(choices)}, not {value!r}")
+                raise InvalidValue(f"{what} must be {' or '.join(choices)}, not {value!r}")
         if processors & processors - 1:
-            raise ValueError(f"Processors must be a power of two, not {processors}")
+            raise InvalidValue(f"Processors must be a power of two, not {processors}")
         bits = processors.bit_length() - 1
         if packet.members["tag"] != dimensions + bits:
-            raise ValueError(
+            raise InvalidValue(
                 f"Tag of a packet must have {dimensions + bits} bits for {dimensions} dimensions "
                 f"and {processors} processors a node, not {packet.members['tag']}"
             )

@@ -40,8 +40,8 @@ class Refer(wiring.Component):
     """
 
     def __init__(self, *, places: int, wires: int) -> None:
-        check_integer("Wires", wires, 1)
-        check_integer("Places", places, wires + 1)
+        wires = check_integer("Wires", wires, 1)
+        places = check_integer("Places", places, wires + 1)
         self.places = places
         self.wires = wires
         self.buffers = places - wires

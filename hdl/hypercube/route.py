@@ -33,8 +33,8 @@ class Route(wiring.Component):
     """
 
     def __init__(self, *, places: int, wires: int) -> None:
-        check_integer("Places", places, 1)
-        check_integer("Wires", wires, 1)
+        places = check_integer("Places", places, 1)
+        wires = check_integer("Wires", wires, 1)
         self.places = places
         self.wires = wires
         super().__init__(

@@ -39,7 +39,7 @@ class Seniority(wiring.Component):
     """
 
     def __init__(self, message: Message, *, places: int) -> None:
-        check_integer("Places", places, 1)
+        places = check_integer("Places", places, 1)
         self.message = message
         self.places = places
         members = message.members

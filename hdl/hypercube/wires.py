@@ -53,7 +53,7 @@ class Wires(wiring.Component):
     """
 
     def __init__(self, message: Message, *, dimensions: int, shared: bool, serial: bool) -> None:
-        check_integer("Dimensions", dimensions, 1)
+        dimensions = check_integer("Dimensions", dimensions, 1)
         self.message = message
         self.dimensions = dimensions
         self.shared = shared

@@ -55,7 +55,7 @@ class CircuitInitiator(wiring.Component):
     """
 
     def __init__(self, packet: Packet, reply: ShapeLike | None = None, *, delay: int) -> None:
-        check_delay(delay)
+        delay = check_delay(delay)
         self.packet = packet
         self.delay = delay
         self.two_way = reply is not None

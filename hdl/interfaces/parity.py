@@ -12,6 +12,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Meter, Pin, Scope
 from ..packet import Packet
 
@@ -39,9 +40,9 @@ def protected(packet: Packet, parity: Granularity = "packet") -> Packet:
         found wrong, the others may have been delivered.
     """
     if parity not in PARITIES:
-        raise ValueError(f"Parity must be {' or '.join(PARITIES)}, not {parity!r}")
+        raise InvalidValue(f"Parity must be {' or '.join(PARITIES)}, not {parity!r}")
     if packet.flits:
-        raise ValueError("Parity needs packets of one flit")
+        raise InvalidValue("Parity needs packets of one flit")
     payload = packet.members["payload"]
     bits = 1 if parity == "packet" else 1 + -(-data.Field(payload, 0).width // 8)
     return Packet(

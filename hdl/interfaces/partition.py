@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..errors import InvalidValue
 from ..packet import Packet
 from ..topology.partitions import check_partitionable
 from ..topology.tags import TagScheme
@@ -60,7 +61,7 @@ class PartitionInterface(wiring.Component):
         check_partitionable(tags)
         width = tags.code.width
         if packet.members["tag"] != width:
-            raise ValueError(
+            raise InvalidValue(
                 f"Tag of a packet must have {width} bits for these addresses, "
                 f"not {packet.members['tag']}"
             )

@@ -7,6 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..errors import InvalidValue
 from ..fabric import Meter
 from ..packet import Packet
 from ..switches.random_bits import RandomBits, RandomOrder
@@ -43,7 +44,7 @@ class Distributor(wiring.Component):
     """
 
     def __init__(self, packet: Packet, copies: int) -> None:
-        check_integer("Copies", copies, 1)
+        copies = check_integer("Copies", copies, 1)
         self.packet = packet
         self.copies = copies
         link = stream.Signature(packet)
@@ -99,10 +100,10 @@ class Merger(wiring.Component):
 
     def __init__(self, packet: Packet, copies: int, policy: Literal["fair", "drop"]) -> None:
         if policy not in ("fair", "drop"):
-            raise ValueError(f"Policy must be fair or drop, not {policy!r}")
-        check_integer("Copies", copies, 1, 64 if policy == "drop" else None)
+            raise InvalidValue(f"Policy must be fair or drop, not {policy!r}")
+        copies = check_integer("Copies", copies, 1, 64 if policy == "drop" else None)
         if policy == "drop" and packet.flits:
-            raise ValueError("Packets that a merger may drop must be single flits")
+            raise InvalidValue("Packets that a merger may drop must be single flits")
         self.packet = packet
         self.copies = copies
         self.policy = policy

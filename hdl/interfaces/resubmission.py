@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..errors import InvalidValue
 from ..packet import Packet
 from ..switches.arrival_queue import ArrivalQueue
 from ..switches.random_bits import RandomBits
@@ -50,10 +51,10 @@ class Resubmitter(wiring.Component):
     """
 
     def __init__(self, packet: Packet, *, stages: int, delay: int) -> None:
-        check_integer("Stages", stages, 1)
-        check_integer("Delay", delay, 1)
+        stages = check_integer("Stages", stages, 1)
+        delay = check_integer("Delay", delay, 1)
         if delay & (delay - 1):
-            raise ValueError(f"Delay must be a power of two, not {delay}")
+            raise InvalidValue(f"Delay must be a power of two, not {delay}")
         self.packet = packet
         self.stages = stages
         self.delay = delay

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_delay, check_integer
+from ..errors import InvalidValue
 from ..packet import Packet
 from ..switches.random_bits import RandomBits
 from ..switches.rejecting_wormhole import RejectingLink
@@ -55,11 +56,11 @@ class RetryInterface(wiring.Component):
     """
 
     def __init__(self, packet: Packet, *, length_max: int, delay: int, stages: int) -> None:
-        check_integer("Greatest length", length_max, 1)
-        check_delay(delay)
-        check_integer("Stages", stages, 1)
+        length_max = check_integer("Greatest length", length_max, 1)
+        delay = check_delay(delay)
+        stages = check_integer("Stages", stages, 1)
         if not packet.flits:
-            raise ValueError("Packet must be of flits")
+            raise InvalidValue("Packet must be of flits")
         self.packet = packet
         self.length_max = length_max
         self.delay = delay
@@ -163,7 +164,7 @@ class RetryReceiver(wiring.Component):
 
     def __init__(self, packet: Packet) -> None:
         if not packet.flits:
-            raise ValueError("Packet must be of flits")
+            raise InvalidValue("Packet must be of flits")
         self.packet = packet
         super().__init__({"i": In(RejectingLink(packet)), "o": Out(stream.Signature(packet))})
 

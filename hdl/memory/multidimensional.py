@@ -13,6 +13,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_limit
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..networks.stage_controlled import place_stage_controlled
 from ..switches.interchange_box import InterchangeBox
@@ -178,11 +179,11 @@ class MultidimensionalMemory(FabricComponent):
     """
 
     def __init__(self, size: int = 32, *, shape: ShapeLike = 1, planes: int = 1) -> None:
-        check_integer("Size", size, 2)
+        size = check_integer("Size", size, 2)
         if size & (size - 1):
-            raise ValueError(f"Size must be a power of two, not {size}")
+            raise InvalidValue(f"Size must be a power of two, not {size}")
         check_limit("Size", size, _MOST_MODULES)
-        check_integer("Planes", planes, 1)
+        planes = check_integer("Planes", planes, 1)
         self.size = size
         self.shape = shape
         self.planes = planes

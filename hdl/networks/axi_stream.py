@@ -2,6 +2,7 @@
 
 from amaranth.lib.wiring import In, Member, Out
 
+from ..errors import InvalidType, InvalidValue
 from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..interfaces.axi_stream import AxiStreamInput, AxiStreamOutput, input_stream, output_stream
 from ..verilog import Clock
@@ -52,13 +53,13 @@ class AxiStreamNetwork(FabricComponent):
 
     def __init__(self, network: PacketNetwork) -> None:
         if not isinstance(network, Network):
-            raise TypeError(f"Network must be a packet-switching network, not {network!r}")
+            raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
         if not isinstance(network, PacketNetwork):
-            raise ValueError(
+            raise InvalidValue(
                 f"AXI4-Stream ports need a network that carries packets, not {network.family}"
             )
         if network.drops and not network.resubmits:
-            raise ValueError(
+            raise InvalidValue(
                 f"AXI4-Stream ports need a network that loses no packet, but this {network.family} "
                 "drops what it can't send on or finds damaged"
             )

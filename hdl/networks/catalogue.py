@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from ..errors import InvalidValue
 from . import (
     combining,
     connection_machine,
@@ -54,7 +55,7 @@ def find(name: str) -> Family:
     for family in FAMILIES.values():
         if name == family.name or name in family.aliases:
             return family
-    raise ValueError(f"Network must be one of {', '.join(FAMILIES)}, not {name!r}")
+    raise InvalidValue(f"Network must be one of {', '.join(FAMILIES)}, not {name!r}")
 
 
 def build(name: str, **parameters: object) -> Network:

@@ -1,5 +1,7 @@
 """The multistage cube network and its equals as circuit-switching networks."""
 
+from numbers import Integral
+
 from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
@@ -74,8 +76,9 @@ class CircuitNetwork(FabricComponent):
     ) -> None:
         self.plan = multistage_plan(wiring, ports, radix)
         self.tags = self.plan.tags(routing)
-        if isinstance(payload, int):
-            check_integer("Payload", payload, 1)
+        ports, radix = self.plan.ports, self.plan.radix
+        if isinstance(payload, Integral):
+            payload = check_integer("Payload", payload, 1)
         self.ports = ports
         self.packet = Packet(self.tags.code.width, payload, flits=flits)
         self.reply = reply

@@ -17,6 +17,7 @@ from ..combining import (
 )
 from ..combining import POLICIES as COMBINE_POLICIES
 from ..combining.operations import OPERATION_SETS, Operation, Policy, Rules
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin, Scope
 from ..parameters import Parameters, integer, word
 from ..switches.unbuffered import later_bits
@@ -81,9 +82,9 @@ class CombiningParameters(Parameters):
             self._resolve(lengths=":".join(map(str, self.lengths)))
         super().__post_init__()
         if self.paths > 1 and self.wiring != "cube":
-            raise ValueError(f"Several paths need wiring=cube, not {self.wiring}")
+            raise InvalidValue(f"Several paths need wiring=cube, not {self.wiring}")
         if self.queues == "output" and self.delay != 1:
-            raise ValueError(f"Delay must be 1 with queues=output, not {self.delay}")
+            raise InvalidValue(f"Delay must be 1 with queues=output, not {self.delay}")
 
 
 class Place(NamedTuple):
@@ -215,7 +216,7 @@ class CombiningNetwork(Network):
             )
         rules = Rules(self.operations, given.combine)
         if rules.combines:
-            raise ValueError(f"Combine must be none with queues=input, not {rules.policy.name}")
+            raise InvalidValue(f"Combine must be none with queues=input, not {rules.policy.name}")
         depth = given.depth * given.beats
         return CellType(InputBufferedBox, **common, depth=depth, delay=given.delay)
 
@@ -249,8 +250,8 @@ class CombiningNetwork(Network):
         TypeError, ValueError
             If there is no such word or path.
         """
-        check_integer("Word", word, 0, self.ports * self.parameters.rows - 1)
-        check_integer("Path", path, 0, self.paths - 1)
+        word = check_integer("Word", word, 0, self.ports * self.parameters.rows - 1)
+        path = check_integer("Path", path, 0, self.paths - 1)
         row, module = divmod(word, self.ports)
         codes = {"module": self.code.encode(module), "path": path}
         tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))

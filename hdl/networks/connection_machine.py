@@ -6,6 +6,7 @@ from typing import Any, Literal, NoReturn
 
 from amaranth.hdl import ShapeLike
 
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin, Scope
 from ..hypercube import FOLDS, LINKS, PRIORITIES, SCHEDULES
 from ..hypercube.node import HypercubeNode
@@ -178,11 +179,11 @@ class ConnectionMachine(PacketNetwork):
 
     def channels(self, source: int, destination: int) -> NoReturn:
         """Raise ValueError: messages that can't go on are referred, over any wire that is free."""
-        raise ValueError("A network that refers messages may send them over any of its wires")
+        raise InvalidValue("A network that refers messages may send them over any of its wires")
 
     def moves(self, destination: int) -> NoReturn:
         """Raise ValueError: messages that can't go on are referred, and don't wait for a wire."""
-        raise ValueError("A network that refers messages has no channels that they wait for")
+        raise InvalidValue("A network that refers messages has no channels that they wait for")
 
 
 def longest_life(plan: Hypercube, buffers: int) -> int:

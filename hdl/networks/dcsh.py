@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from amaranth.hdl import ShapeLike
 
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin, Scope
 from ..packet import Packet
 from ..parameters import Parameters, integer, payload_shape
@@ -41,7 +42,7 @@ class DCSHParameters(Parameters):
         super().__post_init__()
         k, n = self.k, self.n
         if n > _MOST_QUEUES.bit_length() or n * (k - 1) * k**n > _MOST_QUEUES:
-            raise ValueError(
+            raise InvalidValue(
                 f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, not with k={k} and n={n}"
             )
 
@@ -92,7 +93,7 @@ class DCSHNetwork(PacketNetwork):
         self.plan = DCSH(given.k, given.n)
         self.lengths = parse_lengths(given.length)
         if given.broadcast and given.depth < self.lengths[1]:
-            raise ValueError(
+            raise InvalidValue(
                 f"Depth must be at least the length of {self.lengths[1]} flits "
                 f"with broadcast=1, not {given.depth}"
             )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..errors import InvalidValue
 from ..parameters import Parameter
 from .network import Network
 from .presets import Preset
@@ -56,6 +57,8 @@ class Family:
         for word, value in parameters.items():
             if word not in known:
                 allowed = ", ".join(known)
-                raise ValueError(f"Parameter of {self.name} must be one of {allowed}, not {word!r}")
+                raise InvalidValue(
+                    f"Parameter of {self.name} must be one of {allowed}, not {word!r}"
+                )
             values[word] = known[word].parse(value) if isinstance(value, str) else value
         return self.component(family=self.name, **self.fixed, **values)

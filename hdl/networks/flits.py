@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..checks import check_integer
+from ..errors import InvalidValue
 from ..parameters import integer
 
 __all__ = ["LONGEST", "decision_time", "flit_queue", "packet_length", "parse_lengths"]
@@ -31,14 +32,14 @@ def parse_lengths(length: int | str) -> tuple[int, int]:
         except ValueError:
             words = []
         if len(words) not in (1, 2):
-            raise ValueError(f"Length must be a number of flits or LOW:HIGH, not {length!r}")
+            raise InvalidValue(f"Length must be a number of flits or LOW:HIGH, not {length!r}")
     else:
         words = [length]
     for number in words:
-        check_integer("Length", number, 1, LONGEST)
+        number = check_integer("Length", number, 1, LONGEST)
     low, high = words[0], words[-1]
     if low > high:
-        raise ValueError(f"Length must be LOW:HIGH with LOW at most HIGH, not {length!r}")
+        raise InvalidValue(f"Length must be LOW:HIGH with LOW at most HIGH, not {length!r}")
     return low, high
 
 

@@ -1,5 +1,6 @@
 """The multistage cube network and its topological equals, run in any of the ways of `SWITCHES`."""
 
+from ..errors import InvalidValue
 from ..fabric import CellType, Fabric, Pin, Scope
 from ..interfaces.extra_stage import widened
 from ..interfaces.parity import place_parity, protected
@@ -96,7 +97,7 @@ class MultistageNetwork(PacketNetwork):
     def single_paths(self) -> MultistagePlan:
         for name, single in (("dilation", 1), ("replication", 1), ("extra_stage", 0)):
             if self.parameters[name] != single:
-                raise ValueError(
+                raise InvalidValue(
                     f"Permutations need one path between two terminals: {name} must be "
                     f"{single}, not {self.parameters[name]}"
                 )

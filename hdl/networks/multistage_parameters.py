@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from amaranth.hdl import ShapeLike
 
+from ..errors import InvalidValue
 from ..interfaces.parity import PARITIES
 from ..parameters import Parameters, integer, payload_shape, text, word
 from ..switches.circuit import POLICIES
@@ -76,11 +77,11 @@ class MultistageParameters(Parameters):
         super().__post_init__()
         switching = self.switching
         if not switching.flits and self.lengths != (1, 1):
-            raise ValueError(f"Length must be 1 with switch={self.switch}, not {self.length}")
+            raise InvalidValue(f"Length must be 1 with switch={self.switch}, not {self.length}")
         policy = switching.policies[0] if self.policy == "auto" else self.policy
         if policy not in switching.policies:
             allowed = " or ".join(switching.policies)
-            raise ValueError(f"Policy must be {allowed} with switch={self.switch}, not {policy}")
+            raise InvalidValue(f"Policy must be {allowed} with switch={self.switch}, not {policy}")
         resubmit = self.resubmit
         if resubmit == "auto":
             resubmit = 0 if policy == "hold" else switching.resubmit
@@ -94,9 +95,9 @@ class MultistageParameters(Parameters):
         if self.parity != "none" and (
             self.switch in ("wormhole", "cut-through") or self.lengths != (1, 1)
         ):
-            raise ValueError(f"Parity needs packets of one flit, not parity={self.parity}")
+            raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
         if self.broadcast and self.radix & self.radix - 1:
-            raise ValueError(
+            raise InvalidValue(
                 f"Broadcast masks need a radix that is a power of two, not {self.radix}"
             )
 
@@ -105,25 +106,25 @@ class MultistageParameters(Parameters):
         changed = [name for name in OPTIONS if self[name] != NEUTRAL[name]]
         for name in changed:
             if name not in self.switching.options:
-                raise ValueError(
+                raise InvalidValue(
                     f"Parameter {name} must be {NEUTRAL[name]} with switch={self.switch}, "
                     f"not {self[name]}"
                 )
         if "resubmit" in changed:
             if self.policy == "hold":
-                raise ValueError(
+                raise InvalidValue(
                     f"Parameter resubmit must be 0 with policy=hold, not {self.resubmit}"
                 )
             if self.resubmit & self.resubmit - 1:
-                raise ValueError(f"Resubmit must be a power of two, not {self.resubmit}")
+                raise InvalidValue(f"Resubmit must be a power of two, not {self.resubmit}")
             for name in ("dilation", "replication", "broadcast"):
                 if name in changed:
-                    raise ValueError(
+                    raise InvalidValue(
                         f"Parameter {name} must be {NEUTRAL[name]} with resubmission, "
                         f"not {self[name]}"
                     )
         if "replication" in changed and self.policy == "drop" and self.switch != "unbuffered":
-            raise ValueError(
+            raise InvalidValue(
                 f"Parameter replication must be 1 with switch={self.switch} and policy=drop, "
                 f"not {self.replication}"
             )
@@ -131,13 +132,13 @@ class MultistageParameters(Parameters):
     def _check_redundancy(self) -> None:
         """Raise ValueError if an extra stage, or the faults it avoids, do not go with the rest."""
         if self.extra_stage and (self.wiring, self.radix) != ("cube", 2):
-            raise ValueError(
+            raise InvalidValue(
                 f"An extra stage needs wiring=cube and radix=2, not {self.wiring} and {self.radix}"
             )
         if self.faults and not self.extra_stage:
-            raise ValueError(f"Faults can be avoided with extra_stage=1 only, not {self.faults}")
+            raise InvalidValue(f"Faults can be avoided with extra_stage=1 only, not {self.faults}")
         if self.extra_stage and self.replication > 1:
-            raise ValueError(f"Replication must be 1 with extra_stage=1, not {self.replication}")
+            raise InvalidValue(f"Replication must be 1 with extra_stage=1, not {self.replication}")
 
     @property
     def switching(self) -> Switching:

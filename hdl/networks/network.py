@@ -14,6 +14,7 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from ..errors import InvalidValue
 from ..fabric import Fabric, FabricComponent, Pin, Scope
 from ..packet import Packet
 from ..parameters import Parameters
@@ -172,7 +173,7 @@ class Network(FabricComponent, ABC):
         ValueError
             If this network has no such plan.
         """
-        raise ValueError(f"Network must be a multistage network, not {self.family!r}")
+        raise InvalidValue(f"Network must be a multistage network, not {self.family!r}")
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """The channels of a network whose packets wait for each other, as `topology.deadlock` asks.
@@ -184,7 +185,7 @@ class Network(FabricComponent, ABC):
         ValueError
             If its packets don't wait for channels.
         """
-        raise ValueError(f"Deadlock is looked for in networks of packets, not in {self.family}")
+        raise InvalidValue(f"Deadlock is looked for in networks of packets, not in {self.family}")
 
     def is_escape(self, channel: Pin) -> bool:
         """Whether a header may always wait for this channel: not all are, if it has a choice."""

@@ -3,6 +3,7 @@
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
+from ..errors import InvalidType, InvalidValue
 from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..interfaces.partition import PartitionInterface
 from ..topology.partitions import check_partitionable, shared_channel
@@ -58,7 +59,7 @@ class PartitionedNetwork(FabricComponent):
 
     def __init__(self, network: PacketNetwork) -> None:
         if not isinstance(network, PacketNetwork):
-            raise TypeError(f"Network must be a packet-switching network, not {network!r}")
+            raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
         check_partitionable(network.tags)
         if not network.isolates:
             _check_channels(network)
@@ -94,14 +95,14 @@ class PartitionedNetwork(FabricComponent):
 def _check_channels(network: PacketNetwork) -> None:
     """Raise ValueError if subnetworks of a network would share a channel, or might."""
     if network.ports > _MOST_CHECKED:
-        raise ValueError(
+        raise InvalidValue(
             f"Partitions of this network can be checked for up to {_MOST_CHECKED} terminals, "
             f"not {network.ports}"
         )
     shared = shared_channel(network)
     if shared is not None:
         one, other = shared.subnetworks
-        raise ValueError(
+        raise InvalidValue(
             f"Partitions need subnetworks that share no channel; here those of terminals {one} and "
             f"of {other} would share {shared.channel}"
         )

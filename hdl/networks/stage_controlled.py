@@ -12,6 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_limit
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ..switches.interchange_box import BoxState, InterchangeBox
 from ..topology.multistage import MultistagePlan, multistage_plan
@@ -44,9 +45,9 @@ class StageControls(wiring.Component):
 
     def __init__(self, bits: Sequence[int]) -> None:
         for bit in bits:
-            check_integer("Bit", bit, 0, len(bits) - 1)
+            bit = check_integer("Bit", bit, 0, len(bits) - 1)
         if len(set(bits)) != len(bits):
-            raise ValueError(f"Bits must be one for each stage, not {tuple(bits)}")
+            raise InvalidValue(f"Bits must be one for each stage, not {tuple(bits)}")
         self.bits = tuple(bits)
         stages = len(self.bits)
         super().__init__({"control": In(stages), "state": Out(BoxState).array(stages)})

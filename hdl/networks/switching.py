@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ..checks import check_integer
+from ..errors import InvalidValue
 from ..fabric import CellType
 from ..interfaces.circuit import CircuitInitiator, CircuitResponder
 from ..interfaces.resubmission import Acceptor, Resubmitter
@@ -79,9 +80,9 @@ class Switching:
         if depth == "auto":
             return self.own_depth(longest)
         if self.depth is None:
-            check_integer("Depth", depth, 1, DEEPEST)
+            depth = check_integer("Depth", depth, 1, DEEPEST)
         elif depth != self.depth:
-            raise ValueError(f"Depth of switch {self.name} must be {self.depth}, not {depth}")
+            raise InvalidValue(f"Depth of switch {self.name} must be {self.depth}, not {depth}")
         return depth
 
     def has_flits(self, longest: int) -> bool:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from amaranth.hdl import ShapeLike
 
+from ..errors import InvalidValue
 from ..fabric import Cell, CellType, Fabric, Pin, Scope
 from ..packet import Packet
 from ..parameters import Parameters, fixed, integer, payload_shape
@@ -92,7 +93,7 @@ class TorusNetwork(PacketNetwork):
         given = self.parameters
         self.plan = Torus(given.k, given.n, given.wrap, given.directions, given.channels)
         if given.n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
-            raise ValueError(f"Nodes must be at most {_MOST_NODES}, not {given.k}^{given.n}")
+            raise InvalidValue(f"Nodes must be at most {_MOST_NODES}, not {given.k}^{given.n}")
         self.lengths = parse_lengths(given.length)
         self.family = "mesh" if not given.wrap else "torus" if given.directions == 2 else "ring"
         self.ports = self.plan.nodes

@@ -59,8 +59,8 @@ class ArrivalQueue(wiring.Component):
     def __init__(
         self, shape: ShapeLike, *, writers: int = 1, depth: int, refill: bool = False
     ) -> None:
-        check_integer("Writers", writers, 1)
-        check_integer("Depth", depth, 1)
+        writers = check_integer("Writers", writers, 1)
+        depth = check_integer("Depth", depth, 1)
         self.shape = shape
         self.writers = writers
         self.depth = depth

@@ -42,7 +42,7 @@ class CopyTracker(wiring.Component):
     """
 
     def __init__(self, radix: int) -> None:
-        check_radix(radix)
+        radix = check_radix(radix)
         self.radix = radix
         super().__init__(
             {

@@ -10,6 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
+from ..errors import InvalidValue
 from ..fabric import Meter
 from ..packet import Packet, check_tag, forwarded, output_port
 from ..topology.tags import Routing, check_routing
@@ -128,13 +129,13 @@ class CircuitBox(wiring.Component):
         policy: Policy = "hold",
         hold_limit: int = 16,
     ) -> None:
-        check_radix(radix)
+        radix = check_radix(radix)
         check_routing(routing, radix)
         if policy not in POLICIES:
-            raise ValueError(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
-        check_integer("Hold limit", hold_limit, 1)
+            raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+        hold_limit = check_integer("Hold limit", hold_limit, 1)
         if packet.broadcast:
-            raise ValueError("Packet of a circuit switch must have no broadcast mask")
+            raise InvalidValue("Packet of a circuit switch must have no broadcast mask")
         self.packet = packet
         self.reply = reply
         self.radix = radix

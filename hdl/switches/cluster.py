@@ -9,6 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..errors import InvalidValue
 from ..packet import Packet
 from ..topology.dcsh import DCSH
 from .arrival_queue import ArrivalQueue
@@ -151,17 +152,17 @@ class ClusterMultiplexer(wiring.Component):
         decision: int = 1,
         length: int | None = None,
     ) -> None:
-        check_integer("Inputs", inputs, 1)
-        check_integer("Depth", depth, 1)
-        check_integer("Decision time", decision, 1)
+        inputs = check_integer("Inputs", inputs, 1)
+        depth = check_integer("Depth", depth, 1)
+        decision = check_integer("Decision time", decision, 1)
         if length is not None:
-            check_integer("Length", length, 1)
+            length = check_integer("Length", length, 1)
             if depth < length:
-                raise ValueError(
+                raise InvalidValue(
                     f"Depth must be at least the length of {length} flits, not {depth}"
                 )
         if not packet.flits:
-            raise ValueError("Packet must be of flits")
+            raise InvalidValue("Packet must be of flits")
         self.packet = packet
         self.inputs = inputs
         self.depth = depth

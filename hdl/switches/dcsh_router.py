@@ -68,7 +68,7 @@ class DCSHRouter(wiring.Component):
 
     def __init__(self, packet: Packet, plan: DCSH, *, depth: int) -> None:
         check_worms(packet, plan.code.width, f"DCSH of {plan.k}^{plan.n} nodes")
-        check_integer("Depth", depth, 1)
+        depth = check_integer("Depth", depth, 1)
         self.packet = packet
         self.n = plan.n
         self.digit_bits = plan.code.digit_bits

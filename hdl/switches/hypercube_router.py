@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..errors import InvalidValue
 from ..packet import Packet
 from ..topology.hypercube_routing import HYPERCUBE_ROUTINGS, HypercubeRouting
 from .arrival_queue import ArrivalQueue
@@ -66,10 +67,10 @@ class HypercubeRouter(WormRouter):
     def __init__(
         self, packet: Packet, *, dimension: int, depth: int, routing: HypercubeRouting = "ecube"
     ) -> None:
-        check_integer("Dimension", dimension, 1)
+        dimension = check_integer("Dimension", dimension, 1)
         if routing not in HYPERCUBE_ROUTINGS:
             allowed = ", ".join(HYPERCUBE_ROUTINGS)
-            raise ValueError(f"Routing must be one of {allowed}, not {routing!r}")
+            raise InvalidValue(f"Routing must be one of {allowed}, not {routing!r}")
         check_worms(packet, dimension, f"hypercube of dimension {dimension}")
         self.dimension = dimension
         self.routing = routing

@@ -62,7 +62,7 @@ class InterchangeBox(wiring.Component):
     """
 
     def __init__(self, radix: int, shape: ShapeLike) -> None:
-        check_radix(radix)
+        radix = check_radix(radix)
         self.radix = radix
         self.shape = shape
         if radix == 2:

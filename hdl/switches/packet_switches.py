@@ -33,8 +33,8 @@ class _PacketSwitch(wiring.Component):
         routing: Routing = "destination",
         refill: bool | None = None,
     ) -> None:
-        check_radix(radix)
-        check_integer("Depth", depth, 1)
+        radix = check_radix(radix)
+        depth = check_integer("Depth", depth, 1)
         check_routing(routing, radix)
         if packet.broadcast:
             check_broadcast(radix)

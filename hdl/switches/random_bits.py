@@ -61,7 +61,7 @@ class RandomBits(wiring.Component):
     """
 
     def __init__(self, width: int) -> None:
-        check_integer("Width", width, 1, max(LAGS))
+        width = check_integer("Width", width, 1, max(LAGS))
         self.width = width
         super().__init__({"seed": In(32), "value": Out(width)})
 
@@ -111,7 +111,7 @@ class RandomOrder(wiring.Component):
     """
 
     def __init__(self, count: int) -> None:
-        check_integer("Count", count, 1, 64)
+        count = check_integer("Count", count, 1, 64)
         self.count = count
         super().__init__({"seed": In(32), "before": Out(count).array(count)})
 

@@ -38,7 +38,7 @@ class RoundRobin(wiring.Component):
     """
 
     def __init__(self, count: int) -> None:
-        check_integer("Count", count, 1)
+        count = check_integer("Count", count, 1)
         self.count = count
         super().__init__(
             {

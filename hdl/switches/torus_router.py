@@ -63,7 +63,7 @@ class TorusRouter(WormRouter):
     def __init__(self, packet: Packet, plan: Torus, *, depth: int, decision: int = 1) -> None:
         width = plan.code.width
         check_worms(packet, width, f"{plan.k}-ary {plan.n}-cube")
-        check_integer("Decision time", decision, 1)
+        decision = check_integer("Decision time", decision, 1)
         self.plan = plan
         self.decision = decision
         self.hops = plan.hops()

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
+from ..errors import InvalidValue
 from ..fabric import Meter
 from ..packet import Packet, check_tag, forwarded, requested_outputs
 from ..topology.tags import Routing, check_routing
@@ -119,16 +120,16 @@ class UnbufferedSwitch(wiring.Component):
         dilation_out: int = 1,
         reject: int = 0,
     ) -> None:
-        check_radix(radix)
-        check_integer("Dilation", dilation_in, 1)
-        check_integer("Dilation", dilation_out, 1)
-        check_integer("Reject", reject, 0)
+        radix = check_radix(radix)
+        dilation_in = check_integer("Dilation", dilation_in, 1)
+        dilation_out = check_integer("Dilation", dilation_out, 1)
+        reject = check_integer("Reject", reject, 0)
         check_integer("Input links of an unbuffered switch", radix * dilation_in, 2, 64)
         check_routing(routing, radix)
         if packet.flits:
-            raise ValueError("Packets of an unbuffered switch must be single flits")
+            raise InvalidValue("Packets of an unbuffered switch must be single flits")
         if packet.broadcast and reject:
-            raise ValueError("Packets with a broadcast mask can't have a reject signal")
+            raise InvalidValue("Packets with a broadcast mask can't have a reject signal")
         self.packet = packet
         self.radix = radix
         self.routing = routing

@@ -11,6 +11,7 @@ from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..errors import InvalidValue
 from ..packet import Packet
 from .arrival_queue import ArrivalQueue
 from .round_robin import RoundRobin
@@ -21,9 +22,9 @@ __all__ = ["WormRouter", "check_worms", "decided"]
 def check_worms(packet: Packet, tag: int, network: str) -> None:
     """Raise ValueError if packets are not of flits, or their tag does not fit a network."""
     if not packet.flits:
-        raise ValueError("Packet must be of flits")
+        raise InvalidValue("Packet must be of flits")
     if packet.members["tag"] != tag:
-        raise ValueError(
+        raise InvalidValue(
             f"Tag of a packet must have {tag} bits in a {network}, not {packet.members['tag']}"
         )
 
@@ -92,9 +93,9 @@ class WormRouter(wiring.Component, ABC):
         choice: bool,
         members: Mapping[str, wiring.Member],
     ) -> None:
-        check_integer("Depth", depth, 1)
+        depth = check_integer("Depth", depth, 1)
         if packet.broadcast:
-            raise ValueError("Packet of several flits must not have a broadcast mask")
+            raise InvalidValue("Packet of several flits must not have a broadcast mask")
         self.packet = packet
         self.count = count
         self.depth = depth

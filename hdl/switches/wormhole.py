@@ -12,6 +12,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
+from ..errors import InvalidValue
 from ..packet import Packet, check_tag, forwarded, output_port
 from ..topology.tags import Routing, check_routing
 from .arrival_queue import ArrivalQueue
@@ -30,12 +31,12 @@ def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
         If the radix or the routing is impossible, or packets are not of flits, have a broadcast
         mask, or a tag narrower than a digit.
     """
-    check_radix(radix)
+    radix = check_radix(radix)
     check_routing(routing, radix)
     if not packet.flits:
-        raise ValueError("Packet must be of flits")
+        raise InvalidValue("Packet must be of flits")
     if packet.broadcast:
-        raise ValueError("Packet of several flits must not have a broadcast mask")
+        raise InvalidValue("Packet of several flits must not have a broadcast mask")
     check_tag(packet, radix)
     return (radix - 1).bit_length()
 
@@ -150,7 +151,7 @@ class WormholeSwitch(_FlitSwitch):
         routing: Routing = "destination",
         refill: bool | None = None,
     ) -> None:
-        check_integer("Depth", depth, 1)
+        depth = check_integer("Depth", depth, 1)
         if refill is None:
             refill = depth == 1
         super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
@@ -223,12 +224,12 @@ class CutThroughSwitch(_FlitSwitch):
         queues: Literal["input", "crosspoint"] = "input",
         refill: bool | None = None,
     ) -> None:
-        check_integer("Length", length, 1)
-        check_integer("Depth", depth, 1)
+        length = check_integer("Length", length, 1)
+        depth = check_integer("Depth", depth, 1)
         if depth < length:
-            raise ValueError(f"Depth must be at least the length of {length} flits, not {depth}")
+            raise InvalidValue(f"Depth must be at least the length of {length} flits, not {depth}")
         if queues not in ("input", "crosspoint"):
-            raise ValueError(f"Queues must be input or crosspoint, not {queues!r}")
+            raise InvalidValue(f"Queues must be input or crosspoint, not {queues!r}")
         self.length = length
         self.queues = queues
         if refill is None:

@@ -7,6 +7,8 @@ round.
 
 from collections.abc import Mapping, Sequence
 
+from ..errors import InvalidValue
+
 __all__ = ["copy_rounds"]
 
 
@@ -41,7 +43,7 @@ def copy_rounds(copies: Mapping[int, Sequence[int]]) -> list[list[tuple[int, int
     for source, destinations in copies.items():
         for destination in destinations:
             if destination in receivers:
-                raise ValueError(f"Copies must be one a terminal, not several for {destination}")
+                raise InvalidValue(f"Copies must be one a terminal, not several for {destination}")
             receivers.add(destination)
         rows.append([source, *sorted(destinations, key=source.__xor__)])
     rounds = []

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..checks import check_integer
+from ..checks import check_field
+from ..errors import InvalidValue
 from .passes import Permutation, check_permutation
 from .tags import AddressCode, TagScheme, address_tags
 
@@ -55,8 +56,8 @@ class DCSH:
     n: int
 
     def __post_init__(self) -> None:
-        check_integer("Cluster size k", self.k, 2)
-        check_integer("Dimensions n", self.n, 1)
+        check_field(self, "k", "Cluster size k", 2)
+        check_field(self, "n", "Dimensions n", 1)
 
     @property
     def nodes(self) -> int:
@@ -151,7 +152,7 @@ class DCSH:
             for message, node in places.items():
                 hearer = self.cluster(node, i)[goals[message][i]]
                 if hearer in arrived:
-                    raise ValueError(
+                    raise InvalidValue(
                         f"Permutation does not pass: messages of {arrived[hearer]} and {message} "
                         f"meet in node {hearer} after dimension {i}"
                     )

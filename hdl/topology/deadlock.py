@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Protocol, TypeVar
 
+from ..errors import InvalidValue
+
 __all__ = ["WormNetwork", "deadlock_cycle", "dependencies", "dependency_cycle"]
 
 Channel = TypeVar("Channel", bound=Hashable)
@@ -61,7 +63,7 @@ def dependencies(
     for nexts in moves:
         for channel, choices in nexts.items():
             if choices and not any(map(is_escape, choices)):
-                raise ValueError(f"Channel {channel} leads to no escape channel")
+                raise InvalidValue(f"Channel {channel} leads to no escape channel")
             if is_escape(channel):
                 waits.setdefault(channel, set()).update(_escapes(nexts, channel, is_escape))
     return waits

@@ -8,6 +8,7 @@ import functools
 import random
 from collections.abc import Hashable, Iterable, Sequence
 
+from ..errors import InvalidValue
 from .multistage import Digits, MultistagePlan
 from .passes import Permutation, check_permutation, links, passable
 
@@ -217,7 +218,7 @@ def _orders(plan: MultistagePlan) -> tuple[Digits, Digits]:
     scheme = plan.tags()
     replaced, chosen = scheme.source_digits, scheme.destination_digits
     if replaced not in (chosen, chosen[::-1], chosen[-1:] + chosen[:-1]):
-        raise ValueError(f"No general way of passing a permutation is known for {plan.name}")
+        raise InvalidValue(f"No general way of passing a permutation is known for {plan.name}")
     return replaced, chosen
 
 

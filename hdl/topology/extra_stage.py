@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, cast, get_args
 
+from ..errors import InvalidValue
 from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan
 from .tags import Routing
 
@@ -50,7 +51,9 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise ValueError(f"Fault must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+            raise InvalidValue(
+                f"Fault must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
+            )
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.stage}:{self.index}"
@@ -69,17 +72,17 @@ class Fault:
             stage, index = map(int, numbers)
         except ValueError:
             forms = ", ".join(f"{kind}:STAGE:NUMBER" for kind in get_args(Kind))
-            raise ValueError(f"Fault must be one of {forms}, not {text!r}") from None
+            raise InvalidValue(f"Fault must be one of {forms}, not {text!r}") from None
         return cls(cast(Kind, kind), stage, index)  # it is checked as all are
 
     def check(self, plan: MultistagePlan) -> None:
         """Raise ValueError if a plan has no such place."""
         stages = len(plan.stages)
         if self.stage not in range(stages):
-            raise ValueError(f"Stage of fault {self} must be from 0 to {stages - 1}")
+            raise InvalidValue(f"Stage of fault {self} must be from 0 to {stages - 1}")
         count = plan.boxes if self.kind == "box" else plan.ports
         if self.index not in range(count):
-            raise ValueError(f"Number of fault {self} must be from 0 to {count - 1}")
+            raise InvalidValue(f"Number of fault {self} must be from 0 to {count - 1}")
 
 
 def parse_faults(text: str) -> tuple[Fault, ...]:
@@ -179,7 +182,7 @@ class ExtraStagePlan(MultistagePlan):
         avoided = {self._avoiding(fault) for fault in faults if fault.stage in range(1, self.last)}
         ends = any(fault.stage in (0, self.last) for fault in faults)
         if ends or len(avoided) > 1:
-            raise ValueError(
+            raise InvalidValue(
                 "Faults must lie all in the extra stage, or all in the last stage, or be one "
                 f"between them, not {', '.join(map(str, faults))}"
             )

@@ -7,7 +7,8 @@ network. Each node may have several processors.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..checks import check_integer
+from ..checks import check_field
+from ..errors import InvalidValue
 from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hypercube"]
@@ -36,10 +37,10 @@ class Hypercube:
     processors: int = 1
 
     def __post_init__(self) -> None:
-        check_integer("Dimensions", self.dimensions, 1)
-        check_integer("Processors", self.processors, 1)
+        check_field(self, "dimensions", "Dimensions", 1)
+        check_field(self, "processors", "Processors", 1)
         if self.processors & self.processors - 1:
-            raise ValueError(f"Processors must be a power of two, not {self.processors}")
+            raise InvalidValue(f"Processors must be a power of two, not {self.processors}")
 
     @property
     def nodes(self) -> int:

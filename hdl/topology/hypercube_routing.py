@@ -11,6 +11,8 @@ circles of channels without them.
 from collections.abc import Callable, Iterable
 from typing import Literal
 
+from ..errors import InvalidValue
+
 __all__ = [
     "HYPERCUBE_ROUTINGS",
     "Channel",
@@ -62,7 +64,7 @@ def next_dimensions(routing: HypercubeRouting, node: int, destination: int) -> l
         return _bits(differing & node or differing)
     if routing == "adaptive":
         return _bits(differing)
-    raise ValueError(f"Routing must be one of {', '.join(HYPERCUBE_ROUTINGS)}, not {routing!r}")
+    raise InvalidValue(f"Routing must be one of {', '.join(HYPERCUBE_ROUTINGS)}, not {routing!r}")
 
 
 def dimension_path(routing: HypercubeRouting, source: int, destination: int) -> list[int]:

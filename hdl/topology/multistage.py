@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..checks import check_integer, check_radix
+from ..errors import InvalidValue
 from .tags import AddressCode, Routing, TagScheme
 
 __all__ = ["ALIASES", "PLANS", "Hop", "MultistagePlan", "Stage", "multistage_plan"]
@@ -217,13 +218,13 @@ def multistage_plan(name: str, ports: int, radix: int = 2) -> MultistagePlan:
         If an argument is not as above.
     """
     if name not in PLANS:
-        raise ValueError(f"Wiring must be one of {', '.join(PLANS)}, not {name!r}")
-    check_radix(radix)
-    check_integer("Ports", ports, 2)
+        raise InvalidValue(f"Wiring must be one of {', '.join(PLANS)}, not {name!r}")
+    radix = check_radix(radix)
+    ports = check_integer("Ports", ports, 2)
     stages = 1
     while radix**stages < ports:
         stages += 1
     if radix**stages != ports:
-        raise ValueError(f"Ports must be a power of the radix {radix}, not {ports}")
+        raise InvalidValue(f"Ports must be a power of the radix {radix}, not {ports}")
     columns, exit_ = PLANS[name][0](stages)
     return MultistagePlan(name, radix, tuple(columns), exit_)

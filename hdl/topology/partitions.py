@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from ..checks import check_integer
+from ..checks import check_field, check_integer
+from ..errors import InvalidValue
 from .tags import TagScheme
 
 __all__ = [
@@ -42,10 +43,10 @@ def check_partitionable(tags: TagScheme) -> None:
     """Raise ValueError if the stages of a network can't be held to its subnetworks by masks."""
     radix = tags.code.radix
     if radix & (radix - 1):
-        raise ValueError(f"Partitions need a radix that is a power of two, not {radix}")
+        raise InvalidValue(f"Partitions need a radix that is a power of two, not {radix}")
     for s, (from_, to) in enumerate(zip(tags.source_digits, tags.destination_digits)):
         if from_ != to:
-            raise ValueError(
+            raise InvalidValue(
                 "Partitions need a wiring whose stages replace each digit of the source address "
                 f"by the same digit of the destination; here stage {s} replaces digit {from_} by "
                 f"digit {to}, so that subnetworks would share links"
@@ -101,11 +102,11 @@ class Subnetwork:
     value: int
 
     def __post_init__(self) -> None:
-        check_integer("Address bits", self.bits, 1)
-        check_integer("Mask", self.mask, 0, (1 << self.bits) - 1)
-        check_integer("Value", self.value, 0, (1 << self.bits) - 1)
+        check_field(self, "bits", "Address bits", 1)
+        check_field(self, "mask", "Mask", 0, (1 << self.bits) - 1)
+        check_field(self, "value", "Value", 0, (1 << self.bits) - 1)
         if self.mask & self.value:
-            raise ValueError(
+            raise InvalidValue(
                 f"Value of a subnetwork must be 0 where its mask {self.mask:0{self.bits}b} is 1, "
                 f"not {self.value:0{self.bits}b}"
             )
@@ -122,14 +123,14 @@ class Subnetwork:
         """
         members = sorted(members)
         if not members:
-            raise ValueError("A subnetwork must have at least one member, not none")
+            raise InvalidValue("A subnetwork must have at least one member, not none")
         for member in members:
-            check_integer("Member", member, 0, (1 << bits) - 1)
+            member = check_integer("Member", member, 0, (1 << bits) - 1)
         listed = ", ".join(map(str, members))
         if len(set(members)) != len(members):
-            raise ValueError(f"Members of a subnetwork must be distinct, not {listed}")
+            raise InvalidValue(f"Members of a subnetwork must be distinct, not {listed}")
         if len(members) & (len(members) - 1):
-            raise ValueError(
+            raise InvalidValue(
                 f"Size of a subnetwork must be a power of two, not {len(members)} ({listed})"
             )
         mask = 0
@@ -137,7 +138,7 @@ class Subnetwork:
             mask |= member ^ members[0]
         if len(members) != 1 << mask.bit_count():
             fixed = bits - len(members).bit_length() + 1
-            raise ValueError(
+            raise InvalidValue(
                 f"Members of a subnetwork of size {len(members)} must agree in {fixed} address "
                 f"bits, not in {bits - mask.bit_count()} ({listed})"
             )
@@ -183,10 +184,10 @@ class Subnetwork:
         ValueError
             If the members don't differ in this bit.
         """
-        check_integer("Bit", bit, 0, self.bits - 1)
+        bit = check_integer("Bit", bit, 0, self.bits - 1)
         if not self.mask >> bit & 1:
             free = [str(b) for b in range(self.bits) if self.mask >> b & 1]
-            raise ValueError(
+            raise InvalidValue(
                 f"Bit that halves a subnetwork must be one in which its members differ "
                 f"({', '.join(free) or 'there is none'}), not {bit}"
             )
@@ -218,16 +219,16 @@ class Partition:
     subnetworks: tuple[Subnetwork, ...]
 
     def __post_init__(self) -> None:
-        check_integer("Address bits", self.bits, 1)
+        check_field(self, "bits", "Address bits", 1)
         for index, subnetwork in enumerate(self.subnetworks):
             if subnetwork.bits != self.bits:
-                raise ValueError(
+                raise InvalidValue(
                     f"Subnetwork {index} must be of addresses of {self.bits} bits, "
                     f"not {subnetwork.bits}"
                 )
             for earlier, other in enumerate(self.subnetworks[:index]):
                 if subnetwork.overlaps(other):
-                    raise ValueError(
+                    raise InvalidValue(
                         f"Subnetworks {earlier} and {index} must be disjoint; "
                         f"both have terminal {subnetwork.value | other.value}"
                     )
@@ -261,7 +262,7 @@ class Partition:
         for values in fixed:
             mask, value = ports - 1, 0
             for bit, digit in values.items():
-                check_integer("Bit", bit, 0, bits - 1)
+                bit = check_integer("Bit", bit, 0, bits - 1)
                 check_integer(f"Value of bit {bit}", digit, 0, 1)
                 mask &= ~(1 << bit)
                 value |= digit << bit
@@ -276,7 +277,7 @@ class Partition:
 
     def of(self, terminal: int) -> Subnetwork:
         """The subnetwork of a terminal."""
-        check_integer("Terminal", terminal, 0, (1 << self.bits) - 1)
+        terminal = check_integer("Terminal", terminal, 0, (1 << self.bits) - 1)
         for subnetwork in self.subnetworks:
             if terminal in subnetwork:
                 return subnetwork
@@ -350,7 +351,7 @@ def shared_channel(network: RoutedNetwork[Channel]) -> SharedChannel[Channel] | 
 
 def _bits(ports: int) -> int:
     """n of N = 2^n."""
-    check_integer("Ports", ports, 2)
+    ports = check_integer("Ports", ports, 2)
     if ports & (ports - 1):
-        raise ValueError(f"Ports of a partitioned network must be a power of two, not {ports}")
+        raise InvalidValue(f"Ports of a partitioned network must be a power of two, not {ports}")
     return ports.bit_length() - 1

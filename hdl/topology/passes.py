@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..errors import InvalidValue
 from .multistage import Hop, MultistagePlan
 
 __all__ = [
@@ -52,15 +53,15 @@ class Conflict(NamedTuple):
 def check_permutation(destinations: Permutation, ports: int) -> None:
     """Raise ValueError if this is no permutation, not even a partial one, of so many terminals."""
     if len(destinations) != ports:
-        raise ValueError(f"Permutation must have {ports} destinations, not {len(destinations)}")
+        raise InvalidValue(f"Permutation must have {ports} destinations, not {len(destinations)}")
     seen = set()
     for destination in destinations:
         if destination is None:
             continue
         if destination not in range(ports):
-            raise ValueError(f"Destination must be from 0 to {ports - 1}, not {destination}")
+            raise InvalidValue(f"Destination must be from 0 to {ports - 1}, not {destination}")
         if destination in seen:
-            raise ValueError(f"Destination {destination} may be given once only")
+            raise InvalidValue(f"Destination {destination} may be given once only")
         seen.add(destination)
 
 
@@ -148,7 +149,7 @@ def settings(plan: MultistagePlan, destinations: Permutation) -> Settings:
     for _, hop in _hops(plan, destinations):
         box = shown[hop.stage][hop.box]
         if hop.output in box:
-            raise ValueError(f"Permutation does not pass: {conflicts(plan, destinations)[0]}")
+            raise InvalidValue(f"Permutation does not pass: {conflicts(plan, destinations)[0]}")
         box[hop.output] = hop.input
     return [[_completed(box, plan.radix) for box in column] for column in shown]
 
@@ -168,7 +169,7 @@ def connections(plan: MultistagePlan, settings: Settings) -> list[int]:
     """
     sizes = [len(column) for column in settings]
     if sizes != [plan.boxes] * len(plan.stages):
-        raise ValueError(
+        raise InvalidValue(
             f"Settings must be of {len(plan.stages)} stages of {plan.boxes} boxes, not {sizes}"
         )
     # at[line]: the input of the network whose packet is on the line of this label.
@@ -179,7 +180,7 @@ def connections(plan: MultistagePlan, settings: Settings) -> list[int]:
             entered[plan.relabel(label, stage.entry)] = source
         for x, box in enumerate(column):
             if sorted(box) != list(range(plan.radix)):
-                raise ValueError(
+                raise InvalidValue(
                     f"Setting of a box must be a permutation of its {plan.radix} ports, not {box}"
                 )
             for output, input_ in enumerate(box):

@@ -7,6 +7,8 @@ sends to. They raise ValueError, saying what is allowed, where N or a parameter 
 import math
 from collections.abc import Callable
 
+from ..errors import InvalidValue
+
 __all__ = [
     "PERMUTATIONS",
     "bit_reversal",
@@ -25,7 +27,7 @@ __all__ = [
 def _bits(ports: int) -> int:
     """n of N = 2^n."""
     if ports < 2 or ports & (ports - 1):
-        raise ValueError(f"This permutation needs a power of two as ports, not {ports}")
+        raise InvalidValue(f"This permutation needs a power of two as ports, not {ports}")
     return ports.bit_length() - 1
 
 
@@ -69,7 +71,7 @@ def cyclic_shift(ports: int, k: int) -> list[int]:
 def lambda_map(ports: int, j: int, k: int) -> list[int]:
     """X to jX + k modulo N: rows, columns and diagonals of matrices. j and N share no factor."""
     if math.gcd(j, ports) != 1:
-        raise ValueError(f"Factor j of lambda must have no common factor with {ports}, not {j}")
+        raise InvalidValue(f"Factor j of lambda must have no common factor with {ports}, not {j}")
     return [(j * x + k) % ports for x in range(ports)]
 
 
@@ -99,7 +101,7 @@ def _in_segments(name: str, function: Callable[[int], list[int]], ports: int, j:
 def _check_segment(name: str, ports: int, j: int, least: int = 0) -> None:
     n = _bits(ports)
     if j not in range(least, n + 1):
-        raise ValueError(f"Exponent j of {name} must be from {least} to {n}, not {j}")
+        raise InvalidValue(f"Exponent j of {name} must be from {least} to {n}, not {j}")
 
 
 PERMUTATIONS: dict[str, tuple[Callable[..., list[int]], tuple[str, ...]]] = {

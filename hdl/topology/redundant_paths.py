@@ -34,6 +34,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from ..checks import check_integer, check_radix
+from ..errors import InvalidValue
 from .multistage import Digits, Hop
 from .tags import AddressCode
 
@@ -136,8 +137,8 @@ class RedundantPathPlan:
         ValueError
             If there is no such destination or path.
         """
-        check_integer("Destination", destination, 0, self.ports - 1)
-        check_integer("Path", path, 0, self.paths - 1)
+        destination = check_integer("Destination", destination, 0, self.ports - 1)
+        path = check_integer("Path", path, 0, self.paths - 1)
         values = {"module": destination, "path": path}
         return sum(
             (values[kind] >> bit & 1) << position
@@ -146,7 +147,7 @@ class RedundantPathPlan:
 
     def path(self, source: int, destination: int, path: int = 0) -> list[Hop]:
         """The boxes between two terminals by one of the paths, and the ports used in each."""
-        check_integer("Source", source, 0, self.ports - 1)
+        source = check_integer("Source", source, 0, self.ports - 1)
         tag = self.tag(destination, path)
         hops = []
         line = source
@@ -194,18 +195,18 @@ def redundant_path_plan(ports: int, radix: int = 2, paths: int = 2) -> Redundant
     TypeError, ValueError
         If an argument is not as above.
     """
-    check_radix(radix)
-    check_integer("Ports", ports, 2)
-    check_integer("Paths", paths, 2)
+    radix = check_radix(radix)
+    ports = check_integer("Ports", ports, 2)
+    paths = check_integer("Paths", paths, 2)
     if radix & (radix - 1):
-        raise ValueError(f"Several paths need a radix that is a power of two, not {radix}")
+        raise InvalidValue(f"Several paths need a radix that is a power of two, not {radix}")
     if paths & (paths - 1) or paths > radix:
-        raise ValueError(f"Paths must be a power of two up to the radix {radix}, not {paths}")
+        raise InvalidValue(f"Paths must be a power of two up to the radix {radix}, not {paths}")
     stages = 2
     while radix**stages < ports * paths:
         stages += 1
     if radix**stages != ports * paths:
-        raise ValueError(
+        raise InvalidValue(
             f"Ports times paths must be a power of the radix {radix}, at least {radix**2}, "
             f"not {ports} times {paths}"
         )

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..errors import InvalidValue
+
 __all__ = [
     "ROUTINGS",
     "AddressCode",
@@ -26,15 +28,15 @@ ROUTINGS: tuple[Routing, ...] = ("destination", "xor")
 def check_routing(routing: object, radix: int) -> None:
     """Raise ValueError if there is no such routing, or it does not fit the radix."""
     if routing not in ROUTINGS:
-        raise ValueError(f"Routing must be {' or '.join(ROUTINGS)}, not {routing!r}")
+        raise InvalidValue(f"Routing must be {' or '.join(ROUTINGS)}, not {routing!r}")
     if routing == "xor" and radix & (radix - 1):
-        raise ValueError(f"XOR tags need a radix that is a power of two, not {radix}")
+        raise InvalidValue(f"XOR tags need a radix that is a power of two, not {radix}")
 
 
 def check_broadcast(radix: int) -> None:
     """Raise ValueError if broadcast masks do not fit the radix."""
     if radix & (radix - 1):
-        raise ValueError(f"Broadcast masks need a radix that is a power of two, not {radix}")
+        raise InvalidValue(f"Broadcast masks need a radix that is a power of two, not {radix}")
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class AddressCode:
             If there is no such address.
         """
         if address not in range(self.count):
-            raise ValueError(f"Address must be from 0 to {self.count - 1}, not {address}")
+            raise InvalidValue(f"Address must be from 0 to {self.count - 1}, not {address}")
         return [address // self.radix**position % self.radix for position in range(self.digits)]
 
     def join(self, digits: Sequence[int]) -> int:
@@ -107,7 +109,7 @@ class AddressCode:
         part, rest = divmod(size, self.radix**digits)
         whole = rest == 0 and part.bit_count() == 1
         if size not in range(1, self.count + 1) or not whole or self.radix % part:
-            raise ValueError(
+            raise InvalidValue(
                 f"Block of terminals must be of a power of {self.radix}, times a power of two that "
                 f"divides {self.radix}, up to {self.count}, not {size}"
             )
@@ -202,13 +204,13 @@ class TagScheme:
         check_broadcast(self.code.radix)
         wanted = {self.code.encode(output) for output in outputs}
         if not wanted:
-            raise ValueError("Outputs of a broadcast must be at least one, not none")
+            raise InvalidValue("Outputs of a broadcast must be at least one, not none")
         first = min(wanted)
         varying = 0
         for output in wanted:
             varying |= output ^ first
         if len(wanted) != 1 << varying.bit_count():
-            raise ValueError(
+            raise InvalidValue(
                 f"Outputs of a broadcast must be all that agree in some address bits, "
                 f"not {', '.join(map(str, sorted(wanted)))}"
             )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ..checks import check_integer
+from ..checks import check_field
+from ..errors import InvalidValue
 from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hop", "Torus"]
@@ -65,17 +66,17 @@ class Torus:
     channels: int = 2
 
     def __post_init__(self) -> None:
-        check_integer("Radix k", self.k, 2)
-        check_integer("Dimensions n", self.n, 1)
-        check_integer("Directions", self.directions, 1, 2)
-        check_integer("Channels", self.channels, 1, 2)
+        check_field(self, "k", "Radix k", 2)
+        check_field(self, "n", "Dimensions n", 1)
+        check_field(self, "directions", "Directions", 1, 2)
+        check_field(self, "channels", "Channels", 1, 2)
         if not self.wrap:
             for what, value, only in (
                 ("Directions", self.directions, 2),
                 ("Channels", self.channels, 1),
             ):
                 if value != only:
-                    raise ValueError(
+                    raise InvalidValue(
                         f"{what} must be {only} without wrap-around links, not {value}"
                     )
 

@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.errors import InvalidValue
 from ...hdl.fabric import CellType, Fabric
 from ...hdl.networks import (
     AXI_CLOCK,
@@ -148,7 +149,7 @@ def _fabric(
     if face == "axis":
         for option, given in (("--partitions", partitions), ("--node", node)):
             if given:
-                raise ValueError(
+                raise InvalidValue(
                     f"AXI4-Stream ports are those of a whole network, without {option}"
                 )
         fabric = AxiStreamNetwork(built).fabric
@@ -171,5 +172,5 @@ def only_type(fabric: Fabric) -> CellType:
     types = list(fabric.types())
     if len(types) > 1:
         names = ", ".join(dict.fromkeys(type_.name for type_ in types))
-        raise ValueError(f"A node alone needs a network whose cells are all alike, not {names}")
+        raise InvalidValue(f"A node alone needs a network whose cells are all alike, not {names}")
     return types[0]

@@ -1,11 +1,15 @@
 """Entry of the command: its group, and what becomes of errors."""
 
 import io
+import re
 import sys
+import traceback
 from importlib.metadata import EntryPoint, entry_points
+from typing import NoReturn
 
 import click
 
+from ...hdl.errors import MulticubeError
 from ..engines.compiled.errors import EngineError
 from ..result import SimulationError
 from ..synthesis import SynthesisError
@@ -18,6 +22,9 @@ from .simulation import sim, sweep
 from .synth import synth
 
 __all__ = ["main"]
+
+_LONGEST_WORD = 60
+"""Characters that an error shows of a word."""
 
 _PLUGINS = "multicube.commands"
 """Group of the entry points under which other packages offer commands."""
@@ -58,9 +65,10 @@ for command in (list_, sim, sweep, permute, deadlock, paper, export, synth, benc
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit: 0 if all is well, 2 for bad input, 1 if a run went wrong
-    or a design does not fit its device.
+    or a design does not fit its device, 130 after Ctrl-C.
 
-    Errors are one line on standard error.
+    Errors are one line on standard error. What is neither a MulticubeError nor an OSError is a
+    fault of the library: it is shown with its traceback, and the status is 70.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         # As standard error does: a file's name that is no UTF-8 fails no command.
@@ -73,16 +81,25 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
-    except (ValueError, TypeError, OSError) as error:
-        _fail(str(error), 2)
     except MemoryError as error:
         _fail(str(error) or "There is not enough memory for this", 2)
     except (SimulationError, EngineError, SynthesisError) as error:
         _fail(str(error), 1)
+    except (MulticubeError, OSError) as error:
+        _fail(str(error), 2)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", 130)
+    except Exception:
+        traceback.print_exc()
+        _fail("this is a bug in multicube; please report it with this traceback", 70)
 
 
-def _fail(message: str, status: int) -> None:
+def _fail(message: str, status: int) -> NoReturn:
+    # Values that were given are echoed, and may be very long; paths are left whole.
+    message = re.sub(rf"[^\s/]{{{_LONGEST_WORD + 1},}}", _shortened, message)
     click.echo(f"multicube: {' '.join(message.split())}", err=True)
     sys.exit(status)
+
+
+def _shortened(word: re.Match[str]) -> str:
+    return f"{word[0][: _LONGEST_WORD - 3]}..."

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...hdl.errors import InvalidValue
 from ...hdl.output_file import output_format
 from .words import check_outputs, messages
 
@@ -48,7 +49,7 @@ def paper(
 
     if item is None:
         if output:
-            raise ValueError("Output needs an item: multicube paper ITEM -o FILE")
+            raise InvalidValue("Output needs an item: multicube paper ITEM -o FILE")
         _list(as_json)
         return
     chosen = find_item(item)

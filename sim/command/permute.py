@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.errors import InvalidValue
 from ...hdl.topology.decomposition import decompose, direct_passes
 from ...hdl.topology.multistage import MultistagePlan
 from ...hdl.topology.passes import Permutation, conflicts, settings, state_name
@@ -80,7 +81,7 @@ def _destinations(text: str, ports: int) -> list[int | None]:
         return [None if word.strip() == _SILENT else int(word) for word in text.split(",")]
     except ValueError:
         forms = [":".join((name, *words)) for name, (_, words) in PERMUTATIONS.items()]
-        raise ValueError(
+        raise InvalidValue(
             f"Permutation must be one of {', '.join(forms)}, or destinations with commas between "
             f"them, not {text!r}"
         ) from None

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.errors import InvalidValue
 from ...hdl.networks.catalogue import find
 from ...hdl.networks.multistage_parameters import NEUTRAL
 from ...hdl.output_file import output_format
@@ -163,7 +164,7 @@ def _refuse(name: str, whose: str, why: str) -> None:
     """Raise ValueError if this option was given."""
     source = click.get_current_context().get_parameter_source(name)
     if source != click.core.ParameterSource.DEFAULT:
-        raise ValueError(f"{whose} no --{name.replace('_', '-')}: {why}")
+        raise InvalidValue(f"{whose} no --{name.replace('_', '-')}: {why}")
 
 
 def _print_sweep(curve: Sweep) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
 
+from ...hdl.errors import InvalidValue
 from ...hdl.fabric import Fabric
 from ...hdl.networks.multistage_parameters import NEUTRAL
 from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
@@ -52,13 +53,13 @@ def synth(
     setup = Setup(device, seeds, flags, limit)
     if verilog:
         if top is None or node:
-            raise ValueError("--verilog FILE needs --top NAME, and is no network with a --node")
+            raise InvalidValue("--verilog FILE needs --top NAME, and is no network with a --node")
         what: dict[str, Any] = {"files": list(verilog), "top": top, "parameters": pairs(words)}
         design = verilog_design(verilog, top, what["parameters"], clock=clock, reset=reset)
     elif not words:
-        raise ValueError("Give the name of a network, or --verilog FILE --top NAME")
+        raise InvalidValue("Give the name of a network, or --verilog FILE --top NAME")
     elif (top, clock, reset) != (None, None, None):
-        raise ValueError("--top, --clock and --reset belong to --verilog FILE")
+        raise InvalidValue("--top, --clock and --reset belong to --verilog FILE")
     else:
         what, design = _network(words, node)
     # A bar on a terminal only.

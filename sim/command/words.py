@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ...hdl.errors import InvalidValue
 from ...hdl.networks import Network, build
 from ...hdl.output_file import check_output, is_standard_output
 
@@ -51,9 +52,9 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         key, separator, value = word.partition("=")
         if not separator or not key:
-            raise ValueError(f"Parameter must be written as name=value, not {word!r}")
+            raise InvalidValue(f"Parameter must be written as name=value, not {word!r}")
         if key in parameters:
-            raise ValueError(f"Parameter {key} is given twice")
+            raise InvalidValue(f"Parameter {key} is given twice")
         parameters[key] = value
     return parameters
 
@@ -69,7 +70,7 @@ def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
     for path in outputs:
         check_output(path)
         if as_json and is_standard_output(path):
-            raise ValueError(f"Output {path} and --json would both go to standard output")
+            raise InvalidValue(f"Output {path} and --json would both go to standard output")
 
 
 def messages(outputs: Sequence[str]) -> AbstractContextManager:
@@ -90,7 +91,7 @@ def _read_warmup(_context: object, _option: object, text: str) -> int | str:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"Warm-up must be auto or a number of cycles, not {text!r}") from None
+        raise InvalidValue(f"Warm-up must be auto or a number of cycles, not {text!r}") from None
 
 
 def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:

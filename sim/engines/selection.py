@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from ...hdl.errors import InvalidValue
 from ...hdl.fabric import Fabric
 from . import Engine
 from .amaranth import AmaranthEngine
@@ -27,7 +28,7 @@ def resolve_engine(name: str) -> str:
         If there is no such engine.
     """
     if name not in ENGINES:
-        raise ValueError(f"Engine must be one of {', '.join(ENGINES)}, not {name!r}")
+        raise InvalidValue(f"Engine must be one of {', '.join(ENGINES)}, not {name!r}")
     if name != "auto":
         return name
     try:
@@ -58,9 +59,9 @@ def open_engines(
     """
     if vcd is not None:
         if len(fabrics) != 1:
-            raise ValueError("A VCD file can hold one run only")
+            raise InvalidValue("A VCD file can hold one run only")
         if name == "compiled":
-            raise ValueError("Engine must be amaranth to write all waves of a run to a VCD file")
+            raise InvalidValue("Engine must be amaranth to write all waves of a run to a VCD file")
         name = "amaranth"
     if resolve_engine(name) == "compiled":
         return [CompiledEngine(fabrics, threads=threads)]

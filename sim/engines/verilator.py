@@ -14,6 +14,7 @@ from pathlib import Path
 from amaranth.lib.wiring import In
 
 from ...hdl.checks import check_integer
+from ...hdl.errors import MulticubeError
 from ...hdl.fabric import Fabric, Pin
 from ...hdl.verilog import verilog_text
 
@@ -40,15 +41,15 @@ void get(Vtop *top, int port, void *value) {{
 """
 
 
-class VerilatorMissing(Exception):
+class VerilatorMissing(MulticubeError):
     """Verilator, or a C++ compiler, is not there."""
 
 
-class VerilatorFailed(Exception):
+class VerilatorFailed(MulticubeError):
     """Verilator, or the C++ compiler, did not accept its input."""
 
 
-class VerilatorTimeout(Exception):
+class VerilatorTimeout(MulticubeError):
     """Verilator and the C++ compiler took longer than they were given."""
 
 
@@ -155,7 +156,7 @@ class VerilatorEngine:
         return _MAIN.format(setters=" ".join(setters), getters=" ".join(getters))
 
     def step(self, cycles: int) -> None:
-        check_integer("Cycles", cycles, 0)
+        cycles = check_integer("Cycles", cycles, 0)
         self._library.step(self._top, cycles)
         self.cycle += cycles
 

@@ -8,6 +8,7 @@ combining. Each module lists its items in `ITEMS`.
 
 import re
 
+from ...hdl.errors import InvalidValue
 from . import (
     combining_hotspot,
     combining_latency,
@@ -63,5 +64,5 @@ def find_item(name: str) -> Item:
         If there is none.
     """
     if name not in ITEMS:
-        raise ValueError(f"Item must be one of {', '.join(ITEMS)}, not {name!r}")
+        raise InvalidValue(f"Item must be one of {', '.join(ITEMS)}, not {name!r}")
     return ITEMS[name]

@@ -18,7 +18,7 @@ from ..theory.dcsh_torus import (
     torus_latency,
 )
 from ..traffic import pattern
-from .item import Column, Item, Options, PaperResult, deviation
+from .item import Column, Item, Options, PaperResult, deviation, mean_of
 
 __all__ = ["ITEMS"]
 
@@ -81,7 +81,7 @@ def _measure(
             "network": network,
             "load": load,
             "predicted": predicted if np.isfinite(predicted) else None,
-            "measured": result.latency.mean,
+            "measured": mean_of(result.latency),
             "ci99": result.latency.ci99,
             "throughput": result.throughput,
             "saturated": result.saturated,

@@ -9,12 +9,14 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ...hdl.checks import check_integer
+from ...hdl.checks import check_field
+from ...hdl.errors import InvalidValue
 from ...hdl.output_file import check_output, output_format, whole_file
 from ..drawing import save_figure
+from ..result import Latency
 from ..simulate import LONGEST
 
-__all__ = ["FORMATS", "Column", "Item", "Options", "PaperResult", "deviation"]
+__all__ = ["FORMATS", "Column", "Item", "Options", "PaperResult", "deviation", "mean_of"]
 
 FORMATS = (".csv", ".json", ".svg", ".png")
 """Endings of what an item can be written to."""
@@ -50,8 +52,8 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.cycles is not None:
-            check_integer("Cycles", self.cycles, 1, LONGEST)
-        check_integer("Seed", self.seed, 0)
+            check_field(self, "cycles", "Cycles", 1, LONGEST)
+        check_field(self, "seed", "Seed", 0)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,19 @@ class Column:
 def deviation(measured: float | None, predicted: float | None) -> float | None:
     """By what part of the prediction the measured value differs from it."""
     return None if measured is None or not predicted else measured / predicted - 1
+
+
+def mean_of(latency: Latency) -> float:
+    """A mean latency that was measured.
+
+    Raises
+    ------
+    InvalidValue
+        If the window was so short that no packet was measured.
+    """
+    if latency.mean is None:
+        raise InvalidValue("Cycles must be more: no packet was measured in so few")
+    return latency.mean
 
 
 @dataclass(frozen=True)

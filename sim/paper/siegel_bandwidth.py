@@ -134,7 +134,7 @@ def _draw_bandwidth(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.errorbar(
             [row["ports"] for row in dots],
             [row["measured"] for row in dots],
-            [row["ci99"] for row in dots],
+            [row["ci99"] or 0 for row in dots],
             fmt=f"oC{number}",
             markersize=4,
             capsize=2,
@@ -215,7 +215,7 @@ def _draw_recurrence(rows: Sequence[dict[str, Any]]) -> Figure:
             axes.errorbar(
                 [row["ports"] for row in points],
                 [row["measured"] for row in points],
-                [row["ci99"] for row in points],
+                [row["ci99"] or 0 for row in points],
                 fmt=f"o{colour}",
                 markersize=4,
                 capsize=2,

@@ -10,6 +10,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from ...hdl.errors import InvalidValue, MulticubeError
 from .design import Design
 from .measure import Setup, Storage, area_of
 from .tools import ToolTimeout
@@ -50,7 +51,7 @@ def cost_command(
     def command(names: tuple[str, ...], flags: str, limit: float, only_count: bool) -> None:
         for name in names:
             if name not in parts:
-                raise ValueError(f"Part must be one of {'; '.join(parts)}, not {name!r}")
+                raise InvalidValue(f"Part must be one of {'; '.join(parts)}, not {name!r}")
         chosen = {name: parts[name] for name in names or parts}
         table = _count(chosen, storage) if only_count else _measure(chosen, flags, limit)
         Console(highlight=False).print(table)
@@ -65,7 +66,7 @@ def cost_command(
             command.main(standalone_mode=False)
         except click.ClickException as error:
             fail(error.format_message())
-        except (ValueError, TypeError, OSError) as error:
+        except (MulticubeError, OSError) as error:
             fail(str(error))
         except (KeyboardInterrupt, click.Abort):
             fail("interrupted", 130)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...hdl.errors import InvalidValue
 from ...hdl.fabric import Fabric
 from ...hdl.verilog import verilog_text
 
@@ -108,4 +109,4 @@ def verilog_design(
 
 def _check(what: str, text: str, pattern: str) -> None:
     if not re.fullmatch(pattern, text, re.ASCII):
-        raise ValueError(f"{what} must be a name or a value of Verilog, not {text!r}")
+        raise InvalidValue(f"{what} must be a name or a value of Verilog, not {text!r}")

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...hdl.errors import InvalidValue
+
 __all__ = ["DEVICES", "Area", "Device", "find_device"]
 
 
@@ -141,5 +143,5 @@ def find_device(name: str) -> Device:
         If there is none.
     """
     if name not in DEVICES:
-        raise ValueError(f"Device must be one of {', '.join(DEVICES)}, not {name!r}")
+        raise InvalidValue(f"Device must be one of {', '.join(DEVICES)}, not {name!r}")
     return DEVICES[name]

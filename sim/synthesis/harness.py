@@ -25,6 +25,8 @@ they would exhaust its stack.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...hdl.errors import InvalidValue
+
 __all__ = ["HARNESS", "SUBJECT", "Port", "Roles", "find_roles", "harness_text", "ports_of"]
 
 SUBJECT = "multicube_subject"
@@ -74,7 +76,7 @@ def ports_of(netlist: Mapping[str, Any], module: str) -> list[Port]:
     ports = []
     for name, port in netlist["modules"][module]["ports"].items():
         if port["direction"] not in ("input", "output"):
-            raise ValueError(f"Port {name} is an {port['direction']}; inputs and outputs only")
+            raise InvalidValue(f"Port {name} is an {port['direction']}; inputs and outputs only")
         ports.append(Port(name, port["direction"], len(port["bits"])))
     return ports
 
@@ -96,10 +98,10 @@ def find_roles(ports: Sequence[Port], clock: str | None = None, reset: str | Non
     clock = _role("clock", ports, clock, _CLOCKS)
     reset = _role("reset", ports, reset, _RESETS)
     if clock is not None and clock == reset:
-        raise ValueError(f"Clock and reset must be two ports, not both {clock}")
+        raise InvalidValue(f"Clock and reset must be two ports, not both {clock}")
     outputs = [port for port in ports if port.direction == "output"]
     if not outputs:
-        raise ValueError("A module without outputs can't be measured: nothing of it is needed")
+        raise InvalidValue("A module without outputs can't be measured: nothing of it is needed")
     others = [p for p in ports if p.direction == "input" and p.name not in (clock, reset)]
     return Roles(clock, reset, others, outputs)
 
@@ -111,13 +113,13 @@ def _role(what: str, ports: Sequence[Port], given: str | None, usual: Sequence[s
     if given is not None:
         if given not in names:
             allowed = ", ".join(names) or "none: there are none"
-            raise ValueError(
+            raise InvalidValue(
                 f"{what.capitalize()} must be an input of one bit ({allowed}), not {given!r}"
             )
         return given
     found = [name for name in names if name.lower() in usual]
     if len(found) > 1:
-        raise ValueError(f"Name the {what} with --{what}: it could be {' or '.join(found)}")
+        raise InvalidValue(f"Name the {what} with --{what}: it could be {' or '.join(found)}")
     return found[0] if found else None
 
 

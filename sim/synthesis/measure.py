@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...hdl.checks import check_integer
+from ...hdl.checks import check_field
+from ...hdl.errors import InvalidValue
 from .design import Design
 from .devices import Area, Device, find_device
 from .harness import HARNESS, SUBJECT, Roles, find_roles, harness_text, ports_of
@@ -92,12 +93,12 @@ class Setup:
     limit: float = 600
 
     def __post_init__(self) -> None:
-        check_integer("Seeds", self.seeds, 0, 1000)
+        check_field(self, "seeds", "Seeds", 0, 1000)
         for word in self.flags.split():
             if not re.fullmatch(r"-\w+", word):
-                raise ValueError(f"Flags must be words such as -nowidelut, not {word!r}")
+                raise InvalidValue(f"Flags must be words such as -nowidelut, not {word!r}")
         if not 0 < self.limit <= 1e6:
-            raise ValueError(
+            raise InvalidValue(
                 f"Limit must be above 0 and at most 1000000 seconds, not {self.limit:g}"
             )
         need_tools(self.target if self.seeds else None)
@@ -244,7 +245,7 @@ def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Stor
     roles = find_roles(ports, design.clock, design.reset)
     if sum(storage) and roles.clock is None:
         inputs = ", ".join(port.name for port in roles.inputs if port.width == 1)
-        raise ValueError(f"No clock found among the inputs ({inputs}): name it with --clock")
+        raise InvalidValue(f"No clock found among the inputs ({inputs}): name it with --clock")
     return roles, storage
 
 

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ...hdl.errors import InvalidValue, MulticubeError
 from .devices import Device
 
 __all__ = ["SynthesisError", "ToolTimeout", "need_tools", "place_and_route", "run_yosys"]
@@ -22,7 +23,7 @@ FREQUENCY = 100
 whatever this is (tried with 12 to 500): paths are ranked among themselves."""
 
 
-class SynthesisError(Exception):
+class SynthesisError(MulticubeError):
     """A tool failed or took too long, or the design is too large for the device, or too slow."""
 
 
@@ -43,7 +44,7 @@ def need_tools(device: Device | None = None) -> dict[str, str]:
         needed[f"yowasp-nextpnr-{device.family}"] = f"nextpnr for {device.family}"
     for package, name in needed.items():
         if importlib.util.find_spec(package.replace("-", "_")) is None:
-            raise ValueError(f"there is no {name} (pip install {package})")
+            raise InvalidValue(f"there is no {name} (pip install {package})")
     return {package: importlib.metadata.version(package) for package in needed}
 
 
@@ -60,7 +61,7 @@ def run_yosys(script: str, folder: Path, limit: float) -> None:
     need_tools()
     done = _run("yosys", ["-q", "-p", script], folder, limit)
     if done.returncode:
-        raise ValueError(f"Yosys failed: {_error(done)}")
+        raise InvalidValue(f"Yosys failed: {_error(done)}")
 
 
 def place_and_route(

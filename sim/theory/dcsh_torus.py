@@ -19,7 +19,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...hdl.checks import check_integer
+from ...hdl.checks import check_field
+from ...hdl.errors import InvalidValue
 
 __all__ = [
     "Locality",
@@ -72,16 +73,16 @@ class Locality:
     decision: int = 1
 
     def __post_init__(self) -> None:
-        check_integer("Nodes along a dimension k", self.k, 2)
-        check_integer("Dimensions n", self.n, 1)
-        check_integer("Side of a sphere", self.side, 2, self.k)
-        check_integer("Dimensions of a sphere", self.dimensions, 1, self.n)
-        check_integer("Length", self.length, 1)
-        check_integer("Decision time", self.decision, 1)
+        check_field(self, "k", "Nodes along a dimension k", 2)
+        check_field(self, "n", "Dimensions n", 1)
+        check_field(self, "side", "Side of a sphere", 2, self.k)
+        check_field(self, "dimensions", "Dimensions of a sphere", 1, self.n)
+        check_field(self, "length", "Length", 1)
+        check_field(self, "decision", "Decision time", 1)
         if not 0 <= self.beta <= 1:
-            raise ValueError(f"Fraction beta must be from 0 to 1, not {self.beta}")
+            raise InvalidValue(f"Fraction beta must be from 0 to 1, not {self.beta}")
         if self.sphere == self.nodes and self.beta != 1:
-            raise ValueError(
+            raise InvalidValue(
                 f"Fraction beta must be 1 if the sphere is the whole network, not {self.beta}"
             )
 
@@ -107,7 +108,7 @@ class Locality:
 
 def _check_dcsh(setting: Locality) -> None:
     if setting.side != setting.k:
-        raise ValueError(
+        raise InvalidValue(
             f"Sphere of a DCSH must be whole clusters of {setting.k} nodes, not {setting.side}"
         )
 

@@ -1,6 +1,7 @@
 """How much a memory with a hot spot can take (Pfister and Norton, 1985; Siegel et al., IV-B)."""
 
 from ...hdl.checks import check_integer
+from ...hdl.errors import InvalidValue
 
 __all__ = ["hot_spot_limit"]
 
@@ -28,7 +29,7 @@ def hot_spot_limit(ports: int, hot: float) -> float:
     >>> hot_spot_limit(1024, 0.01)
     0.0890...
     """
-    check_integer("Ports", ports, 1)
+    ports = check_integer("Ports", ports, 1)
     if not 0 <= hot <= 1:
-        raise ValueError(f"Fraction of a hot spot must be from 0 to 1, not {hot}")
+        raise InvalidValue(f"Fraction of a hot spot must be from 0 to 1, not {hot}")
     return 1 / (1 + hot * (ports - 1))

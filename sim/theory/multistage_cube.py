@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ...hdl.checks import check_integer
+from ...hdl.errors import InvalidValue
 
 __all__ = [
     "attempts",
@@ -30,9 +31,9 @@ __all__ = [
 
 def _check_load(p: float, c: float = 1) -> None:
     if not 0 <= p <= 1:
-        raise ValueError(f"Load p must be from 0 to 1, not {p}")
+        raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
     if c * p >= 1 and c > 0:
-        raise ValueError(f"Traffic intensity c*p must be below 1, not {c * p}")
+        raise InvalidValue(f"Traffic intensity c*p must be below 1, not {c * p}")
 
 
 def first_stage_waiting(p: float, k: int, c: float = 1) -> float:
@@ -81,7 +82,7 @@ def unbuffered_stages(p: float, k: int) -> Iterator[float]:
     p_i = 1 - (1 - p_(i-1) / k)^k, beginning with p_0 = p; conflicting packets but one are dropped.
     """
     if not 0 <= p <= 1:
-        raise ValueError(f"Load p must be from 0 to 1, not {p}")
+        raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
     while True:
         p = 1 - (1 - p / k) ** k
         yield p
@@ -99,7 +100,7 @@ def unbuffered_throughput(p: float, k: int, stages: int) -> float:
 def unbuffered_throughput_approximation(p: float, k: int, stages: int) -> float:
     """The closed form (2), an upper bound of (1): 1 / ((k - 1) i / 2 k + 1 / p)."""
     if not 0 <= p <= 1:
-        raise ValueError(f"Load p must be from 0 to 1, not {p}")
+        raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
     return 1 / ((k - 1) * stages / (2 * k) + 1 / p) if p else 0.0
 
 
@@ -111,8 +112,8 @@ def unbuffered_bandwidth_limit(k: int, stages: int) -> float:
     TypeError, ValueError
         If k is not at least 2, or `stages` not at least 1.
     """
-    check_integer("Radix", k, 2)
-    check_integer("Stages", stages, 1)
+    k = check_integer("Radix", k, 2)
+    stages = check_integer("Stages", stages, 1)
     return 2 * k / ((k - 1) * stages)
 
 
@@ -172,10 +173,10 @@ def dilated_throughput(
         small.
     """
     _check_load(p, 0)
-    check_integer("Radix", k, 2)
-    check_integer("Stages", stages, 1)
-    check_integer("Dilation", dilation, 1)
-    check_integer("Links of a terminal", terminal_links, 1, dilation)
+    k = check_integer("Radix", k, 2)
+    stages = check_integer("Stages", stages, 1)
+    dilation = check_integer("Dilation", dilation, 1)
+    terminal_links = check_integer("Links of a terminal", terminal_links, 1, dilation)
     bundle = [1 - p, p]
     for left in reversed(range(stages)):
         arrivals = _sum_of(_thinned(bundle, k), k)
@@ -195,7 +196,7 @@ def replicated_throughput(p: float, k: int, stages: int, copies: int) -> float:
         If p is not from 0 to 1, or `copies` is not at least 1.
     """
     _check_load(p, 0)
-    check_integer("Copies", copies, 1)
+    copies = check_integer("Copies", copies, 1)
     return 1 - (1 - unbuffered_throughput(p / copies, k, stages)) ** copies
 
 
@@ -203,7 +204,7 @@ def _check_stable(p: float, k: int, stages: int) -> None:
     _check_load(p, 0)
     limit = unbuffered_bandwidth_limit(k, stages)
     if p >= limit:
-        raise ValueError(
+        raise InvalidValue(
             f"Load p must be below 2 k / (k - 1) stages, here {limit:.4g}, not {p}: "
             "beyond it the network is unstable"
         )
@@ -256,7 +257,9 @@ def attempts_by_recurrence(p: float, k: int, stages: int) -> float:
     _check_load(p, 0)
     limit = unbuffered_throughput(1, k, stages)
     if p > limit:
-        raise ValueError(f"Load p must be at most {limit:.4g}, which the network carries, not {p}")
+        raise InvalidValue(
+            f"Load p must be at most {limit:.4g}, which the network carries, not {p}"
+        )
     low, high = p, 1.0
     for _ in range(60):
         middle = (low + high) / 2

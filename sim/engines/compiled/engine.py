@@ -12,6 +12,7 @@ import psutil
 from vcd import VCDWriter
 
 from ....hdl.checks import check_integer
+from ....hdl.errors import InvalidType, InvalidValue
 from ....hdl.fabric import Fabric, Pin
 from ....hdl.output_file import whole_file
 from .errors import NotEnoughMemory
@@ -71,7 +72,7 @@ class CompiledEngine:
         fabric.check()
         for run, other in enumerate(fabrics):
             if not _alike(fabric, other):
-                raise ValueError(f"Run {run} must have the same cells and links as run 0")
+                raise InvalidValue(f"Run {run} must have the same cells and links as run 0")
         types = fabric.types()
         modules = {type_: lowered(type_) for type_ in types}
         plan = schedule(fabric, modules)
@@ -101,7 +102,7 @@ class CompiledEngine:
         AssertionViolated
             If an assertion of a component fails.
         """
-        check_integer("Cycles", cycles, 0)
+        cycles = check_integer("Cycles", cycles, 0)
         while cycles:
             part = min(cycles, max(1, int(self._rate * _ROUND_SECONDS)))
             start = time.perf_counter()
@@ -118,7 +119,7 @@ class CompiledEngine:
 
     def _at(self, run: int) -> tuple[Machine, int]:
         if run not in range(self.runs):
-            raise ValueError(f"Run must be from 0 to {self.runs - 1}, not {run}")
+            raise InvalidValue(f"Run must be from 0 to {self.runs - 1}, not {run}")
         return self._machines[run // self._share], run % self._share
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
@@ -183,17 +184,17 @@ class CompiledEngine:
             stays as it was.
         """
         if not isinstance(state, State):
-            raise TypeError(f"State must be a State, not {type(state).__name__}")
+            raise InvalidType(f"State must be a State, not {type(state).__name__}")
         if state.identity != self._identity:
-            raise ValueError(
+            raise InvalidValue(
                 "State does not belong to these fabrics: "
                 "their number, cells, wires or straps are others"
             )
         count = len(self._machines)
         if len(state.cycles) != count or len(state.arrays) != count:
-            raise ValueError("State does not belong to this number of machines")
+            raise InvalidValue("State does not belong to this number of machines")
         for machine, cycle, arrays in zip(self._machines, state.cycles, state.arrays):
-            check_integer("Cycle of the state", cycle, 0)
+            cycle = check_integer("Cycle of the state", cycle, 0)
             machine.check(arrays)
         for machine, cycle, arrays in zip(self._machines, state.cycles, state.arrays):
             machine.restore(cycle, arrays)
@@ -267,7 +268,7 @@ class VcdRecorder:
 
     def step(self, cycles: int) -> None:
         """Advance the engine, recording each cycle."""
-        check_integer("Cycles", cycles, 0)
+        cycles = check_integer("Cycles", cycles, 0)
         for _ in range(cycles):
             self._engine.step(1)
             self._record()

@@ -1,5 +1,7 @@
 """What can go wrong on the way from a fabric to a running machine, each said in one line."""
 
+from ....hdl.errors import MulticubeError
+
 __all__ = [
     "AssertionViolated",
     "CombinationalLoop",
@@ -11,7 +13,7 @@ __all__ = [
 ]
 
 
-class EngineError(Exception):
+class EngineError(MulticubeError):
     """The compiled engine can't run a fabric, or had to stop."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from amaranth.lib.wiring import In
 
+from ....hdl.errors import InvalidValue
 from ....hdl.fabric import CellType, Fabric, Path, Pin
 from .build import load_libraries
 from .emit_c import DRIVER, LANES, TypeCode, element_bytes, emit
@@ -315,7 +316,7 @@ class Machine:
             if memory.name == name:
                 return number
         known = ", ".join(memory.name for memory in group.module.memories) or "none"
-        raise ValueError(f"Memory of {group.type.name} must be one of {known}, not {name!r}")
+        raise InvalidValue(f"Memory of {group.type.name} must be one of {known}, not {name!r}")
 
     def _program(self, plan: Schedule) -> None:
         groups = list(self._groups.values())
@@ -503,7 +504,7 @@ class Machine:
         try:
             words, _ = group.module.signals(name)
         except KeyError:
-            raise ValueError(f"Cell {cell} has no signal {name!r}") from None
+            raise InvalidValue(f"Cell {cell} has no signal {name!r}") from None
         place = group.places[run, cell]
         values: dict[Node, int] = {}
         for node in Graph.cone(words):
@@ -560,7 +561,7 @@ class Machine:
         """
         forms = [(array.shape, array.dtype) for array in self._arrays()]
         if [(np.shape(array), getattr(array, "dtype", None)) for array in saved] != forms:
-            raise ValueError("State holds arrays of other shapes or types")
+            raise InvalidValue("State holds arrays of other shapes or types")
         wires, *rest = saved
         groups = list(self._groups.values())
         first = groups[0].first_wire if groups else self._wire_count
@@ -581,7 +582,7 @@ class Machine:
                 if rows is not None:
                     limits = [_ones(width) for width in word_widths(memory.width)]
                     if np.any(next(parts) > np.array(limits, np.uint32)):
-                        raise ValueError(f"State holds rows wider than memory {memory.name}")
+                        raise InvalidValue(f"State holds rows wider than memory {memory.name}")
 
     def restore(self, cycle: int, saved: Sequence[np.ndarray]) -> None:
         """Go back to a saved state, which `check` has accepted."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....hdl.errors import InvalidValue
 from ....hdl.output_file import whole_file
 
 __all__ = ["State", "check_words"]
@@ -73,7 +74,7 @@ class State:
                     return cls(head["identity"], tuple(head["cycles"]), arrays)
             except Exception as error:  # a file may be wrong in any way
                 reason = " ".join(str(error).split())
-                raise ValueError(f"{os.fspath(path)} holds no saved state: {reason}") from None
+                raise InvalidValue(f"{os.fspath(path)} holds no saved state: {reason}") from None
 
 
 def check_words(what: str, words: np.ndarray, widths: Sequence[int]) -> None:
@@ -96,4 +97,4 @@ def check_words(what: str, words: np.ndarray, widths: Sequence[int]) -> None:
     bits = np.array([width == 1 for width in widths], bool)[:, None]
     # 1 more than all ones is 0.
     if not np.all(np.where(bits, words + np.uint32(1) <= 1, words <= limits)):
-        raise ValueError(f"State holds {what} that do not fit their width")
+        raise InvalidValue(f"State holds {what} that do not fit their width")
