@@ -508,6 +508,25 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_terminated_program_leaves_nothing(tmp_path: Path) -> None:
+    words = "sim cube ports=2 --cycles 100000000 --engine amaranth --vcd waves.vcd --bins 16"
+    with subprocess.Popen(
+        [program(), *words.split()],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not any(file.stat().st_size for file in tmp_path.iterdir()):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 143
+    assert not list(tmp_path.iterdir())
+
+
 def test_closed_pipe(tmp_path: Path) -> None:
     # As in `multicube list | head -1`.
     with subprocess.Popen(

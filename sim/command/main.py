@@ -2,8 +2,12 @@
 
 import io
 import re
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import NoReturn
 
@@ -65,7 +69,7 @@ for command in (list_, sim, sweep, permute, deadlock, paper, export, synth, benc
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit: 0 if all is well, 2 for bad input, 1 if a run went wrong
-    or a design does not fit its device, 130 after Ctrl-C.
+    or a design does not fit its device, 130 after Ctrl-C, 143 after SIGTERM.
 
     Errors are one line on standard error. What is neither a MulticubeError nor an OSError is a
     fault of the library: it is shown with its traceback, and the status is 70.
@@ -74,7 +78,8 @@ def main(arguments: list[str] | None = None) -> None:
         # As standard error does: a file's name that is no UTF-8 fails no command.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        status = multicube.main(arguments, prog_name="multicube", standalone_mode=False)
+        with _terminable():
+            status = multicube.main(arguments, prog_name="multicube", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
@@ -92,6 +97,19 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception:
         traceback.print_exc()
         _fail("this is a bug in multicube; please report it with this traceback", 70)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the command as an exception does: what is half written is removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
 
 
 def _fail(message: str, status: int) -> NoReturn:
