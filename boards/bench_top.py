@@ -12,9 +12,7 @@ from amaranth.lib.wiring import In, Out
 from ..hdl.bench import BernoulliSource, PacketBench, SourcePlan
 from ..hdl.checks import check_integer
 from ..hdl.fabric import Cell, CellType, Fabric, Leaf, Pin
-from ..hdl.networks import ConnectionMachine, Network
-from ..hdl.networks.catalogue import own_parameters
-from ..hdl.networks.network import PacketNetwork
+from ..hdl.networks import Network
 from .command_port import ADDRESS_BITS, CommandPort, strap_words
 from .paused import Paused
 from .protocol import IDENTITY_BYTES, VERSION
@@ -114,7 +112,7 @@ class BoardBench(Fabric):
     """
 
     def __init__(self, network: Network, instruments: Instruments, *, divisor: int) -> None:
-        if not isinstance(network, PacketNetwork) or isinstance(network, ConnectionMachine):
+        if network.has_memory or not network.restarts:
             raise ValueError(f"Network {network.family} can't be put on a board")
         super().__init__({"rx": In(1), "tx": Out(1), "idle": Out(1)})
         self.network = network
@@ -126,7 +124,7 @@ class BoardBench(Fabric):
         )
         self.bench = bench = PacketBench(network, plan, bins=_BINS, time=instruments.counter_bits)
         if not instruments.links:
-            bench.meters = []
+            bench.link_meters = []
         if not instruments.flows:
             bench.follows_flows = False
         if not instruments.network_latency:
@@ -159,15 +157,8 @@ class BoardBench(Fabric):
         """The counters of each station: first a station a terminal, then one a meter."""
         bench = self.bench
         groups = [list(pair) for pair in zip(bench.sources, bench.sinks)]
-        groups += [[name] for name, _ in bench.meters]
-        for names in (
-            bench.drop_meters,
-            bench.damage_meters,
-            bench.crossing_meters,
-            bench.referral_meters,
-            bench.level_meters,
-        ):
-            groups += [[name] for name in names]
+        groups += [[name] for name, _ in bench.link_meters]
+        groups += [[name] for names in bench.meters.values() for name in names.values()]
         return [
             [(cell, port) for cell in cells for port in self._counters(cell)] for cells in groups
         ]
@@ -252,7 +243,7 @@ def _identity(network: Network, instruments: Instruments) -> bytes:
     said = {
         "version": VERSION,
         "network": network.family,
-        "parameters": own_parameters(network),
+        "parameters": network.chosen,
         "instruments": asdict(instruments),
     }
     text = json.dumps(said, sort_keys=True, default=str)

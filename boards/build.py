@@ -14,7 +14,6 @@ from typing import Any
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, Signal
 from amaranth.lib import io
 
-from ..hdl.networks.catalogue import own_parameters
 from ..hdl.verilog import verilog_text
 from ..sim.synthesis import SynthesisError
 from .bench_top import BoardBench
@@ -216,7 +215,7 @@ def _report(board: Board, bench: BoardBench, folder: Path, bitstream: Path) -> B
         board=board.name,
         device=board.make().device,
         network=bench.network.family,
-        parameters=own_parameters(bench.network),
+        parameters=bench.network.chosen,
         instruments=asdict(bench.instruments),
         bitstream=str(bitstream),
         clock_mhz=slowest["constraint"],

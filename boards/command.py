@@ -140,7 +140,11 @@ def build(
 
 def _folder(output: str) -> Path:
     folder = Path(output)
-    return folder if folder.is_dir() else check_output(folder)
+    if not folder.is_dir():
+        check_output(folder)
+        if folder.exists():
+            raise ValueError(f"Output {folder} is a file, not a folder")
+    return folder
 
 
 def _summary(result: Build) -> str:

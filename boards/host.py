@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..hdl.bench import Bench
+from ..hdl.checks import check_integer
 from ..hdl.fabric import Pin
 from .bench_top import PRIVATE_STRAPS, BoardBench
 from .command_port import ADDRESS_BITS, WORD_BITS
@@ -181,6 +182,7 @@ class BoardEngine:
         ValueError
             If the run becomes longer than the board can count.
         """
+        check_integer("Cycles", cycles, 0)
         longest = 2**self.board.instruments.counter_bits - 1
         target = self.cycle + cycles
         if target > longest:

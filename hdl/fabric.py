@@ -11,16 +11,27 @@ drawing are all made from this one description, and none of them knows what netw
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from amaranth.hdl import Module, Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Cell", "CellType", "Fabric", "FabricComponent", "Leaf", "Path", "Pin", "member"]
+__all__ = [
+    "Cell",
+    "CellType",
+    "Fabric",
+    "FabricComponent",
+    "Leaf",
+    "Meter",
+    "Path",
+    "Pin",
+    "Scope",
+    "member",
+]
 
 Path = tuple[str | int, ...]
 
@@ -36,6 +47,19 @@ class Pin(NamedTuple):
 
     def __str__(self) -> str:
         return ".".join(str(part) for part in ((self.cell or "(boundary)"), *self.path))
+
+
+class Meter(NamedTuple):
+    """What is to be counted at an output of a component, which lists such in its `meters`.
+
+    `kind` is "pulses" if each bit of the output is an event, "number" if the output is their
+    number in this cycle, and "level" if it is how much is stored. `statistic` is what it is called
+    in results; "dropped" and "corrupted" stand in the books too.
+    """
+
+    statistic: str
+    port: str
+    kind: Literal["pulses", "number", "level"]
 
 
 class Leaf(NamedTuple):
@@ -124,7 +148,16 @@ class CellType:
 
     @cached_property
     def _ports(self) -> _Ports:
-        return _Ports(self.build().signature)
+        return _Ports(self._example.signature)
+
+    @cached_property
+    def _example(self) -> wiring.Component:
+        return self.build()
+
+    @property
+    def meters(self) -> tuple[Meter, ...]:
+        """What is to be counted in each cell."""
+        return getattr(self._example, "meters", ())
 
     @property
     def leaves(self) -> dict[Path, Leaf]:
@@ -295,6 +328,19 @@ class Fabric:
             types.setdefault(cell.type, []).append(cell)
         return types
 
+    def metered(self) -> dict[str, list[tuple[Pin, Meter]]]:
+        """The outputs of cells at which something is to be counted, by statistic."""
+        found: dict[str, list[tuple[Pin, Meter]]] = {}
+        for cell in self.cells.values():
+            for meter in cell.type.meters:
+                pins = found.setdefault(meter.statistic, [])
+                pins.append((Pin(cell.name, (meter.port,)), meter))
+        return found
+
+    def scope(self, name: str) -> "Scope":
+        """A view of this fabric in which the names of new cells begin with `name` and `_`."""
+        return Scope(self, name)
+
     def unread(self, type_: CellType) -> set[str]:
         """Outputs of a type of cells that nothing reads in any of them: only a bench is told."""
         cells = {cell.name for cell in self.types()[type_]}
@@ -335,6 +381,37 @@ class Fabric:
         if pin.cell not in self.cells:
             raise ValueError(f"Pin {pin} names a cell that does not exist")
         return self.cells[pin.cell].type._ports
+
+
+class Scope:
+    """A part of a fabric, whose cells have names of their own: so a network can be placed twice.
+
+    `place` and `link` are those of the fabric; `pin` gives the fabric's pin for one of the scope,
+    which a network's `place` has returned.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    name : str
+        What the names of the cells begin with.
+    """
+
+    def __init__(self, fabric: Fabric, name: str) -> None:
+        self.fabric = fabric
+        self.name = name
+
+    def pin(self, pin: Pin) -> Pin:
+        """The fabric's pin; those of the boundary stay."""
+        return pin if pin.cell is None else Pin(f"{self.name}_{pin.cell}", pin.path)
+
+    def place(self, cell: Cell) -> Cell:
+        """As in `Fabric`; returns the cell as it is named here."""
+        self.fabric.place(replace(cell, name=f"{self.name}_{cell.name}"))
+        return cell
+
+    def link(self, a: Pin, b: Pin) -> None:
+        """As in `Fabric`."""
+        self.fabric.link(self.pin(a), self.pin(b))
 
 
 class FabricComponent(wiring.Component):

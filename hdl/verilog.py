@@ -25,7 +25,7 @@ from amaranth.lib.wiring import In
 
 from .fabric import Cell, Fabric, Leaf, Path, Pin
 from .fusesoc import core_text
-from .output_file import whole_file
+from .output_file import check_output, is_regular, whole_file
 from .verilog_module import module_text
 from .verilog_names import check_name
 
@@ -311,6 +311,9 @@ def write_verilog(
 ) -> dict[str, Any]:
     """Write a fabric's Verilog to a file, and its ports as JSON to `<path>.json` beside it.
 
+    All of them are written, or none. Nothing is written beside standard output (`-`), a device or
+    a FIFO.
+
     Parameters
     ----------
     fabric : Fabric
@@ -330,24 +333,47 @@ def write_verilog(
     Raises
     ------
     ValueError
-        As `verilog_text`, or if the folder does not exist, or the Verilog would be the core file.
+        As `verilog_text`, or if a file can't be written, or a core file could not name the Verilog.
     """
-    path = FilePath(path)
-    ports_path, core_path = FilePath(f"{path}.json"), path.with_suffix(".core")
-    if core and core_path == path:
-        raise ValueError(f"Output {path} would be taken for a core file: it must not end in .core")
+    path = os.fspath(path)
+    outputs = [path]
+    if is_regular(path):
+        outputs.append(f"{path}.json")
+    if core:
+        outputs.append(_core_path(path))
+    for output in outputs:
+        check_output(output)
+    summary = {
+        "top": name,
+        "modules": len(fabric.types()),
+        "cells": len(fabric.cells),
+        "ports": port_list(fabric, clock),
+    }
+    texts = (
+        verilog_text(fabric, name, title=title, clock=clock),
+        json.dumps(summary, indent=1) + "\n",
+        core_text(name, FilePath(path).name, description=title or _UNTITLED),
+    )
     with ExitStack() as files:
-        verilog_file = files.enter_context(whole_file(path))
-        ports_file = files.enter_context(whole_file(ports_path))
-        core_file = files.enter_context(whole_file(core_path)) if core else None
-        verilog_file.write_text(verilog_text(fabric, name, title=title, clock=clock))
-        summary = {
-            "top": name,
-            "modules": len(fabric.types()),
-            "cells": len(fabric.cells),
-            "ports": port_list(fabric, clock),
-        }
-        ports_file.write_text(json.dumps(summary, indent=1) + "\n")
-        if core_file is not None:
-            core_file.write_text(core_text(name, path.name, description=title or _UNTITLED))
+        for output, text in zip(outputs, texts):
+            files.enter_context(whole_file(output)).write_text(text)
     return summary
+
+
+def _core_path(path: str) -> str:
+    """Where the core file of a Verilog file belongs.
+
+    Raises
+    ------
+    ValueError
+        If the core file could not name the Verilog, or would take its place.
+    """
+    name = FilePath(path).name
+    if not is_regular(path):
+        raise ValueError(f"A core file needs a Verilog file that it can name, not {path}")
+    if name != name.encode(errors="replace").decode():
+        raise ValueError(f"A core file can't name {path}: it must be UTF-8")
+    core_path = FilePath(path).with_suffix(".core")
+    if core_path == FilePath(path):
+        raise ValueError(f"Output {path} would be taken for a core file: it must not end in .core")
+    return str(core_path)

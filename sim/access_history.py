@@ -72,7 +72,7 @@ def is_serializable(engine: Engine, bench: MemoryBench, run: int = 0) -> bool | 
     final = [value for row in zip(*contents) for value in row]
     try:
         return serial_order.is_serializable(
-            histories, width=network.parameters["width"], initial={}, final=final
+            histories, width=network.parameters.width, initial={}, final=final
         )
     except Undecided:
         return None

@@ -87,31 +87,29 @@ def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> Engine
         return CompiledEngine(benches)
     bench = benches[0]
     visible = [Pin(sink, (port,)) for sink in bench.sinks for port in _COUNTERS]
-    visible += [Pin(name, ("crossed",)) for name, _ in bench.meters]
+    visible += [Pin(name, ("crossed",)) for name, _ in bench.link_meters]
     return VerilatorEngine(bench, visible, limit=verilator_limit)
 
 
 def _crossed(engine: Engine, bench: Bench) -> int:
     """Packets that have crossed a link in the first run."""
-    packed = engine.read([name for name, _ in bench.meters], "crossed")
+    packed = engine.read([name for name, _ in bench.link_meters], "crossed")
     return sum(
         count >> COUNT_BITS * index & 2**COUNT_BITS - 1
-        for count, (_, outputs) in zip(packed, bench.meters)
+        for count, (_, outputs) in zip(packed, bench.link_meters)
         for index in range(len(outputs))
     )
 
 
 def _time(
     name: str,
-    kind: type[Network],
-    parameters: dict[str, Any],
+    network: Network,
     load: float,
     runs: int,
     seconds: float,
     verilator_limit: float,
 ) -> Timing:
     """Measure one engine; in a process of its own, so that its peak of memory is its own."""
-    network = kind(**parameters)
     uniform = pattern("uniform", network.ports)
     plans = [Run(uniform, load, seed=seed).sources(network) for seed in range(1, runs + 1)]
     first = bench_for(network, plans[0], bins=256)
@@ -198,7 +196,7 @@ def compare_engines(
         plans.append(("verilator", 1))
     for name, runs in plans:
         context = multiprocessing.get_context("spawn")
-        job = (name, type(network), network.parameters, load, runs, seconds, verilator_limit)
+        job = (name, network, load, runs, seconds, verilator_limit)
         with ProcessPoolExecutor(1, mp_context=context) as pool:
             try:
                 timing = pool.submit(_time, *job).result()

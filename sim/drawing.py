@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -11,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ..hdl.output_file import whole_file
+from ..hdl.output_file import output_format, whole_file
 from ..hdl.topology import MultistagePlan
 
 __all__ = ["HIGHLIGHT", "Marks", "draw_box", "draw_multistage", "multistage_figure", "save_figure"]
@@ -203,14 +202,16 @@ def multistage_figure(
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file, whole or not at all; equal figures give equal SVG files.
+    """Write a figure to a file (.svg, .png, .pdf), whole or not at all; `-` gets an SVG.
+
+    Equal figures give equal SVG files.
 
     Raises
     ------
     ValueError
-        If the folder does not exist, or the ending is none that matplotlib can write.
+        If the name ends otherwise, or the file can't be written.
     """
-    suffix = Path(path).suffix
-    metadata = {"Date": None} if suffix == ".svg" else {}
+    kind = output_format(path, (".svg", ".png", ".pdf"))
+    metadata = {"Date": None} if kind == ".svg" else {}
     with whole_file(path) as file, matplotlib.rc_context({"svg.hashsalt": "multicube"}):
-        figure.savefig(file, dpi=130, metadata=metadata)
+        figure.savefig(file, dpi=130, format=kind.removeprefix("."), metadata=metadata)

@@ -324,8 +324,8 @@ class Messenger:
         return _Totals(
             sum(read(bench.sources, "injected")),
             sum(read(bench.sinks, "delivered")),
-            sum(read(bench.combine_meters, "total")),
-            sum(read(bench.referral_meters, "total")),
+            sum(read(list(bench.meters.get("combined", {}).values()), "total")),
+            sum(read(list(bench.meters.get("referred", {}).values()), "total")),
         )
 
     def _number(self, word: int) -> int:

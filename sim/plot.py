@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..hdl.output_file import output_format
 from .drawing import save_figure
 from .result import Result
 from .sweep import PICTURES, Sweep
@@ -42,8 +42,7 @@ def draw_sweeps(
     ValueError
         If the name ends otherwise, or the folder does not exist.
     """
-    if Path(path).suffix not in PICTURES:
-        raise ValueError(f"Picture {path} must end in {' or '.join(PICTURES)}")
+    output_format(path, PICTURES)
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     latency, throughput = figure.subplots(1, 2)
     labels = labels or [_label(sweep) for sweep in sweeps]

@@ -1,11 +1,14 @@
 """What a bench has counted, read from an engine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
-from ..hdl.bench import Bench, MemoryBench, PacketBench
+from amaranth.lib.wiring import Out
+
+from ..hdl.bench import Bench
 from ..hdl.bench.instruments import COUNT_BITS
 from ..hdl.bench.stamp import STAMP_SUM_BITS
-from ..hdl.networks import ConnectionMachine
+from ..hdl.networks.network import Window
 from .access_history import is_serializable
 from .engines import Engine
 from .result import Latency
@@ -21,7 +24,8 @@ class Probe:
         self.run = run
         self.bench = bench
 
-    def _meters(self, meters: Sequence[str], port: str) -> int:
+    def _metered(self, statistic: str, port: str) -> int:
+        meters = list(self.bench.meters.get(statistic, {}).values())
         return sum(self.engine.read(meters, port, self.run))
 
     def set(self, port: str, value: int) -> None:
@@ -34,7 +38,7 @@ class Probe:
         return self.engine.read(self.bench.sinks, port, self.run)
 
     def drops(self, port: str) -> int:
-        return self._meters(self.bench.drop_meters, port)
+        return self._metered("dropped", port)
 
     @property
     def waiting(self) -> int:
@@ -51,39 +55,28 @@ class Probe:
     @property
     def corrupted(self) -> int:
         """Packets that were found damaged and discarded."""
-        return self._meters(self.bench.damage_meters, "total")
+        return self._metered("corrupted", "total")
 
-    @property
-    def referred(self) -> int:
-        """How often packets were sent away from their destination, for want of room."""
-        return self._meters(self.bench.referral_meters, "total")
+    def statistics(self, cycles: int) -> dict[str, Any]:
+        """What the network makes of the counts of its cells' meters, in a window of cycles."""
+        window = Window(cycles, sum(self.sources("entered")), self.bench.packet)
+        readings = {
+            statistic: self._readings(cells) for statistic, cells in self.bench.meters.items()
+        }
+        return self.bench.network.statistics(readings, window)
 
-    def steps(self, cycles: int) -> int | None:
-        """Of the Connection Machine's routers, begun in a number of cycles."""
-        # The stamps of the bench lengthen messages, and so the steps of serial wires.
-        network = self.bench.network
-        return -(-cycles // network.step) if isinstance(network, ConnectionMachine) else None
-
-    def wire_use(self, cycles: int) -> float | None:
-        """Share of the wires that could take a packet in the window which did."""
-        network = self.bench.network
-        if not isinstance(network, ConnectionMachine):
-            return None
-        crossed = self._meters(self.bench.crossing_meters, "measured")
-        return crossed * network.step / (network.served * cycles)
-
-    def buffer_occupancy(self, cycles: int) -> dict[str, float] | None:
-        """What a node stores, in the mean over nodes and cycles of the window, and at most."""
-        meters = self.bench.level_meters
-        if not meters:
-            return None
-        mean = self._meters(meters, "sum") / (len(meters) * cycles)
-        return {"mean": mean, "max": max(self.engine.read(meters, "max", self.run))}
+    def _readings(self, cells: Mapping[str, str]) -> dict[str, dict[str, int]]:
+        """By cell: the value of each output of its meter."""
+        meters = list(cells.values())
+        leaves = self.bench.cells[meters[0]].type.leaves.items()
+        ports = [path[0] for path, leaf in leaves if leaf.flow == Out]
+        columns = [self.engine.read(meters, str(port), self.run) for port in ports]
+        return {cell: dict(zip(ports, row)) for cell, row in zip(cells, zip(*columns))}
 
     @property
     def stamps_differ(self) -> bool | None:
         """Whether other packets were delivered than sent; None where every flow is followed."""
-        if not isinstance(self.bench, PacketBench) or not self.bench.adds_stamps:
+        if not self.bench.adds_stamps:
             return None
         return (
             sum(self.sources("stamp_sum")) - sum(self.sinks("stamp_sum"))
@@ -102,7 +95,7 @@ class Probe:
     @property
     def background_latency(self) -> float | None:
         """Mean latency, from the offer to the reply, of requests not meant for a hot spot."""
-        if not isinstance(self.bench, MemoryBench):
+        if not self.bench.network.has_memory:
             return None
         requests = sum(self.sinks("background"))
         if requests in (0, sum(self.sinks("measured"))):
@@ -110,20 +103,9 @@ class Probe:
         return sum(self.sinks("background_sum")) / requests
 
     @property
-    def combined(self) -> list[float] | None:
-        """By stage: the share of requests that were combined there, in the window."""
-        if not isinstance(self.bench, MemoryBench):
-            return None
-        requests = max(1, sum(self.sources("entered")))
-        return [
-            sum(self.engine.read(meters, "measured", self.run)) / requests
-            for meters in self.bench.combine_meters
-        ]
-
-    @property
     def serializable(self) -> bool | None:
         """Whether a serial order explains all replies; None if that can't be said."""
-        if not isinstance(self.bench, MemoryBench):
+        if not self.bench.network.has_memory:
             return None
         return is_serializable(self.engine, self.bench, self.run)
 
@@ -142,10 +124,10 @@ class Probe:
         )
 
     def links(self, cycles: int) -> dict[str, float]:
-        names = [name for name, _ in self.bench.meters]
+        names = [name for name, _ in self.bench.link_meters]
         packed = self.engine.read(names, "crossed", self.run)
         return {
             str(output): (counts >> COUNT_BITS * index) % 2**COUNT_BITS / cycles
-            for counts, (_, outputs) in zip(packed, self.bench.meters)
+            for counts, (_, outputs) in zip(packed, self.bench.link_meters)
             for index, output in enumerate(outputs)
         }

@@ -33,7 +33,7 @@ from ..hdl.bench import ProgramBench
 from ..hdl.checks import check_integer
 from ..hdl.combining import Operation, find_operation
 from ..hdl.combining.pacing import request_length
-from ..hdl.networks import CombiningNetwork
+from ..hdl.networks import CombiningNetwork, Network
 from .engines import Engine
 from .engines.selection import open_engines
 from .serial_order import Access, is_serializable
@@ -170,8 +170,8 @@ class _Coder:
         self.network = network
         layout, self._reply = network.link.request_layout, network.link.reply_layout
         self._at = {name: layout[name].offset for name, _ in layout}
-        self._width = network.parameters["width"]
-        self._words = network.ports * network.parameters["rows"]
+        self._width = network.parameters.width
+        self._words = network.ports * network.parameters.rows
         self.lengths = network.lengths
         self._codes = {operation: code for code, operation in enumerate(network.operations)}
         self._places: dict[int, tuple[int, int]] = {}
@@ -342,7 +342,7 @@ class _Runner:
         most: int,
     ) -> None:
         coder = _Coder(bench.network)
-        outstanding = bench.network.parameters["outstanding"]
+        outstanding = bench.network.parameters.outstanding
         self.bench = bench
         self.engine = engine
         self.limit = limit
@@ -452,7 +452,7 @@ def run_programs(
         If a parameter is not as above, or a program yields something else than what it may, or a
         request that the network does not know.
     """
-    if not isinstance(network, CombiningNetwork):
+    if not isinstance(network, Network) or not network.has_memory:
         raise TypeError(f"Network must be a CombiningNetwork, not {network!r}")
     programs = list(programs)
     for program in programs:
@@ -464,7 +464,7 @@ def run_programs(
         raise ValueError("Programs must be a generator for each processor, not one for several")
     check_integer("Limit", limit, 1)
     check_integer("Cycles", cycles, 1)
-    width = network.parameters["width"]
+    width = network.parameters.width
     initial = dict(memory or {})
     for word, value in initial.items():
         network.locate(word)
@@ -478,6 +478,7 @@ def run_programs(
     history: dict[int, list[Access]] = {}
     for sent in runner.taken:
         history.setdefault(sent.word, []).append(sent.access())
+    meters = bench.meters.get("combined", {})
     modules = [opened.memory(bench.memory_cell(n), "words") for n in range(network.ports)]
     return ProgramRun(
         engine=opened.name,
@@ -487,7 +488,10 @@ def run_programs(
         history=history,
         requests=len(runner.taken),
         memory_requests=sum(opened.read(bench.memory_meters, "crossed")),
-        combined=[sum(opened.read(stage, "total")) for stage in bench.combine_meters],
+        combined=[
+            sum(opened.read([meters[str(pin.cell)] for pin in pins], "total"))
+            for pins in network.combined()
+        ],
         width=width,
         initial=initial,
     )

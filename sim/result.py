@@ -125,15 +125,6 @@ class Result:
         Packets that the network took, and gave back (each copy of a broadcast counts).
     dropped : int
         Packets, or attempts to send them, that a network dropped which does so by definition.
-    referred : int
-        How often packets were sent away from their destination, because there was no buffer.
-    petit_cycles : int or None
-        Steps of the Connection Machine's routers in the window: in each, one dimension was served
-        (schedule petit), or all. None of other networks, as the next two.
-    wire_use : float or None
-        Share of the wires served in the window's steps that carried a message.
-    buffer_occupancy : dict or None
-        Messages that a node stored in the window: `mean` over nodes and cycles, and `max`.
     corrupted : int
         Packets that were found damaged by their parity, and discarded.
     attempts : float or None
@@ -155,8 +146,6 @@ class Result:
         from the head of the processor's queue until then, as `network_latency`.
     background_latency : float or None
         The mean of it of the requests that were not meant for a hot spot.
-    combined : list[float] or None
-        By stage: requests that were combined there, as a share of those that the network took.
     serializable : bool or None
         Whether what the memory returned, and held in the end, is that of some serial order of the
         operations. None if that was not checked.
@@ -172,6 +161,8 @@ class Result:
         Packets `injected` and `delivered` in the window, by terminal.
     links : dict[str, float]
         Utilisation of each link by the output that drives it, packets a cycle.
+    statistics : dict[str, Any]
+        What the network itself tells of the window (its method `statistics`).
     """
 
     network: str
@@ -193,10 +184,6 @@ class Result:
     injected: int
     delivered: int
     dropped: int
-    referred: int
-    petit_cycles: int | None
-    wire_use: float | None
-    buffer_occupancy: dict[str, float] | None
     corrupted: int
     attempts: float | None
     lost: int | None
@@ -209,7 +196,6 @@ class Result:
     network_latency: Latency
     round_trip: Latency | None
     background_latency: float | None
-    combined: list[float] | None
     serializable: bool | None
     predicted: dict[str, float | None]
     saturated: bool
@@ -217,6 +203,7 @@ class Result:
     least_served: dict[str, float]
     terminals: dict[str, list[int]] = field(repr=False)
     links: dict[str, float] = field(repr=False)
+    statistics: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain lists, dictionaries, numbers and strings."""

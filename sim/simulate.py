@@ -8,12 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from tqdm import tqdm
 
-from ..hdl.bench import Bench, PacketBench, SourcePlan, bench_for
+from ..hdl.bench import Bench, SourcePlan, bench_for
 from ..hdl.bench.instruments import COUNT_BITS
 from ..hdl.bench.stamp import LONG_TIME_BITS, TIME_BITS
 from ..hdl.checks import check_integer, check_limit
-from ..hdl.networks import CombiningNetwork, MultistageNetwork, Network
-from ..hdl.networks.catalogue import own_parameters
+from ..hdl.networks import Network
 from .engines import Engine
 from .engines.selection import open_engines
 from .faults import inject, parse_fault
@@ -108,7 +107,7 @@ class Run:
 
     def sources(self, network: Network) -> SourcePlan:
         """The sources that make this run's traffic."""
-        if isinstance(network, CombiningNetwork):
+        if network.has_memory:
             if isinstance(self.traffic, Trace):
                 raise ValueError("A trace says nothing of memory: this network can't replay it")
             history = min(4096, LONGEST_HISTORY // network.ports)
@@ -309,8 +308,7 @@ def _batch(network: Network) -> int:
 
 def _patience(network: Network) -> int:
     """Cycles without any delivery after which a network that is being drained is stuck."""
-    delay = network.parameters.get("resubmit", 0)
-    return 1000 + 20 * network.stages + 4 * (network.lengths[1] + delay)
+    return 1000 + 20 * network.stages + 4 * (network.lengths[1] + network.longest_delay)
 
 
 def _judge(
@@ -354,9 +352,9 @@ def _result(
 ) -> Result:
     injected = sum(probe.sources("injected"))
     delivered = sum(probe.sinks("delivered"))
-    packets = isinstance(probe.bench, PacketBench)
+    packets = not network.has_memory
     dropped = probe.drops("total")
-    followed = not packets or probe.bench.follows_flows
+    followed = probe.bench.follows_flows
     duplicated = sum(probe.sinks("duplicated")) if followed else None
     entered = probe.sources("entered")
     measured = probe.sinks("measured")
@@ -364,7 +362,7 @@ def _result(
     window = max(cycles, 1)
     return Result(
         network=network.family,
-        parameters=own_parameters(network),
+        parameters=network.chosen,
         cycles=cycles,
         partial=partial,
         throughput=sum(measured) / (network.ports * window),
@@ -374,14 +372,10 @@ def _result(
         injected=injected,
         delivered=delivered,
         dropped=dropped,
-        referred=probe.referred,
-        petit_cycles=probe.steps(cycles),
-        wire_use=probe.wire_use(window),
-        buffer_occupancy=probe.buffer_occupancy(window),
         corrupted=probe.corrupted,
         attempts=1 + probe.drops("measured") / sum(measured) if any(measured) else None,
         lost=None if partial else probe.in_flight + (duplicated or 0),
-        damaged=sum(probe.sinks("damaged")) if packets and network.packet.flits else 0,
+        damaged=sum(probe.sinks("damaged")) if packets and network.flits else 0,
         misrouted=sum(probe.sinks("misrouted")),
         duplicated=duplicated,
         reordered=(sum(probe.sinks("reordered")) if packets else 0) if followed else None,
@@ -389,11 +383,11 @@ def _result(
         network_latency=network_latency,
         round_trip=None if packets else network_latency,
         background_latency=probe.background_latency,
-        combined=probe.combined,
         serializable=None if partial else probe.serializable,
         least_served={"terminal": slowest, "throughput": entered[slowest] / window},
         terminals={"injected": entered, "delivered": measured},
         links=probe.links(window),
+        statistics=probe.statistics(window),
         **rest,
     )
 
@@ -517,10 +511,10 @@ def _broken(benches: list[Bench], faults: Sequence[str]) -> list[Bench]:
     injections = [parse_fault(fault) for fault in faults]
     if not injections:
         return benches
-    network = benches[0].network
-    if not isinstance(network, MultistageNetwork) or network.parameters["replication"] > 1:
+    plan = benches[0].network.fault_plan
+    if plan is None:
         raise ValueError("Faults can be injected into a single multistage network only")
-    return [inject(bench, network.plan, injections) for bench in benches]
+    return [inject(bench, plan, injections) for bench in benches]
 
 
 def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result]:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -15,16 +14,19 @@ from tqdm import tqdm
 
 from ..hdl.checks import check_integer
 from ..hdl.networks import Network
-from ..hdl.output_file import whole_file
+from ..hdl.output_file import output_format, whole_file
 from .engines.selection import resolve_engine
 from .result import Result
 from .simulate import Run, simulate_runs
 from .traffic import Pattern, check_load, pattern
 
-__all__ = ["PICTURES", "Sweep", "parse_loads", "sweep"]
+__all__ = ["FORMATS", "PICTURES", "Sweep", "parse_loads", "sweep"]
 
 PICTURES = (".png", ".svg")
 """Endings of picture files."""
+
+FORMATS = (".csv", ".json", *PICTURES)
+"""Endings of what a sweep can be written to."""
 
 ZERO_LOAD = 0.01
 """Load, in flits a terminal and cycle, at which packets hardly ever meet."""
@@ -85,14 +87,14 @@ class Sweep:
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the sweep to a file: .json, .csv (a line a point), or a picture (.png, .svg).
+        """Write the sweep to a file: .csv (a line a point; `-` too), .json, .png or .svg.
 
         Raises
         ------
         ValueError
-            If the name ends otherwise, or the folder does not exist.
+            If the name ends otherwise, or the file can't be written.
         """
-        kind = Path(path).suffix
+        kind = output_format(path, FORMATS)
         if kind == ".json":
             with whole_file(path) as file:
                 file.write_text(json.dumps(self.to_json()) + "\n")
@@ -166,15 +168,6 @@ def _saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None
     return max(carried, default=0.0), first
 
 
-def _simulate(
-    kind: type[Network], parameters: dict, family: str, runs: list[Run], options: dict
-) -> list[Result]:
-    """One worker's share; the network is built in the worker, as a component can't be sent."""
-    network = kind(**parameters)
-    network.family = family
-    return simulate_runs(network, runs, **options)
-
-
 def sweep(
     network: Network,
     loads: Sequence[float],
@@ -238,10 +231,7 @@ def sweep(
             bar.total = (bar.total or 0) + len(runs)
             results = []
             for done in joblib.Parallel(n_jobs=workers, return_as="generator")(
-                joblib.delayed(_simulate)(
-                    type(network), network.parameters, network.family, job, options
-                )
-                for job in jobs
+                joblib.delayed(simulate_runs)(network, job, **options) for job in jobs
             ):
                 results += done
                 bar.update(len(done))

@@ -124,8 +124,8 @@ class Pattern:
         straps = self._straps(network, network.code, load, seed)
         straps = [{**own, "turn": number % network.paths} for number, own in enumerate(straps)]
         parameters = {
-            "rows": network.parameters["rows"],
-            "outstanding": network.parameters["outstanding"],
+            "rows": network.parameters.rows,
+            "outstanding": network.parameters.outstanding,
             "depth": depth,
             "mix": mix,
             "history": history,

@@ -630,7 +630,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
         engine.set("send", 0)
         engine.step(100)
         crossed = 0
-        for name, pins in bench.meters:
+        for name, pins in bench.link_meters:
             word = engine.read([name], "crossed")[0]
             crossed += sum(word >> 32 * link & (1 << 32) - 1 for link in range(len(pins)))
         counts = {

@@ -154,6 +154,8 @@ def test_the_board_has_no_counters_that_it_was_not_given(lean_torus: Bench) -> N
             engine.get(Pin("sink_0", ("latest",)))
         with pytest.raises(ValueError, match=r"^A run on this board has at most 1023 cycles"):
             engine.step(1024)
+        with pytest.raises(ValueError, match=r"^Cycles must be at least 0, not -1$"):
+            engine.step(-1)
 
 
 # Protocol

@@ -57,14 +57,14 @@ def check(result: Result, network: Network) -> None:
     assert result.generated == result.injected + result.rejected + result.unsent
     if isinstance(network, CombiningNetwork):
         assert result.round_trip == result.network_latency
-        assert len(result.combined) == network.stages
-        assert 0 <= sum(result.combined) < 1
+        assert len(result.statistics["combined"]) == network.stages
+        assert 0 <= sum(result.statistics["combined"]) < 1
         if result.round_trip.mean is not None:
             shortest = 2 * network.stages * network.parameters["delay"] + 1
             assert not any(result.round_trip.histogram[:shortest])
             assert result.latency.mean >= result.round_trip.mean
     else:
-        assert (result.round_trip, result.combined, result.serializable) == (None, None, None)
+        assert (result.round_trip, result.statistics, result.serializable) == (None, {}, None)
         assert result.background_latency is None
 
 
@@ -118,7 +118,7 @@ def test_all_to_one(ports: int) -> None:
     n = network.stages
     for result in play(network, *runs, engine="amaranth" if ports < 8 else "auto"):
         assert result.round_trip.histogram == [0] * (2 * n + 1) + [ports]
-        assert result.combined == [2.0 ** -(stage + 1) for stage in range(n)]
+        assert result.statistics["combined"] == [2.0 ** -(stage + 1) for stage in range(n)]
         assert result.serializable is True
         assert (result.generated, result.delivered) == (ports, ports)
         assert result.cycles == 2 * n + 1 + 1  # of which the first is that of the requests
@@ -133,7 +133,7 @@ def test_all_to_one_of_larger_boxes(merge: str, shares: list[float]) -> None:
     network = CombiningNetwork(16, radix=4, merge=merge)
     (result,) = play(network, run_of(network, "all-to-one"))
     assert result.serializable is True
-    assert result.combined == shares
+    assert result.statistics["combined"] == shares
 
 
 # Hot spots
@@ -149,7 +149,7 @@ def test_all_to_one_without_combining() -> None:
     n, ports = PLAIN.stages, PLAIN.ports
     assert result.round_trip.histogram == [0] * (2 * n + 1) + [1] * ports
     assert result.round_trip.max == 2 * n + ports
-    assert result.combined == [0] * n
+    assert result.statistics["combined"] == [0] * n
     assert result.serializable is True
 
 
@@ -171,8 +171,8 @@ def test_hot_spot() -> None:
         assert with_.throughput > 1.2 * limit
         assert without.saturated
         assert without.serializable is None  # more requests than the processors keep
-        assert sum(with_.combined) > 0.05
-        assert sum(without.combined) == 0
+        assert sum(with_.statistics["combined"]) > 0.05
+        assert sum(without.statistics["combined"]) == 0
 
 
 def test_latency_of_the_background() -> None:
@@ -230,7 +230,7 @@ def test_random_mixes_are_serializable(parameters: dict[str, Any], hot: float) -
     assert [result.serializable for result in results] == [True] * 3
     assert all(result.delivered > 40 for result in results)
     if network.parameters["combine"] != "none":
-        assert sum(results[1].combined) > 0.003
+        assert sum(results[1].statistics["combined"]) > 0.003
 
 
 @pytest.mark.parametrize(
@@ -440,8 +440,8 @@ def test_command(call: Call) -> None:
     assert (status, err) == (0, "")
     record = json.loads(out)
     assert record["serializable"] is True
-    assert len(record["combined"]) == 6
-    assert 0.01 < sum(record["combined"]) < 0.1
+    assert len(record["statistics"]["combined"]) == 6
+    assert 0.01 < sum(record["statistics"]["combined"]) < 0.1
     assert record["round_trip"]["p50"] >= 13
     assert record["background_latency"] > 13
     assert record["network"] == "combining"
@@ -452,7 +452,7 @@ def test_command_for_packets_says_nothing_of_memory(call: Call) -> None:
     status, out, _ = call("sim", "cube", "ports=2", "--cycles", "20", "--warmup", "0", "--json")
     record = json.loads(out)
     assert status == 0
-    for key in ("combined", "serializable", "round_trip", "background_latency"):
+    for key in ("serializable", "round_trip", "background_latency"):
         assert record[key] is None
 
 

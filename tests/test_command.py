@@ -20,7 +20,7 @@ import pytest
 from long_runs import long
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
-from multicube.hdl.networks.switching import NEUTRAL
+from multicube.hdl.networks.multistage_parameters import NEUTRAL
 from multicube.sim import SimulationError
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
@@ -285,7 +285,7 @@ BAD = [
     ("sim cube --trace far.csv --source-depth 10", "A trace takes no --source-depth"),
     ("sim cube --vcd none/x.vcd", "Output none/x.vcd can't be written: there is no folder none"),
     ("sweep cube -o none/x.png", "Output none/x.png can't be written: there is no folder none"),
-    ("sweep cube -o x.pdf", "Output x.pdf must end in .png, .svg, .csv, .json"),
+    ("sweep cube -o x.pdf", "Output x.pdf must end in .csv, .json, .png, .svg"),
     ("sweep cube -o folder.png", "Output folder.png is a folder, not a file"),
     ("sweep cube --loads 0.1:0.9:0", "Loads must be FIRST:LAST:STEP or ", "not '0.1:0.9:0'"),
     ("sweep cube --loads high", "Loads must be FIRST:LAST:STEP or ", "not 'high'"),
@@ -422,8 +422,7 @@ def test_interrupted_program(tmp_path: Path) -> None:
         text=True,
     ) as process:
         deadline = time.monotonic() + 60
-        waves = tmp_path / "waves.vcd"
-        while not (waves.exists() and waves.stat().st_size > 400_000):
+        while not any(file.stat().st_size > 400_000 for file in tmp_path.iterdir()):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
@@ -433,6 +432,80 @@ def test_interrupted_program(tmp_path: Path) -> None:
     record = json.loads(out)
     assert record["partial"] is True
     assert record["injected"] > 0
+    assert [file.name for file in tmp_path.iterdir()] == ["waves.vcd"]
+
+
+def run(words: str, folder: Path, **options: Any) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [program(), *words.split()], cwd=folder, capture_output=True, timeout=120, **options
+    )
+
+
+def test_output_is_standard_output(tmp_path: Path) -> None:
+    done = run("export cube ports=2 -o - --top pair", tmp_path)
+    assert done.returncode == 0
+    assert b"\nmodule pair" in done.stdout
+    assert done.stderr == b"-: module pair with 1 cell of 1 distinct module(s)\n"
+    assert run("export cube ports=2 -o /dev/stdout --top pair", tmp_path).stdout == done.stdout
+
+    short = " ".join(SHORT)
+    done = run(f"sweep cube ports=2 --loads 0.2 --no-refine --processes 1 -o - {short}", tmp_path)
+    assert done.returncode == 0
+    (row,) = csv.DictReader(done.stdout.decode().splitlines())
+    assert float(row["offered_load"]) == 0.2
+    assert b"zero-load latency" in done.stderr
+
+    done = run(f"sim cube ports=2 --vcd - {short}", tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"$comment")
+    assert b"0 lost" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words", ["sim cube --vcd -", "sweep cube -o -", "export cube -o /dev/stdout"]
+)
+def test_standard_output_takes_one_thing(words: str, tmp_path: Path) -> None:
+    done = run(f"{words} --json", tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    output = words.rpartition(" ")[2].encode()
+    line = b"multicube: Output %b and --json would both go to standard output\n"
+    assert done.stderr == line % output
+
+
+def test_nothing_is_beside_a_device(tmp_path: Path, call: Call) -> None:
+    (tmp_path / "null.v").symlink_to("/dev/null")
+    assert call("export", "cube", "ports=2", "-o", "null.v").status == 0
+    status, _, err = call("export", "cube", "ports=2", "-o", "null.v", "--core")
+    assert status == 2
+    assert err == "multicube: A core file needs a Verilog file that it can name, not null.v\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["null.v"]
+    assert (tmp_path / "null.v").is_symlink()
+
+
+def test_names_that_are_no_utf8(tmp_path: Path) -> None:
+    words = [program().encode(), *b"export cube ports=2 -o \xff.v".split()]
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(
+        [*words, b"--core"], cwd=tmp_path, capture_output=True, timeout=120, env=environment
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"must be UTF-8" in done.stderr
+    assert not list(tmp_path.iterdir())
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=120, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert sorted(os.listdir(os.fsencode(tmp_path))) == [b"\xff.v", b"\xff.v.json"]
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    words = "sim cube ports=2 --vcd waves.vcd --cycles 2000 --warmup 0"
+    limit = ["bash", "-c", 'ulimit -f 8 && exec "$@"', "bash"]
+    done = subprocess.run(
+        [*limit, program(), *words.split()], cwd=tmp_path, capture_output=True, text=True
+    )
+    line = "multicube: [Errno 27] File too large: 'waves.vcd'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+    assert not list(tmp_path.iterdir())
 
 
 def test_closed_pipe(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What was compiled is kept: found again, made anew when damaged, bounded, safe in parallel."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -159,6 +160,128 @@ def test_processes_at_once(cache: Path) -> None:
     assert [path.suffix for path in cache.iterdir()] == [".so"] * 5
 
 
+def plant(cache: Path, number: int) -> Path:
+    """Code that nobody asked for, as the cache's own library of a program."""
+    path = build.library(program(number))
+    evil = build.library("int answer(void) { return 666; }")
+    path.unlink()
+    planted = path.with_name(f"{path.stem.split('-')[0]}-{build._digest(evil)}.so")
+    evil.rename(planted)
+    return planted
+
+
+def test_planted_library_would_run_if_it_were_ours(cache: Path) -> None:
+    """What the next tests are about: the name says nothing of who has made a library."""
+    plant(cache, 20)
+    assert answer(20) == 666
+
+
+@pytest.mark.parametrize(
+    ("above", "mode"), [(0, 0o777), (0, 0o770), (0, 0o1777), (1, 0o777), (2, 0o707)]
+)
+def test_nothing_is_loaded_from_a_folder_that_others_can_write_to(
+    above: int, mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "home" / "user" / "cache"
+    monkeypatch.setenv("MULTICUBE_CACHE", str(cache))
+    planted = plant(cache, 21)
+    [cache, *cache.parents][above].chmod(mode)
+    assert answer(21) == 21
+    assert list(cache.iterdir()) == [planted]
+
+
+def test_nothing_is_loaded_from_a_folder_below_anothers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "home" / "cache"
+    monkeypatch.setenv("MULTICUBE_CACHE", str(cache))
+    plant(cache, 26)
+    usual = Path.stat
+
+    def of_another(path: Path, **options: Any) -> Any:
+        found = usual(path, **options)
+        return os.stat_result((*found[:4], 4711, *found[5:])) if path == cache.parent else found
+
+    monkeypatch.setattr(Path, "stat", of_another)
+    assert answer(26) == 26
+
+
+def test_nothing_is_loaded_from_anothers_folder(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = plant(cache, 22)
+    mine = os.geteuid()
+    monkeypatch.setattr(build.os, "geteuid", lambda: mine + 1)
+    assert answer(22) == 22
+    assert list(cache.iterdir()) == [planted]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_anothers_library_is_made_anew(cache: Path) -> None:
+    os.chown(plant(cache, 23), 4711, 4711)
+    assert answer(23) == 23
+    assert answer(23) == 23
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o606])
+def test_library_that_others_can_write_to_is_made_anew(mode: int, cache: Path) -> None:
+    plant(cache, 24).chmod(mode)
+    assert answer(24) == 24
+
+
+@pytest.mark.parametrize("what", ["folder", "library"])
+def test_links_are_not_followed(
+    what: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = plant(cache, 25)
+    if what == "folder":
+        (tmp_path / "link").symlink_to(cache)
+        monkeypatch.setenv("MULTICUBE_CACHE", str(tmp_path / "link"))
+    else:
+        planted.rename(tmp_path / planted.name)
+        planted.symlink_to(tmp_path / planted.name)
+    assert answer(25) == 25
+    assert what == "folder" or not planted.is_symlink()
+
+
+def test_cache_is_for_its_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "new" / "cache"
+    monkeypatch.setenv("MULTICUBE_CACHE", str(cache))
+    mask = os.umask(0o002)
+    try:
+        path = build.library(program(27))
+    finally:
+        os.umask(mask)
+    modes = [found.stat().st_mode & 0o777 for found in (cache.parent, cache, path)]
+    assert modes == [0o775, 0o700, 0o700]
+    assert build.library(program(27)) == path
+
+
+def test_cache_in_the_folder_one_is_in(
+    compilations: Compilations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    for name in (".", "cache"):
+        monkeypatch.setenv("MULTICUBE_CACHE", name)
+        assert [answer(28), answer(28)] == [28, 28]
+    assert len(compilations) == 2
+    monkeypatch.delenv("MULTICUBE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "xdg")
+    assert build.cache_folder() == tmp_path / "xdg" / "multicube"
+
+
+def test_library_without_the_function_is_made_anew(cache: Path, compilations: Compilations) -> None:
+    path = build.library(program(29))
+    other = build.library("int another(void) { return 1; }")
+    path.unlink()
+    other.rename(path.with_name(f"{path.stem.split('-')[0]}-{build._digest(other)}.so"))
+    assert build.load_library(program(29), ["answer"]).answer() == 29
+    assert len(compilations) == 3
+    with pytest.raises(CompilerFailed, match="has no function another"):
+        build.load_library(program(29), ["another"])
+
+
 @pytest.mark.parametrize("where", ["file", "below a file"])
 def test_cache_that_cannot_be_written(
     where: str, tmp_path: Path, compilations: Compilations, monkeypatch: pytest.MonkeyPatch
@@ -231,3 +354,56 @@ def test_compiler_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(NoCompiler, match="named by CC, 'missing', was not found"):
         build.compiler_command()
     build._command.cache_clear()
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_blank_compiler_is_none(blank: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    usual = build.compiler_command()
+    monkeypatch.setenv("CC", blank)
+    assert build.compiler_command() == usual
+
+
+def of_nothing(path: Path) -> Path:
+    """A file that may be executed, and is no program."""
+    path.write_bytes(b"\x00\x01")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("cc 'x", 'CC is no command, "cc \'x": No closing quotation'),
+        ("{folder}", "named by CC, '{folder}', was not found"),
+        ("{folder}/text", "{folder}/text can't be run: Exec format error"),
+        ("false", "false failed: exit status 1, and no library"),
+        ("true", "true failed: exit status 0, and no library"),
+    ],
+)
+def test_odd_compiler(
+    command: str, message: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_nothing(tmp_path / "text")
+    monkeypatch.setenv("CC", command.format(folder=tmp_path))
+    expected = re.escape(message.format(folder=tmp_path))
+    with pytest.raises((NoCompiler, CompilerFailed), match=expected) as caught:
+        build.library(program(30))
+    assert "\n" not in str(caught.value)
+
+
+def test_odd_options(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFLAGS", '-DX="1')
+    with pytest.raises(CompilerFailed, match="CFLAGS are no options, '-DX=\"1': No closing"):
+        build.library(program(31))
+
+
+def test_complaint_in_no_encoding(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "mine"
+    script.write_text("#!/bin/sh\nprintf 'error: \\377' >&2; exit 1\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    with pytest.raises(CompilerFailed, match="mine failed: error"):
+        build.library(program(32))

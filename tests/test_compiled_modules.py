@@ -406,6 +406,44 @@ class Quotient(wiring.Component):
         return m
 
 
+class WideQuotient(wiring.Component):
+    """Quotients and remainders of numbers of many words; all operands come from one seed."""
+
+    def __init__(self, *, width: int) -> None:
+        self.width = width
+        super().__init__({"a": In(width), "b": In(width), "q": Out(width), "r": Out(width)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ticks = Signal(2)
+        m.d.sync += ticks.eq(ticks + 1)
+        # Divisors of any length: all words, half of them, one, or none.
+        divisor = Array(self.b >> shift for shift in (0, self.width // 2, self.width - 9, 10**4))
+        m.d.comb += [self.q.eq(self.a // divisor[ticks]), self.r.eq(self.a % divisor[ticks])]
+        return m
+
+
+@pytest.mark.parametrize("options", ["-O0", "-O2"])
+@pytest.mark.parametrize("width", [512, 513, 544, 600])
+def test_wide_division(width: int, options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFLAGS", options)
+    rng = random.Random(width)
+    fabric = Fabric({"a": In(width), "b": In(width)})
+    fabric.place(Cell("alone", CellType(WideQuotient, width=width)))
+    for name in ("a", "b"):
+        fabric.link(Pin(None, (name,)), Pin("alone", (name,)))
+    with CompiledEngine(fabric) as engine:
+        for cycle in range(8):
+            a, b = (rng.randrange(1 << width) for _ in range(2))
+            engine.set("a", a)
+            engine.set("b", b)
+            divisor = b >> (0, width // 2, width - 9, 10**4)[cycle % 4]
+            expected = divmod(a, divisor) if divisor else (0, 0)
+            found = tuple(engine.get(Pin("alone", (name,))) for name in ("q", "r"))
+            assert found == expected, cycle
+            engine.step(1)
+
+
 class Corners(wiring.Component):
     """Expressions that have gone wrong once."""
 

@@ -2,7 +2,6 @@
 """The engines give the same values, bit for bit; states, waves, refusals, interruption."""
 
 import _thread
-import pickle
 import re
 import threading
 import time
@@ -20,7 +19,7 @@ from multicube.hdl.networks import build
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
 from multicube.sim.command import main
 from multicube.sim.engines.amaranth import AmaranthEngine
-from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.engines.compiled import build as builder
 from multicube.sim.engines.compiled import engine as engine_module
 from multicube.sim.engines.compiled.errors import NoCompiler, NotEnoughMemory
@@ -175,16 +174,17 @@ def test_whole_runs_side_by_side() -> None:
     ]
 
 
-def test_saved_state_is_resumed() -> None:
+def test_saved_state_is_resumed(tmp_path: Path) -> None:
     fabrics = [bench(seed=seed) for seed in (1, 2)]
     with CompiledEngine(fabrics) as engine, CompiledEngine(fabrics) as other:
         start(engine)
         engine.step(33)
-        saved = pickle.dumps(engine.save())
+        engine.save().save(tmp_path / "state.npz")
+        saved = State.load(tmp_path / "state.npz")
         engine.step(21)
         expected = ports(engine, fabrics)
         for resumed in (other, engine):
-            resumed.restore(pickle.loads(saved))
+            resumed.restore(saved)
             assert resumed.cycle == 33
             resumed.step(21)
             assert resumed.cycle == 54
@@ -212,6 +212,19 @@ def test_state_of_another_fabric_is_refused() -> None:
         other.restore(state)
     with CompiledEngine([bench(ports=64)] * 3) as other, pytest.raises(ValueError, match="number"):
         other.restore(state)
+
+
+@pytest.mark.parametrize("engine", [AmaranthEngine, CompiledEngine])
+def test_step_rejects_cycles(engine: type) -> None:
+    with engine(bench(ports=2)) as machine:
+        machine.step(3)
+        with pytest.raises(ValueError, match=r"^Cycles must be at least 0, not -1$"):
+            machine.step(-1)
+        for cycles in (1.0, "1", True, None):
+            with pytest.raises(TypeError, match=r"^Cycles must be an integer, not "):
+                machine.step(cycles)
+        machine.step(0)
+        assert machine.cycle == machine.get(Pin("timer", ("now",))) == 3
 
 
 def test_named_signals() -> None:

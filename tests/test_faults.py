@@ -157,7 +157,7 @@ def test_network_with_spare_links_behaves_as_without() -> None:
             engine.step(120)
         for port in ("delivered", "misrouted", "total_sum", "latest"):
             assert a.read(plain.sinks, port) == b.read(spare.sinks, port)
-        meters = [name for name, _ in plain.meters]
+        meters = [name for name, _ in plain.link_meters]
         assert a.read(meters, "crossed") == b.read(meters, "crossed")
         assert sum(a.read(plain.sinks, "delivered")) == 64
 

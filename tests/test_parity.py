@@ -210,7 +210,7 @@ def test_every_single_wrong_bit_on_any_link_is_found(name: str, routing: str) ->
         fabric.link(Pin(None, ("send",)), Pin(first, ("send",)))
         fabric.link(Pin(first, ("o",)), terminals.inputs[terminal])
         fabric.link(terminals.outputs[terminal], Pin(last, ("i",)))
-        fabric.link(terminals.corrupted[terminal], Pin(meter, ("events",)))
+        fabric.link(Pin(f"check_{terminal}", ("corrupted",)), Pin(meter, ("events",)))
     fabric = inject(fabric, network.plan, [], spare=links)
     for number, place in enumerate(links):
         cell = fabric.cells[f"fault_{place.kind}_{place.stage}_{place.index}_0"]

@@ -19,6 +19,7 @@ from multicube.hdl.bench import stamp
 from multicube.hdl.fabric import CellType, Fabric
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
+from multicube.hdl.packet import Packet
 from multicube.hdl.switches import OutputQueuedSwitch
 from multicube.hdl.topology.multistage import PLANS
 from multicube.sim import (
@@ -382,22 +383,15 @@ def broken(fault: str, only: str | None = None) -> type[MultistageNetwork]:
     """Networks whose boxes (or the one of this name) have a fault."""
 
     class BrokenNetwork(MultistageNetwork):
-        def place(self, fabric: Fabric) -> Terminals:
-            (sound, *_), self.boxes = (
-                self.boxes,
-                self.stages
-                * [
-                    CellType(
-                        BrokenSwitch,
-                        fault=fault,
-                        packet=self.packet,
-                        radix=self.radix,
-                        depth=self.parameters["depth"],
-                        routing=self.parameters["routing"],
-                    )
-                ],
-            )
-            terminals = super().place(fabric)
+        def _boxes(self, packet: Packet) -> list[CellType]:
+            given = self.parameters
+            shape = {"packet": packet, "radix": given.radix, "routing": given.routing}
+            box = CellType(BrokenSwitch, fault=fault, depth=given.depth, **shape)
+            return [box] * self.stages
+
+        def place(self, fabric: Fabric, packet: Packet | None = None) -> Terminals:
+            terminals = super().place(fabric, packet)
+            (sound, *_) = super()._boxes(packet or self.packet)
             for name, cell in fabric.cells.items():
                 if only not in (None, name) and name.startswith("box_"):
                     fabric.cells[name] = replace(cell, type=sound)

@@ -414,10 +414,10 @@ def test_sequenced_network_keeps_its_parameters() -> None:
     ("arguments", "message"),
     [
         ({"ports": 24}, "Ports must be a power of the radix 2, not 24"),
-        ({"ports": 1024}, "Ports must be at most 512, not 1024"),
+        ({"ports": 1024}, "Ports must be from 2 to 512, not 1024"),
         ({"wiring": "torus"}, "Wiring must be one of cube, "),
-        ({"payload": 0}, "Payload must be at least 1, not 0"),
-        ({"payload": 5000}, "Payload must be at most 4096, not 5000"),
+        ({"payload": 0}, "Payload must be from 1 to 4096, not 0"),
+        ({"payload": 5000}, "Payload must be from 1 to 4096, not 5000"),
     ],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",
 )

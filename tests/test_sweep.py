@@ -247,7 +247,7 @@ def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["curve.pdf", "curve", "curve.PNG", ".png.x"])
 def test_save_rejects_ending(name: str, curve: Sweep, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"^Picture .* must end in \.png or \.svg$"):
+    with pytest.raises(ValueError, match=r"^Output .* must end in \.csv, \.json, \.png, \.svg$"):
         curve.save(tmp_path / name)
     assert not list(tmp_path.iterdir())
 

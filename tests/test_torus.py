@@ -151,7 +151,7 @@ def alone(
     period = dut.stages + length + 8
     packets = [TracePacket(period * turn, *pair, length) for turn, pair in enumerate(pairs)]
     bench = bench_for(dut, Trace("alone", tuple(packets)).sources(dut), bins=2)
-    meters = [name for name, _ in bench.meters]
+    meters = [name for name, _ in bench.link_meters]
     with CompiledEngine(bench) as engine:
         probe = Probe(engine, 0, bench)
         engine.set("send", 1)
@@ -164,7 +164,7 @@ def alone(
             crossed = engine.read(meters, "crossed")
             flits = {
                 str(output): (now - before) >> COUNT_BITS * index & (1 << COUNT_BITS) - 1
-                for now, before, (_, outputs) in zip(crossed, old, bench.meters)
+                for now, before, (_, outputs) in zip(crossed, old, bench.link_meters)
                 if now != before
                 for index, output in enumerate(outputs)
             }
@@ -366,12 +366,12 @@ def test_catalogue(family: str, wrap: bool, directions: int, channels: int) -> N
             ValueError,
             "Channels must be 1 without wrap-around links, not 2",
         ),
-        ({"decision": 0}, ValueError, "Decision time must be at least 1, not 0"),
-        ({"decision": 1025}, ValueError, "Decision time must be at most 1024, not 1025"),
-        ({"depth": 0}, ValueError, "Depth must be at least 1, not 0"),
-        ({"depth": 65537}, ValueError, "Depth must be at most 65536, not 65537"),
-        ({"payload": 0}, ValueError, "Payload must be at least 1, not 0"),
-        ({"payload": 4097}, ValueError, "Payload must be at most 4096, not 4097"),
+        ({"decision": 0}, ValueError, "Decision time must be from 1 to 1024, not 0"),
+        ({"decision": 1025}, ValueError, "Decision time must be from 1 to 1024, not 1025"),
+        ({"depth": 0}, ValueError, "Depth must be from 1 to 65536, not 0"),
+        ({"depth": 65537}, ValueError, "Depth must be from 1 to 65536, not 65537"),
+        ({"payload": 0}, ValueError, "Payload must be from 1 to 4096, not 0"),
+        ({"payload": 4097}, ValueError, "Payload must be from 1 to 4096, not 4097"),
         ({"length": "3:2"}, ValueError, "Length must be LOW:HIGH with LOW at most HIGH, not '3:2'"),
     ],
 )

@@ -11,7 +11,9 @@ from amaranth.lib.wiring import In
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
-from .instruments import EventMeter, LevelMeter, LinkMeter, Timer
+from ..packet import Packet
+from .instruments import LinkMeter, Timer
+from .meters import place_meters
 from .sink import Sink
 from .stamp import TIME_BITS, stamp_for
 
@@ -52,38 +54,35 @@ class Bench(Fabric):
     network : Network
     sources, sinks : list[str]
         Names of the cells that send and receive, by terminal.
-    meters : list[tuple[str, list[Pin]]]
-        Name of each meter, and the outputs whose links it counts.
-    drop_meters : list[str]
-        Names of the meters that count what the network drops.
-    damage_meters : list[str]
-        Names of those that count what it finds damaged.
-    crossing_meters, referral_meters, level_meters : list[str]
-        Names of those that count what crosses wires, what is sent away from its destination for
-        want of room, and what nodes store; where nodes route by what is free.
-    combine_meters : list[list[str]]
-        By stage: names of those that count the requests that it combines.
+    link_meters : list[tuple[str, list[Pin]]]
+        Name of each meter of links, and the outputs whose links it counts.
+    meters : dict[str, dict[str, str]]
+        By statistic, and by the name of a cell of the network that declares it (`Meter`): the name
+        of the meter that counts it.
     latencies : tuple[str, ...]
         Kinds of latency that the sinks record.
     time : int
         Latencies are exact in runs of fewer than 2^time cycles.
+    packet : Packet or None
+        What the network's links carry, if it is packets.
+    follows_flows : bool
+        Whether the ends tell packets that come twice or late.
+    adds_stamps : bool
+        Whether both ends add up the stamps of packets instead.
     """
 
     network: Network
+    packet: Packet | None = None
+    follows_flows: bool = True
+    adds_stamps: bool = False
     sources: list[str]
     sinks: list[str]
 
     def __init__(self, time: int) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
         self.time = time
-        self.meters: list[tuple[str, list[Pin]]] = []
-        self._meter_types: dict[CellType, CellType] = {}
-        self.drop_meters: list[str] = []
-        self.damage_meters: list[str] = []
-        self.crossing_meters: list[str] = []
-        self.referral_meters: list[str] = []
-        self.level_meters: list[str] = []
-        self.combine_meters: list[list[str]] = []
+        self.link_meters: list[tuple[str, list[Pin]]] = []
+        self.meters: dict[str, dict[str, str]] = {}
         self.latencies = ("total", "network")
         self.timer = self.place(Cell("timer", CellType(Timer)))
 
@@ -103,7 +102,7 @@ class Bench(Fabric):
         self.link(Pin(self.timer.name, ("now",)), Pin(name, ("now",)))
         self.link(Pin(None, ("measure",)), Pin(name, ("measure",)))
 
-    def _meter(self, links: Sequence[tuple[Pin, Pin]]) -> None:
+    def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
         """Put a meter on the links that leave each cell of the network."""
         leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
         for driver, receiver in links:
@@ -120,28 +119,12 @@ class Bench(Fabric):
                 ready = Pin(receiver.cell, (*receiver.path, "ready"))
                 self.link(valid, Pin(meter.name, ("valid", index)))
                 self.link(ready, Pin(meter.name, ("ready", index)))
-            self.meters.append((meter.name, [driver for driver, _ in pairs]))
+            self.link_meters.append((meter.name, [driver for driver, _ in pairs]))
 
     def carries_packets(self, pin: Pin) -> bool:
         """Whether a pin is the sending end of a link with a handshake."""
         leaves = {suffix: drives for suffix, (_, drives) in self.resolve(pin).items()}
         return leaves.get(("valid",)) is True and leaves.get(("ready",)) is False
-
-    def _meter_events(self, pin: Pin, *, number: bool) -> str:
-        return self._meter_output(pin, "events", EventMeter, number=number)
-
-    def _meter_output(
-        self, pin: Pin, port: str, component: type[wiring.Component], **parameters: Any
-    ) -> str:
-        """Put a meter on an output that is a number; its name."""
-        leaf = self.resolve(pin)[()][0]
-        name = "_".join(str(part) for part in ("meter", pin.cell, *pin.path))
-        type_ = CellType(component, width=leaf.width, **parameters)
-        # Equal types share what is known of their ports if they are one.
-        meter = self.place(Cell(name, self._meter_types.setdefault(type_, type_)))
-        self.link(Pin(None, ("measure",)), Pin(meter.name, ("measure",)))
-        self.link(pin, Pin(meter.name, (port,)))
-        return meter.name
 
 
 class PacketBench(Bench):
@@ -158,13 +141,6 @@ class PacketBench(Bench):
         Bins of each sink's histograms.
     time : int
         Width of the times in stamps: latencies are exact in runs of fewer than 2^time cycles.
-
-    Attributes
-    ----------
-    follows_flows : bool
-        Whether sinks tell packets that come twice or late.
-    adds_stamps : bool
-        Whether both ends add up the stamps instead.
 
     Raises
     ------
@@ -187,12 +163,13 @@ class PacketBench(Bench):
         stamp = stamp_for(network, time=time)
         self.follows_flows = stamp.followed
         self.adds_stamps = not stamp.followed
-        self.network = network.altered(payload=stamp)
-        kind = {"packet": self.network.packet, "tags": network.tags}
+        self.network = network
+        self.packet = network.packet_of(stamp)
+        kind = {"packet": self.packet, "tags": network.tags}
         self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
         self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
 
-        terminals = self.network.place(self)
+        terminals = network.place(self, self.packet)
         internal = list(self.links)
         parameters = {"lengths": network.lengths, **sources.parameters}
         source = CellType(sources.component, **kind, **parameters)
@@ -210,15 +187,8 @@ class PacketBench(Bench):
         deliveries = [
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
-        self._meter(internal + deliveries)
-        self.drop_meters = [self._meter_events(pin, number=False) for pin in terminals.drops]
-        self.damage_meters = [self._meter_events(pin, number=False) for pin in terminals.corrupted]
-        self.drop_meters += [self._meter_events(pin, number=True) for pin in terminals.losses]
-        self.crossing_meters = [self._meter_events(pin, number=True) for pin in terminals.crossings]
-        self.referral_meters = [self._meter_events(pin, number=True) for pin in terminals.referrals]
-        self.level_meters = [
-            self._meter_output(pin, "level", LevelMeter) for pin in terminals.levels
-        ]
+        self._meter_links(internal + deliveries)
+        self.meters = place_meters(self, Pin(None, ("measure",)))
 
 
 class MemoryBench(Bench):
@@ -250,7 +220,7 @@ class MemoryBench(Bench):
         super().__init__(time)
         self.network = network
         self.sources = self.sinks = [f"processor_{number}" for number in range(network.ports)]
-        self.history: int = sources.parameters["history"]
+        self.history = sources.parameters["history"]
         self.memories = [f"memory_{number}" for number in range(network.ports)]
         ports = network.place(self)
         internal = list(self.links)
@@ -274,10 +244,8 @@ class MemoryBench(Bench):
             self._attach(name)
         requests = [(_part(a, "request"), _part(b, "request")) for a, b in internal]
         replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in internal + links]
-        self._meter(requests + replies)
-        self.combine_meters = [
-            [self._meter_events(pin, number=True) for pin in pins] for pins in network.combined()
-        ]
+        self._meter_links(requests + replies)
+        self.meters = place_meters(self, Pin(None, ("measure",)))
 
 
 def _part(pin: Pin, name: str) -> Pin:
@@ -286,5 +254,5 @@ def _part(pin: Pin, name: str) -> Pin:
 
 def bench_for(network: Network, sources: SourcePlan, *, bins: int, time: int = TIME_BITS) -> Bench:
     """The bench that fits a network."""
-    kind = MemoryBench if isinstance(network, CombiningNetwork) else PacketBench
+    kind = MemoryBench if network.has_memory else PacketBench
     return kind(network, sources, bins=bins, time=time)

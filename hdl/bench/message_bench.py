@@ -12,7 +12,8 @@ from ..networks.network import PacketNetwork
 from ..packet import Packet, TagEncoder
 from ..switches.arrival_queue import ArrivalQueue
 from ..topology.tags import TagScheme
-from .instruments import COUNT_BITS, EventMeter, Timer
+from .instruments import COUNT_BITS, Timer
+from .meters import place_meters
 
 __all__ = ["Collector", "MessageBench", "MessageSource", "Row"]
 
@@ -170,8 +171,9 @@ class MessageBench(Fabric):
     row : Row
     sources, sinks : list[str]
         Names of the sources' and collectors' cells, by terminal.
-    combine_meters, referral_meters : list[str]
-        Names of the cells that count the messages that the network combines, and refers.
+    meters : dict[str, dict[str, str]]
+        As in `Bench`, of the messages that the network combines ("combined"), and refers
+        ("referred").
     """
 
     def __init__(self, network: PacketNetwork, fold: Fold, *, depth: int) -> None:
@@ -197,13 +199,4 @@ class MessageBench(Fabric):
             self.link(Pin(timer.name, ("now",)), Pin(self.sinks[n], ("now",)))
             self.link(Pin(self.sources[n], ("o",)), ends.inputs[n])
             self.link(ends.outputs[n], Pin(self.sinks[n], ("i",)))
-        self.combine_meters = [self._meter(pin) for pin in ends.combined]
-        self.referral_meters = [self._meter(pin) for pin in ends.referrals]
-
-    def _meter(self, pin: Pin) -> str:
-        width = self.resolve(pin)[()][0].width
-        type_ = CellType(EventMeter, width=width, number=True)
-        meter = self.place(Cell(f"meter_{pin.cell}_{pin.path[0]}", type_))
-        self.link(pin, Pin(meter.name, ("events",)))
-        self.link(Pin(None, ("send",)), Pin(meter.name, ("measure",)))
-        return meter.name
+        self.meters = place_meters(self, Pin(None, ("send",)), ("combined", "referred"))

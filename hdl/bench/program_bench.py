@@ -11,7 +11,8 @@ from amaranth.lib.wiring import In, Out
 from ..combining import MemoryLink
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..networks.combining import CombiningNetwork
-from .instruments import EventMeter, LinkMeter
+from .instruments import LinkMeter
+from .meters import place_meters
 
 __all__ = ["ProgramBench", "ProgramPort"]
 
@@ -77,8 +78,8 @@ class ProgramBench(Fabric):
     network : CombiningNetwork
     ports : list[str]
         Names of the ports' cells.
-    combine_meters : list[list[str]]
-        By stage: names of the meters that count the requests that it combines.
+    meters : dict[str, dict[str, str]]
+        As in `Bench`.
     memory_meters : list[str]
         By memory module: names of those that count the requests that reach it.
     """
@@ -92,7 +93,7 @@ class ProgramBench(Fabric):
         rows: dict[str, list[int]] = {}
         for word, value in contents.items():
             row, module = divmod(word, network.ports)
-            empty = [0] * network.parameters["rows"]
+            empty = [0] * network.parameters.rows
             rows.setdefault(self.memory_cell(module), empty)[row] = value
         for cell in network.fabric.cells.values():
             if cell.name in rows:
@@ -106,23 +107,12 @@ class ProgramBench(Fabric):
                 Pin(self.ports[pin.path[1]], ("o",)) if pin.cell is None else pin for pin in ends
             )
             self.link(a, b)
-        self.combine_meters = [
-            [self._event_meter(pin) for pin in stage] for stage in network.combined()
-        ]
+        self.meters = place_meters(self, Pin(None, ("on",)))
         self.memory_meters = [self._link_meter(n) for n in range(network.ports)]
 
     @staticmethod
     def memory_cell(module: int) -> str:
         return f"memory_{module}"
-
-    def _event_meter(self, pin: Pin) -> str:
-        width = self.resolve(pin)[()][0].width
-        meter = self.place(
-            Cell(f"meter_{pin.cell}", CellType(EventMeter, width=width, number=True))
-        )
-        self.link(pin, Pin(meter.name, ("events",)))
-        self.link(Pin(None, ("on",)), Pin(meter.name, ("measure",)))
-        return meter.name
 
     def _link_meter(self, module: int) -> str:
         memory = self.memory_cell(module)

@@ -8,6 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
+from ..fabric import Meter
 from ..switches.arrival_queue import ArrivalQueue
 from .link import MemoryLink, check_link, check_tag
 from .operations import OperationUnit, Policy, Rules
@@ -86,6 +87,8 @@ class CombiningBox(wiring.Component):
     TypeError, ValueError
         If a parameter is not as above, or the link's tag is narrower than a digit.
     """
+
+    meters = (Meter("combined", "combined", "number"),)
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..fabric import Meter
 from ..packet import Packet
 from .buffer import Buffer
 from .combine import FOLDS, Combine, Fold
@@ -171,6 +172,12 @@ class HypercubeNode(wiring.Component):
         )
         self.cycles = Slot(self.message).size if links == "serial" else 1
         ports = stream.Signature(packet)
+        self.meters = (
+            Meter("crossed", "crossed", "number"),
+            Meter("referred", "referred", "number"),
+            Meter("stored", "level", "level"),
+            *((Meter("combined", "combined", "number"),) if combine != "none" else ()),
+        )
         self._served = dimensions if schedule == "parallel" else 1
         pairs = (buffers + self._served) // 2
         super().__init__(

@@ -12,7 +12,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..fabric import Cell, CellType, Fabric, Meter, Pin, Scope
 from ..packet import Packet
 
 __all__ = [
@@ -129,6 +129,8 @@ class ParityChecker(wiring.Component):
         If a parameter is not as above.
     """
 
+    meters = (Meter("corrupted", "corrupted", "pulses"),)
+
     def __init__(self, packet: Packet, *, parity: Granularity = "packet") -> None:
         self.packet = packet
         self.parity = parity
@@ -158,12 +160,12 @@ class ParityChecker(wiring.Component):
 
 
 def place_parity(
-    fabric: Fabric,
+    fabric: Fabric | Scope,
     packet: Packet,
     parity: Granularity,
     inputs: list[Pin],
     outputs: list[Pin],
-) -> tuple[list[Pin], list[Pin], list[Pin]]:
+) -> tuple[list[Pin], list[Pin]]:
     """Place a generator before each input of a network, and a checker behind each output.
 
     The cells are `parity_{terminal}` and `check_{terminal}`.
@@ -179,8 +181,8 @@ def place_parity(
 
     Returns
     -------
-    inputs, outputs, corrupted : list[Pin]
-        Streams of `packet`, and the checkers' pulses, by terminal.
+    inputs, outputs : list[Pin]
+        Streams of `packet`, by terminal.
     """
     generator = CellType(ParityGenerator, packet=packet, parity=parity)
     checker = CellType(ParityChecker, packet=packet, parity=parity)
@@ -193,5 +195,4 @@ def place_parity(
     return (
         [Pin(f"parity_{terminal}", ("i",)) for terminal in terminals],
         [Pin(f"check_{terminal}", ("o",)) for terminal in terminals],
-        [Pin(f"check_{terminal}", ("corrupted",)) for terminal in terminals],
     )

@@ -7,6 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer
+from ..fabric import Meter
 from ..packet import Packet
 from ..switches.random_bits import RandomBits, RandomOrder
 from ..switches.round_robin import RoundRobin
@@ -105,6 +106,7 @@ class Merger(wiring.Component):
         self.packet = packet
         self.copies = copies
         self.policy = policy
+        self.meters = (Meter("dropped", "dropped", "pulses"),) if policy == "drop" else ()
         link = stream.Signature(packet)
         losses = {"seed": In(32), "dropped": Out(copies)} if policy == "drop" else {}
         super().__init__({"i": In(link).array(copies), "o": Out(link), **losses})

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..fabric import Cell, CellType, Fabric, Pin, Scope
 from ..topology.multistage import MultistagePlan
 
 __all__ = ["Columns", "place_columns"]
@@ -17,7 +17,7 @@ class Columns(NamedTuple):
 
 
 def place_columns(
-    fabric: Fabric,
+    fabric: Fabric | Scope,
     plan: MultistagePlan,
     boxes: Sequence[CellType],
     *,

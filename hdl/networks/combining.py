@@ -1,27 +1,89 @@
 # amaranth: UnusedElaboratable=no
 """A multistage network of combining boxes between processors and memory modules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from amaranth.lib.wiring import In
 
-from ..checks import check_integer, check_limit
-from ..combining import CombiningBox, InputBufferedBox, MemoryLink, MemoryModule
+from ..checks import check_integer
+from ..combining import (
+    MERGES,
+    CombiningBox,
+    InputBufferedBox,
+    MemoryLink,
+    MemoryModule,
+)
+from ..combining import POLICIES as COMBINE_POLICIES
 from ..combining.operations import OPERATION_SETS, Operation, Policy, Rules
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..fabric import Cell, CellType, Fabric, Pin, Scope
+from ..parameters import Parameters, integer, word
 from ..switches.unbuffered import later_bits
-from ..topology.multistage import MultistagePlan, multistage_plan
+from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
 from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
 from ..topology.tags import AddressCode, TagScheme
 from .columns import Columns, place_columns
-from .network import Network
-from .switching import parse_lengths
+from .family import Family
+from .flits import packet_length, parse_lengths
+from .network import Network, Readings, Window
 
-__all__ = ["QUEUES", "CombiningNetwork", "Place"]
+__all__ = ["FAMILIES", "QUEUES", "CombiningNetwork", "CombiningParameters", "Place"]
 
 QUEUES = ("output", "input")
 """Where the boxes have their queues; only those at the outputs can combine."""
+
+
+@dataclass(frozen=True, eq=False)
+class CombiningParameters(Parameters):
+    """As `CombiningNetwork` takes them.
+
+    `depth`, `wait` and `merge` are the boxes' (`CombiningBox`). With `queues` at the inputs
+    (`InputBufferedBox`) `depth` counts words, and is at least those of the longest message; then
+    nothing combines, and only then can `delay` be more than 1. `combine` may also be a `Policy`,
+    `operations` a tuple of `Operation`, and `lengths` a pair of numbers. The identities of requests
+    have log2(outstanding) bits, rounded up, but at least one. Several `paths` are a power of two up
+    to the radix; they need wiring cube, a radix that is a power of two, and two stages or more.
+    """
+
+    ports: int = integer(
+        8,
+        "processors, and memory modules: a power of the radix, over the paths",
+        least=1,
+        most=2**16,
+    )
+    radix: int = integer(2, "inputs and outputs of a box", least=2, most=16)
+    wiring: str = word("cube", "wiring plan", tuple(PLANS))
+    depth: int = integer(4, "requests, at inputs words, that fit into each queue", least=1, most=64)
+    wait: int = integer(4, "records in each wait buffer", least=1, most=64)
+    combine: str | Policy = word(
+        "all", "which requests for one word become one", tuple(COMBINE_POLICIES), objects=True
+    )
+    merge: Literal["pairwise", "unlimited"] = word(
+        "pairwise", "with how many others a queued request combines", MERGES
+    )
+    width: int = integer(32, "width of a word of memory in bits", least=1, most=64)
+    rows: int = integer(16, "words in each memory module", least=1, most=2**16)
+    outstanding: int = integer(16, "requests that a processor may wait for", least=1, most=2**16)
+    operations: str | tuple[Operation, ...] = word(
+        "all", "what boxes and memories know", tuple(OPERATION_SETS), objects=True
+    )
+    lengths: int | str = packet_length(
+        "words of a load or reply, and of other requests", "SHORT:LONG"
+    )
+    beats: int = integer(1, "cycles that a word takes on a link", least=1, most=64)
+    queues: Literal["output", "input"] = word("output", "where a box has its queues", QUEUES)
+    delay: int = integer(1, "cycles of a box", least=1, most=16)
+    paths: int = integer(1, "paths between two ports", least=1, most=16)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.lengths, Sequence) and not isinstance(self.lengths, str):
+            self._resolve(lengths=":".join(map(str, self.lengths)))
+        super().__post_init__()
+        if self.paths > 1 and self.wiring != "cube":
+            raise ValueError(f"Several paths need wiring=cube, not {self.wiring}")
+        if self.queues == "output" and self.delay != 1:
+            raise ValueError(f"Delay must be 1 with queues=output, not {self.delay}")
 
 
 class Place(NamedTuple):
@@ -58,47 +120,10 @@ class CombiningNetwork(Network):
 
     Box x of stage s is the cell `box_{s}_{x}`, memory module d the cell `memory_{d}`.
 
-    Parameters
-    ----------
-    ports : int
-        Processors, and memory modules: a power of the radix, divided by the number of paths; at
-        most 65,536.
-    radix : int
-        Ports of a box, from 2 to 16.
-    wiring : str
-        One of `topology.multistage.PLANS`.
-    depth, wait, merge
-        Of the boxes: see `CombiningBox`.
-    combine : str or Policy
-        Their policy: which operations combine.
-    width : int
-        Of a word in bits, from 1 to 64.
-    rows : int
-        Words in each memory module, from 1 to 65,536.
-    outstanding : int
-        Requests that a processor may wait for, from 1 to 65,536. Their identities have
-        log2(outstanding) bits, rounded up, but at least one.
-    operations : str or tuple[Operation, ...]
-        A name is one of `combining.OPERATION_SETS`.
-    lengths : int, str or tuple[int, int]
-        Words of a load or a reply, and of any other request, from 1 to 1,024, the shorter first:
-        both in one number, or two, or `SHORT:LONG`.
-    beats : int
-        Cycles that a word takes on a link, from 1 to 64.
-    queues : "output" or "input"
-        Where the boxes have their queues. At the inputs (`InputBufferedBox`) `depth` counts words
-        and is at least those of the longest message, and nothing may combine.
-    delay : int
-        Cycles that a message's head takes through a box, from 1 to 16; 1 with queues at the
-        outputs.
-    paths : int
-        Paths between each processor and each module: a power of two up to the radix. More than one
-        need wiring cube, a radix that is a power of two, and two stages or more.
+    Its arguments are those of `CombiningParameters`.
 
     Attributes
     ----------
-    parameters : dict[str, Any]
-        All arguments of the constructor, by name; two lengths as text.
     lengths : tuple[int, int]
         Cycles of a load or a reply on a link, and of any other request: words times beats.
     plan : MultistagePlan or RedundantPathPlan
@@ -125,135 +150,89 @@ class CombiningNetwork(Network):
         If a parameter is not as above.
     """
 
+    parameters_type = CombiningParameters
+    parameters: CombiningParameters
     family = "combining"
     ordered = True
+    has_memory = True
     plan: MultistagePlan | RedundantPathPlan
     tags: TagScheme | None
     code: AddressCode
     tag_bits: tuple[TagBit, ...]
     paths: int
 
-    def __init__(
-        self,
-        ports: int = 8,
-        *,
-        radix: int = 2,
-        wiring: str = "cube",
-        depth: int = 4,
-        wait: int = 4,
-        combine: str | Policy = "all",
-        merge: Literal["pairwise", "unlimited"] = "pairwise",
-        width: int = 32,
-        rows: int = 16,
-        outstanding: int = 16,
-        operations: str | tuple[Operation, ...] = "all",
-        lengths: int | str | Sequence[int] = 1,
-        beats: int = 1,
-        queues: Literal["output", "input"] = "output",
-        delay: int = 1,
-        paths: int = 1,
-    ) -> None:
-        check_integer("Paths", paths, 1)
-        if paths == 1:
-            self.plan = multistage_plan(wiring, ports, radix)
-            self.tags = self.plan.tags()
+    def _set_up(self) -> None:
+        given = self.parameters
+        if given.paths == 1:
+            plan = multistage_plan(given.wiring, given.ports, given.radix)
+            self.plan = plan
+            self.tags = plan.tags()
             self.code = self.tags.code
             self.tag_bits = _tag_bits(self.tags)
-        elif wiring != "cube":
-            raise ValueError(f"Several paths need wiring=cube, not {wiring}")
         else:
-            self.plan = redundant_path_plan(ports, radix, paths)
+            redundant = redundant_path_plan(given.ports, given.radix, given.paths)
+            self.plan = redundant
             self.tags = None
-            self.code = self.plan.code
-            self.tag_bits = self.plan.tag_bits
-        self.paths = paths
-        check_limit("Ports", ports, 2**16)
-        check_limit("Radix", radix, 16)
-        check_integer("Width", width, 1, 64)
-        check_integer("Rows", rows, 1, 2**16)
-        check_integer("Outstanding", outstanding, 1, 2**16)
-        if not isinstance(lengths, int | str) and isinstance(lengths, Sequence):
-            lengths = ":".join(map(str, lengths))
-        check_integer("Beats", beats, 1, 64)
-        short, long = parse_lengths(lengths)
-        self.lengths = short * beats, long * beats
-        if queues not in QUEUES:
-            raise ValueError(f"Queues must be {' or '.join(QUEUES)}, not {queues!r}")
-        check_integer("Delay", delay, 1, 16)
-        self.parameters: dict[str, Any] = {
-            "ports": ports,
-            "radix": radix,
-            "wiring": wiring,
-            "depth": depth,
-            "wait": wait,
-            "combine": combine,
-            "merge": merge,
-            "width": width,
-            "rows": rows,
-            "outstanding": outstanding,
-            "operations": operations,
-            "lengths": lengths,
-            "beats": beats,
-            "queues": queues,
-            "delay": delay,
-            "paths": paths,
-        }
-        self.ports = ports
+            self.code = redundant.code
+            self.tag_bits = redundant.tag_bits
+        self.paths = given.paths
+        short, long = parse_lengths(given.lengths)
+        self.lengths = short * given.beats, long * given.beats
+        self.ports = given.ports
         self.stages = len(self.plan.stages)
-        if isinstance(operations, str):
-            if operations not in OPERATION_SETS:
-                names = ", ".join(OPERATION_SETS)
-                raise ValueError(f"Operations must be one of {names}, not {operations!r}")
-            operations = OPERATION_SETS[operations]
-        self.operations = operations
+        self.operations = (
+            OPERATION_SETS[given.operations]
+            if isinstance(given.operations, str)
+            else given.operations
+        )
         self.link = MemoryLink(
             tag=len(self.tag_bits),
-            identity=max(1, (outstanding - 1).bit_length()),
-            address=max(1, (rows - 1).bit_length()),
-            width=width,
-            operations=operations,
+            identity=max(1, (given.outstanding - 1).bit_length()),
+            address=max(1, (given.rows - 1).bit_length()),
+            width=given.width,
+            operations=self.operations,
         )
         self.box = self._box()
-        fabric = Fabric({"i": In(self.link).array(ports)})
+        self.box.build()  # What a box refuses, its network refuses when it is made, not later.
+
+    def _joined(self) -> Fabric:
+        fabric = Fabric({"i": In(self.link).array(self.ports)})
         for index, pin in enumerate(self.place(fabric)):
             fabric.link(Pin(None, ("i", index)), pin)
-        super().__init__(fabric)
+        return fabric
 
     def _box(self) -> CellType:
         given = self.parameters
-        common = {"link": self.link, "radix": given["radix"], "lengths": self.lengths}
-        if given["queues"] == "output":
-            if given["delay"] != 1:
-                raise ValueError(f"Delay must be 1 with queues=output, not {given['delay']}")
+        common = {"link": self.link, "radix": given.radix, "lengths": self.lengths}
+        if given.queues == "output":
             return CellType(
                 CombiningBox,
                 **common,
-                depth=given["depth"],
-                wait=given["wait"],
-                policy=given["combine"],
-                merge=given["merge"],
+                depth=given.depth,
+                wait=given.wait,
+                policy=given.combine,
+                merge=given.merge,
             )
-        rules = Rules(self.operations, given["combine"])
+        rules = Rules(self.operations, given.combine)
         if rules.combines:
             raise ValueError(f"Combine must be none with queues=input, not {rules.policy.name}")
-        check_integer("Depth", given["depth"], 1)
-        depth = given["depth"] * given["beats"]
-        return CellType(InputBufferedBox, **common, depth=depth, delay=given["delay"])
+        depth = given.depth * given.beats
+        return CellType(InputBufferedBox, **common, depth=depth, delay=given.delay)
 
-    def place(self, fabric: Fabric) -> list[Pin]:
+    def place(self, fabric: Fabric | Scope) -> list[Pin]:
         """Add the boxes and the memory modules to a fabric, and say where the processors attach."""
         columns = self.place_boxes(fabric)
-        rows = self.parameters["rows"]
+        rows = self.parameters.rows
         module = CellType(MemoryModule, link=self.link, rows=rows, lengths=self.lengths)
         for number, pin in enumerate(columns.outputs):
             cell = fabric.place(Cell(f"memory_{number}", module))
             fabric.link(pin, Pin(cell.name, ("i",)))
         return columns.inputs
 
-    def place_boxes(self, fabric: Fabric) -> Columns:
+    def place_boxes(self, fabric: Fabric | Scope) -> Columns:
         """Add the boxes to a fabric, and say where processors and memory modules attach."""
         strapped = ("later",) in self.box.leaves
-        width, digit_bits = self.link.tag, (self.parameters["radix"] - 1).bit_length()
+        width, digit_bits = self.link.tag, (self.parameters.radix - 1).bit_length()
 
         def straps(stage: int, box: int) -> dict[str, int]:
             if not strapped:
@@ -270,12 +249,29 @@ class CombiningNetwork(Network):
         TypeError, ValueError
             If there is no such word or path.
         """
-        check_integer("Word", word, 0, self.ports * self.parameters["rows"] - 1)
+        check_integer("Word", word, 0, self.ports * self.parameters.rows - 1)
         check_integer("Path", path, 0, self.paths - 1)
         row, module = divmod(word, self.ports)
         codes = {"module": self.code.encode(module), "path": path}
         tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
         return Place(tag, row)
+
+    def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
+        """As in `Network`: `combined` is, by stage, the share of requests that were combined there.
+
+        It is zero for boxes that can't combine, those with queues at the inputs.
+        """
+        counts = readings.get("combined", {})
+        combined = [
+            sum(counts[str(pin.cell)]["measured"] for pin in pins) for pins in self.combined()
+        ]
+        return {"combined": [count / max(1, window.injected) for count in combined]}
+
+    @staticmethod
+    def told(statistics: Mapping[str, Any]) -> list[str]:
+        shares = statistics["combined"]
+        by_stage = " ".join(f"{share:.3f}" for share in shares)
+        return [f"combined, by stage: {by_stage}; in all {sum(shares):.3f} of the requests"]
 
     def combined(self) -> list[list[Pin]]:
         """By stage: the outputs of its boxes that tell how many requests they have combined.
@@ -297,3 +293,12 @@ def _tag_bits(tags: TagScheme) -> tuple[TagBit, ...]:
         for digit in reversed(tags.destination_digits)
         for bit in range(width)
     )
+
+
+FAMILIES = (
+    Family(
+        "combining",
+        "processors and memory: boxes combine requests for one word, fetch-and-add in the switches",
+        CombiningNetwork,
+    ),
+)

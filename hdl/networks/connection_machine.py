@@ -1,20 +1,49 @@
 """The Connection Machine's network: a hypercube of routers (Stanfill, 4)."""
 
-from typing import Literal, NoReturn
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
 
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_integer, check_limit, check_payload
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..fabric import Cell, CellType, Fabric, Pin, Scope
+from ..hypercube import FOLDS, LINKS, PRIORITIES, SCHEDULES
 from ..hypercube.node import HypercubeNode
 from ..packet import Packet
+from ..parameters import Parameters, integer, payload_shape, word
 from ..topology.hypercube import Hypercube
-from .network import PacketNetwork, Terminals
+from .family import Family
+from .network import PacketNetwork, Readings, Terminals, Window
 
-__all__ = ["ConnectionMachine"]
+__all__ = ["FAMILIES", "ConnectionMachine", "ConnectionMachineParameters"]
 
-LIMITS = {"n": 16, "processors": 64, "buffers": 64, "age": 48}
-"""Largest values; beyond them elaboration takes hours."""
+
+@dataclass(frozen=True, eq=False)
+class ConnectionMachineParameters(Parameters):
+    """As `ConnectionMachine` takes them. Beyond the limits elaboration takes hours.
+
+    `priority` "oldest" guarantees delivery. With `combine` messages to the same terminal that meet
+    in a node become one: those that arrive are then fewer than were sent, and carry other payloads.
+    `age` is the width of the step of birth that messages carry with priority "oldest"; "auto" is as
+    many bits as a message's age can ever need, if processors take what they are offered in the step
+    in which they are offered it.
+    """
+
+    n: int = integer(
+        4, "dimension of the hypercube: it has 2^n nodes", least=1, most=16, title="Dimension n"
+    )
+    processors: int = integer(1, "terminals of a node, a power of two", least=1, most=64)
+    buffers: int = integer(4, "packets that a node can store", least=1, most=64)
+    payload: ShapeLike = payload_shape()
+    schedule: str = word("petit", "whether one dimension is served in a step, or all", SCHEDULES)
+    priority: str = word("oldest", "which packets are routed first, and referred last", PRIORITIES)
+    links: str = word("word", "whether wires carry a packet in a cycle, or bit by bit", LINKS)
+    combine: str = word(
+        "none", "what becomes of packets for one processor that meet", ("none", *FOLDS)
+    )
+    age: int | Literal["auto"] = integer(
+        "auto", "width of a packet's step of birth in bits", least=1, most=48, choices=("auto",)
+    )
 
 
 class ConnectionMachine(PacketNetwork):
@@ -28,29 +57,7 @@ class ConnectionMachine(PacketNetwork):
     The machine itself: n=12, processors=16, links=serial. With links=word it does the same in the
     same steps, each in one cycle.
 
-    Parameters
-    ----------
-    n : int
-        Dimensions, from 1 to 16.
-    processors : int
-        P: a power of two, from 1 to 64.
-    buffers : int
-        Messages that each node can store, from 1 to 64.
-    payload : ShapeLike
-        Shape of the payload, or its width in bits, from 1 to 4,096.
-    schedule : "petit" or "parallel"
-        Whether one dimension is served a step, in turn, or all wires in each.
-    priority : "oldest" or "fixed"
-        Which messages are routed first, and referred last. The oldest first guarantees delivery.
-    links : "word" or "serial"
-        Whether a message crosses a wire in one cycle, or bit by bit.
-    combine : "none", "add", "or", "max" or "overwrite"
-        Whether messages to the same terminal that meet in a node become one, and what its payload
-        is then. Packets that arrive are then fewer than were sent, and carry other payloads.
-    age : int or "auto"
-        Width in bits of the step of birth that messages carry with priority "oldest", from 1 to 48.
-        "auto" is as many as a message's age can ever need, if processors take what they are offered
-        in the step in which they are offered it.
+    Its arguments are those of `ConnectionMachineParameters`.
 
     Attributes
     ----------
@@ -72,83 +79,90 @@ class ConnectionMachine(PacketNetwork):
         If a parameter is not as above.
     """
 
+    parameters_type = ConnectionMachineParameters
+    parameters: ConnectionMachineParameters
     family = "connection-machine"
     ordered = False
     consumes_tags = True
+    restarts = False
 
-    def __init__(
-        self,
-        n: int = 4,
-        *,
-        processors: int = 1,
-        buffers: int = 4,
-        payload: ShapeLike = 16,
-        schedule: str = "petit",
-        priority: str = "oldest",
-        links: str = "word",
-        combine: str = "none",
-        age: int | Literal["auto"] = "auto",
-    ) -> None:
-        check_integer("Dimension n", n, 1)
-        check_limit("Dimension n", n, LIMITS["n"])
-        self.plan = Hypercube(n, processors)
-        check_limit("Processors", processors, LIMITS["processors"])
-        check_integer("Buffers", buffers, 1)
-        check_limit("Buffers", buffers, LIMITS["buffers"])
-        check_payload(payload)
-        if age != "auto":
-            check_integer("Age", age, 1)
-            check_limit("Age", age, LIMITS["age"])
-        self.parameters = {
-            "n": n,
-            "processors": processors,
-            "buffers": buffers,
-            "payload": payload,
-            "schedule": schedule,
-            "priority": priority,
-            "links": links,
-            "combine": combine,
-            "age": age,
-        }
-        self.combine = combine
+    def _set_up(self) -> None:
+        given = self.parameters
+        self.plan = Hypercube(given.n, given.processors)
+        self.combine = given.combine
         self.ports = self.plan.terminals
         self.tags = self.plan.tags()
-        self.packet = Packet(self.tags.code.width, payload)
-        self.node = CellType(
-            HypercubeNode,
-            packet=self.packet,
-            dimensions=n,
-            processors=processors,
-            buffers=buffers,
-            age=longest_life(self.plan, buffers).bit_length() if age == "auto" else age,
-            schedule=schedule,
-            priority=priority,
-            links=links,
-            combine=combine,
-        )
-        self.step = self.node.build().cycles
-        self.served = self.plan.nodes * (n if schedule == "parallel" else 1)
-        self.lengths = (1, 1)
-        self.stages = (n + 2) * self.step
-        super().__init__()
+        self.node = self._node(self.packet)
+        self.step = self.step_of(self.packet)
+        self.served = self.plan.nodes * (given.n if given.schedule == "parallel" else 1)
+        self.stages = (given.n + 2) * self.step
 
-    def place(self, fabric: Fabric) -> Terminals:
+    def _node(self, packet: Packet) -> CellType:
+        given = self.parameters
+        longest = longest_life(self.plan, given.buffers).bit_length()
+        return CellType(
+            HypercubeNode,
+            packet=packet,
+            dimensions=given.n,
+            processors=given.processors,
+            buffers=given.buffers,
+            age=longest if given.age == "auto" else given.age,
+            schedule=given.schedule,
+            priority=given.priority,
+            links=given.links,
+            combine=given.combine,
+        )
+
+    def step_of(self, packet: Packet) -> int:
+        """Cycles of a step in which such packets cross a wire."""
+        return self._node(packet).build().cycles
+
+    def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
+        """As in `Network`.
+
+        `petit_cycles` are the steps of the routers, in each of which one dimension was served
+        (schedule petit), or all. `wire_use` is the share of the wires served in them that carried a
+        message, `buffer_occupancy` what a node stored, `referred` how often a message was sent away
+        from its destination for want of room, in the whole run.
+        """
+        # The bench's stamps lengthen messages, and so the steps of serial wires.
+        cycles, step = window.cycles, self.step_of(window.packet or self.packet)
+        crossed = sum(counts["measured"] for counts in readings["crossed"].values())
+        levels = readings["stored"].values()
+        stored = sum(counts["sum"] for counts in levels)
+        return {
+            "referred": sum(counts["total"] for counts in readings["referred"].values()),
+            "petit_cycles": -(-cycles // step),
+            "wire_use": crossed * step / (self.served * cycles),
+            "buffer_occupancy": {
+                "mean": stored / (self.plan.nodes * cycles),
+                "max": max(counts["max"] for counts in levels),
+            },
+        }
+
+    @staticmethod
+    def told(statistics: Mapping[str, Any]) -> list[str]:
+        stored = statistics["buffer_occupancy"]
+        return [
+            f"routers: {statistics['petit_cycles']} petit cycles; "
+            f"{statistics['wire_use']:.3f} of the wires served carried a message;",
+            f"{stored['mean']:.2f} messages a node in buffers, at most {stored['max']}; "
+            f"{statistics['referred']} referrals",
+        ]
+
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        type_ = self.node if packet is None else self._node(packet)
         for node in range(self.plan.nodes):
-            fabric.place(Cell(f"node_{node}", self.node, {"address": node}))
+            fabric.place(Cell(f"node_{node}", type_, {"address": node}))
         for node, dimension, other in self.plan.wires():
             fabric.link(
                 Pin(f"node_{node}", ("o_wire", dimension)),
                 Pin(f"node_{other}", ("i_wire", dimension)),
             )
-        nodes = [f"node_{node}" for node in range(self.plan.nodes)]
         places = [self.plan.place(terminal) for terminal in range(self.ports)]
         return Terminals(
             [Pin(f"node_{node}", ("i", processor)) for node, processor in places],
             [Pin(f"node_{node}", ("o", processor)) for node, processor in places],
-            crossings=[Pin(node, ("crossed",)) for node in nodes],
-            referrals=[Pin(node, ("referred",)) for node in nodes],
-            levels=[Pin(node, ("level",)) for node in nodes],
-            combined=[Pin(node, ("combined",)) for node in nodes if self.combine != "none"],
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:
@@ -173,3 +187,13 @@ def longest_life(plan: Hypercube, buffers: int) -> int:
     """
     messages = plan.nodes * (buffers + plan.dimensions)
     return (plan.dimensions + 1) * messages + 1
+
+
+FAMILIES = (
+    Family(
+        "connection-machine",
+        "a hypercube whose routers inject, route, buffer, refer and deliver; 2^n nodes of "
+        "processors",
+        ConnectionMachine,
+    ),
+)

@@ -6,7 +6,7 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ..interfaces.extra_stage import AvoidedLines, Bypass, PathEnd, PathSelector
 from ..packet import Packet
 from ..topology.extra_stage import Configuration, ExtraStagePlan
@@ -53,7 +53,7 @@ def controls(plan: ExtraStagePlan, configuration: Configuration) -> Controls:
     return Controls(configuration.bypass_extra, configuration.bypass_last, lines.as_bits())
 
 
-def _place(fabric: Fabric, name: str, type_: CellType, **settings: int | Pin) -> None:
+def _place(fabric: Fabric | Scope, name: str, type_: CellType, **settings: int | Pin) -> None:
     """Add a cell some of whose inputs are constant, and others driven by pins."""
     pins = {port: value for port, value in settings.items() if isinstance(value, Pin)}
     straps = {port: int(value) for port, value in settings.items() if port not in pins}
@@ -63,7 +63,7 @@ def _place(fabric: Fabric, name: str, type_: CellType, **settings: int | Pin) ->
 
 
 def place_stages(
-    fabric: Fabric,
+    fabric: Fabric | Scope,
     plan: ExtraStagePlan,
     box: CellType,
     controls: Controls,
@@ -115,7 +115,7 @@ def place_stages(
 
 
 def place_choice(
-    fabric: Fabric,
+    fabric: Fabric | Scope,
     packet: Packet,
     routing: Routing,
     controls: Controls,
@@ -191,7 +191,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
             "bypass_last": In(1),
             "avoid": In(AvoidedLines(network.plan.last)),
         }
-        if network.parameters["parity"] != "none":
+        if network.parameters.parity != "none":
             members["corrupted"] = Out(1).array(network.ports)
         fabric = Fabric(members)
         pins = Controls(*(Pin(None, (name,)) for name in Controls._fields))
@@ -199,6 +199,6 @@ class ReconfigurableExtraStageCube(FabricComponent):
         for index, (entry, exit_) in enumerate(zip(terminals.inputs, terminals.outputs)):
             fabric.link(Pin(None, ("i", index)), entry)
             fabric.link(exit_, Pin(None, ("o", index)))
-        for index, pin in enumerate(terminals.corrupted):
+        for index, (pin, _) in enumerate(fabric.metered().get("corrupted", ())):
             fabric.link(pin, Pin(None, ("corrupted", index)))
         super().__init__(fabric)

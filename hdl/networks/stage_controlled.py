@@ -12,7 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_limit
-from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ..switches.interchange_box import BoxState, InterchangeBox
 from ..topology.multistage import MultistagePlan, multistage_plan
 from .columns import Columns, place_columns
@@ -59,7 +59,7 @@ class StageControls(wiring.Component):
 
 
 def place_stage_controlled(
-    fabric: Fabric, plan: MultistagePlan, box: CellType, control: Pin, bits: Sequence[int]
+    fabric: Fabric | Scope, plan: MultistagePlan, box: CellType, control: Pin, bits: Sequence[int]
 ) -> Columns:
     """Place the boxes of a plan, and the cell `controls` that sets all boxes of a stage alike.
 

@@ -1,20 +1,31 @@
 # amaranth: UnusedElaboratable=no
 """Packets through a flip network under central control: one permutation after the other."""
 
+from dataclasses import dataclass
+
 from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..checks import check_limit, check_payload
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..fabric import Cell, CellType, Fabric, Pin, Scope
 from ..packet import Packet
+from ..parameters import Parameters, integer, payload_shape, word
 from ..switches.arrival_queue import ArrivalQueue
 from ..switches.interchange_box import BoxState, InterchangeBox
-from ..topology.multistage import multistage_plan
+from ..topology.multistage import PLANS, multistage_plan
+from .family import Family
 from .network import PacketNetwork, Terminals
 from .stage_controlled import place_stage_controlled
 
-__all__ = ["Sequencer", "StageSequencedNetwork", "StreamBox", "TagGate", "TagRegister"]
+__all__ = [
+    "FAMILIES",
+    "Sequencer",
+    "StageSequencedNetwork",
+    "StageSequencedParameters",
+    "StreamBox",
+    "TagGate",
+    "TagRegister",
+]
 
 # The bench holds a network to be stuck that delivers nothing for 1,000 cycles.
 _MOST_PORTS = 512
@@ -168,6 +179,15 @@ class StreamBox(wiring.Component):
         return m
 
 
+@dataclass(frozen=True, eq=False)
+class StageSequencedParameters(Parameters):
+    """As `StageSequencedNetwork` takes them."""
+
+    ports: int = integer(32, "terminals, a power of two", least=2, most=_MOST_PORTS)
+    wiring: str = word("flip", "wiring plan", tuple(PLANS))
+    payload: ShapeLike = payload_shape()
+
+
 class StageSequencedNetwork(PacketNetwork):
     """A flip network that carries packets: a counter sets its stages in turn to all 2^n settings.
 
@@ -187,14 +207,7 @@ class StageSequencedNetwork(PacketNetwork):
 
     `o` comes from registers. `i[*].ready` depends combinationally on `o[*].ready`, through n boxes.
 
-    Parameters
-    ----------
-    ports : int
-        Terminals, a power of two from 2 to 512.
-    wiring : str
-        One of `topology.multistage.PLANS`.
-    payload : ShapeLike
-        Shape of the payload, or its width in bits, from 1 to 4,096.
+    Its arguments are those of `StageSequencedParameters`.
 
     Members
     -------
@@ -207,28 +220,26 @@ class StageSequencedNetwork(PacketNetwork):
         If a parameter is not as above.
     """
 
+    parameters_type = StageSequencedParameters
+    parameters: StageSequencedParameters
     family = "stage-sequenced"
     ordered = True
     stages = 2
 
-    def __init__(self, ports: int = 32, *, wiring: str = "flip", payload: ShapeLike = 16) -> None:
-        self.plan = multistage_plan(wiring, ports)
-        check_limit("Ports", ports, _MOST_PORTS)
-        check_payload(payload)
-        self.parameters = {"ports": ports, "wiring": wiring, "payload": payload}
-        self.ports = ports
+    def _set_up(self) -> None:
+        self.plan = multistage_plan(self.parameters.wiring, self.parameters.ports)
+        self.ports = self.parameters.ports
         self.tags = self.plan.tags("xor")
-        self.packet = Packet(self.tags.code.width, payload)
-        super().__init__()
 
-    def place(self, fabric: Fabric) -> Terminals:
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        packet = packet or self.packet
         stages = len(self.plan.stages)
         fabric.place(Cell("sequencer", CellType(Sequencer, stages=stages)))
         control = Pin("sequencer", ("control",))
-        box = CellType(StreamBox, shape=self.packet.members["payload"])
+        box = CellType(StreamBox, shape=packet.members["payload"])
         # A tag has the digit of stage 0 on top.
         columns = place_stage_controlled(fabric, self.plan, box, control, range(stages)[::-1])
-        ends = CellType(TagGate, packet=self.packet), CellType(TagRegister, packet=self.packet)
+        ends = CellType(TagGate, packet=packet), CellType(TagRegister, packet=packet)
         for line, (entry, exit_) in enumerate(zip(columns.inputs, columns.outputs)):
             gate = fabric.place(Cell(f"gate_{line}", ends[0]))
             register = fabric.place(Cell(f"register_{line}", ends[1]))
@@ -247,3 +258,12 @@ class StageSequencedNetwork(PacketNetwork):
             for hop in self.plan.path(source, destination)
         ]
         return [Pin(f"gate_{source}", ("o",)), *boxes, Pin(f"register_{destination}", ("o",))]
+
+
+FAMILIES = (
+    Family(
+        "stage-sequenced",
+        "one control a stage; a sequencer sets one permutation after the other",
+        StageSequencedNetwork,
+    ),
+)

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..fabric import Cell, CellType, Fabric, Pin, Scope
 from ..interfaces.replication import Distributor, Merger
 from ..packet import Packet
 from ..switches.random_bits import scattered_seed
 from ..topology.tags import AddressCode
-from .boxes import Ends
 from .network import Terminals
+from .switching import Ends
 
 __all__ = ["chosen_straps", "place_copies", "place_ends"]
 
@@ -19,12 +19,11 @@ def chosen_straps(type_: CellType, values: Mapping[str, int]) -> dict[str, int]:
 
 
 def place_ends(
-    fabric: Fabric,
+    fabric: Fabric | Scope,
     code: AddressCode,
-    inputs: Sequence[Pin],
-    outputs: Sequence[Pin],
+    terminals: Terminals,
     ends: Ends,
-) -> tuple[list[Pin], list[Pin]]:
+) -> Terminals:
     """Place an interface in front of each input of a network, and one behind each output.
 
     The cells are `{name}_{terminal}`, and get the straps `seed` and `address` if they have them.
@@ -33,18 +32,13 @@ def place_ends(
     ----------
     fabric : Fabric
     code : AddressCode
-    inputs, outputs : Sequence[Pin]
-        The network's links, by terminal.
+    terminals : Terminals
+        Where the network's links are.
     ends : Ends
         Each cell has `i` and `o`.
-
-    Returns
-    -------
-    inputs, outputs : list[Pin]
-        Links by terminal.
     """
     entries, exits = [], []
-    for terminal, (entry, exit_) in enumerate(zip(inputs, outputs)):
+    for terminal, (entry, exit_) in enumerate(zip(*terminals)):
         values = {"seed": scattered_seed(terminal), "address": code.encode(terminal)}
         first, last = (
             fabric.place(Cell(f"{name}_{terminal}", type_, chosen_straps(type_, values))).name
@@ -54,11 +48,11 @@ def place_ends(
         fabric.link(exit_, Pin(last, ("i",)))
         entries.append(Pin(first, ("i",)))
         exits.append(Pin(last, ("o",)))
-    return entries, exits
+    return Terminals(entries, exits)
 
 
 def place_copies(
-    fabric: Fabric, packet: Packet, copies: Sequence[Terminals], *, drops: bool
+    fabric: Fabric | Scope, packet: Packet, copies: Sequence[Terminals], *, drops: bool
 ) -> Terminals:
     """Lead each terminal to all copies of a network, by a random choice, and back.
 
@@ -92,8 +86,4 @@ def place_copies(
             fabric.link(copy.outputs[terminal], Pin(last, ("i", number)))
         inputs.append(Pin(first, ("i",)))
         outputs.append(Pin(last, ("o",)))
-    dropped = [pin for copy in copies for pin in copy.drops]
-    if drops:
-        dropped += [Pin(pin.cell, ("dropped",)) for pin in outputs]
-    losses = [pin for copy in copies for pin in copy.losses]
-    return Terminals(inputs, outputs, dropped, losses)
+    return Terminals(inputs, outputs)

@@ -10,6 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
+from ..fabric import Meter
 from ..packet import Packet, check_tag, forwarded, output_port
 from ..topology.tags import Routing, check_routing
 from .interchange_box import InterchangeBox
@@ -140,6 +141,7 @@ class CircuitBox(wiring.Component):
         self.routing = routing
         self.policy = policy
         self.hold_limit = hold_limit
+        self.meters = () if policy == "hold" else (Meter("dropped", "dropped", "pulses"),)
         check_tag(packet, radix)
         link = CircuitLink(packet, reply)
         super().__init__(

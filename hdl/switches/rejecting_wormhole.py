@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..fabric import Meter
 from ..packet import Packet, forwarded, output_port
 from ..topology.tags import Routing
 from .interchange_box import InterchangeBox
@@ -94,6 +95,8 @@ class RejectingWormholeSwitch(wiring.Component):
     TypeError, ValueError
         If a parameter is not as above, or the packet's tag is narrower than a digit.
     """
+
+    meters = (Meter("dropped", "dropped", "pulses"),)
 
     def __init__(self, packet: Packet, *, radix: int, routing: Routing = "destination") -> None:
         self.digit_bits = check_flits(packet, radix, routing)

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..checks import check_integer, check_radix
+from ..fabric import Meter
 from ..packet import Packet, check_tag, forwarded, requested_outputs
 from ..topology.tags import Routing, check_routing
 from .interchange_box import InterchangeBox
@@ -134,6 +135,9 @@ class UnbufferedSwitch(wiring.Component):
         self.dilation_in = dilation_in
         self.dilation_out = dilation_out
         self.reject = reject
+        # A packet with a broadcast mask that is dropped stands for several.
+        output, kind = ("lost", "number") if packet.broadcast else ("dropped", "pulses")
+        self.meters = (Meter("dropped", output, kind),)
         check_tag(packet, radix)
         link = VerdictLink(packet) if reject else stream.Signature(packet)
         inputs, outputs = radix * dilation_in, radix * dilation_out

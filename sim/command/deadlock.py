@@ -4,8 +4,6 @@ import json
 
 import click
 
-from ...hdl.networks import PacketNetwork
-from ...hdl.networks.catalogue import own_parameters
 from ...hdl.topology.deadlock import dependencies, dependency_cycle
 from .words import network_arguments, network_from
 
@@ -18,15 +16,13 @@ __all__ = ["deadlock"]
 def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
     """Check a network's routing: whether channels can wait for each other in a circle."""
     built = network_from(network, parameters)
-    if not isinstance(built, PacketNetwork):
-        raise ValueError(f"Deadlock is looked for in networks of packets, not in {built.family}")
     waits = dependencies(map(built.moves, range(built.ports)), built.is_escape)
     cycle = dependency_cycle(waits)
     pairs = sum(map(len, waits.values()))
     if as_json:
         record = {
             "network": built.family,
-            "parameters": own_parameters(built),
+            "parameters": built.chosen,
             "channels": len(waits),
             "dependencies": pairs,
             "free": cycle is None,

@@ -13,15 +13,16 @@ from ...hdl.networks import (
     FAMILIES,
     AxiStreamNetwork,
     Network,
-    PacketNetwork,
     PartitionedNetwork,
 )
-from ...hdl.networks.catalogue import Parameter
-from ...hdl.networks.switching import OPTIONS, SWITCHES
+from ...hdl.networks.multistage_parameters import OPTIONS
+from ...hdl.networks.switching import SWITCHES
+from ...hdl.output_file import is_regular
+from ...hdl.parameters import Parameter
 from ...hdl.verilog import Clock, write_verilog
 from ..engines.selection import ENGINES
 from ..traffic import TRAFFIC
-from .words import network_arguments, network_from
+from .words import check_outputs, messages, network_arguments, network_from
 
 __all__ = ["export", "list_", "only_type"]
 
@@ -117,7 +118,11 @@ def export(
     top: str,
     as_json: bool,
 ) -> None:
-    """Write a network as Verilog, and its list of ports as JSON beside it (FILE.v.json)."""
+    """Write a network as Verilog, and its list of ports as JSON beside it (FILE.v.json).
+
+    Output - is standard output, which gets the Verilog alone.
+    """
+    check_outputs([output], as_json)
     built = network_from(network, parameters)
     fabric, title, clock = _fabric(built, partitions=partitions, node=node, face=face)
     summary = write_verilog(fabric, output, top, title=title, clock=clock, core=core)
@@ -127,11 +132,13 @@ def export(
         click.echo(json.dumps({"output": output, **extra, **summary}))
     else:
         cells = "1 cell" if summary["cells"] == 1 else f"{summary['cells']} cells"
+        ports = f"; its ports are listed in {output}.json" if is_regular(output) else ""
         beside = f"; the FuseSoC core is {core_file}" if core else ""
-        click.echo(
-            f"{output}: module {top} with {cells} of {summary['modules']} "
-            f"distinct module(s); its ports are listed in {output}.json{beside}"
-        )
+        with messages([output]):
+            click.echo(
+                f"{output}: module {top} with {cells} of {summary['modules']} "
+                f"distinct module(s){ports}{beside}"
+            )
 
 
 def _fabric(
@@ -146,8 +153,6 @@ def _fabric(
                 )
         fabric = AxiStreamNetwork(built).fabric
         return fabric, f"{built.family} of {built.ports} AXI4-Stream terminals", AXI_CLOCK
-    if partitions and not isinstance(built, PacketNetwork):
-        raise ValueError(f"Partitions need a network that carries packets, not {built.family}")
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     if not node:
         return fabric, "", Clock()

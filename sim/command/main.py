@@ -1,5 +1,6 @@
 """Entry of the command: its group, and what becomes of errors."""
 
+import io
 import sys
 from importlib.metadata import EntryPoint, entry_points
 
@@ -61,6 +62,9 @@ def main(arguments: list[str] | None = None) -> None:
 
     Errors are one line on standard error.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # As standard error does: a file's name that is no UTF-8 fails no command.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = multicube.main(arguments, prog_name="multicube", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)

@@ -8,6 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...hdl.output_file import output_format
+from .words import check_outputs, messages
+
 # The items draw with matplotlib, which takes long to import: no other command waits for it.
 if TYPE_CHECKING:
     from ..paper import Item, PaperResult
@@ -22,8 +25,8 @@ __all__ = ["paper"]
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.svg, .png) or table (.csv, .json) to write; may be given several times. "
-    "ITEM.svg if not given, and none with --json.",
+    help="Picture (.svg, .png) or table (.csv, .json) to write, - for CSV to stdout; may be given "
+    "several times. ITEM.svg if not given, and none with --json.",
 )
 @click.option("--quick", is_flag=True, help="Small networks and short runs only.")
 @click.option("--cycles", type=int, help="Length of each measurement; the item's own if not given.")
@@ -41,7 +44,7 @@ def paper(
 ) -> None:
     """Regenerate a figure or formula of the papers; without ITEM, list them all."""
     from ..paper import Options, find_item
-    from ..paper.item import check_file
+    from ..paper.item import FORMATS
 
     if item is None:
         if output:
@@ -50,17 +53,19 @@ def paper(
         return
     chosen = find_item(item)
     files = output or (() if as_json else (f"{chosen.id}.svg",))
+    check_outputs(files, as_json)
     for path in files:
-        check_file(path)
+        output_format(path, FORMATS)
     result = chosen.run(Options(quick, cycles, seed, engine, progress=True))
     for path in files:
         chosen.save(result, path)
     if as_json:
         click.echo(json.dumps(chosen.to_json(result)))
         return
-    _print(chosen, result)
-    for path in files:
-        click.echo(f"wrote {path}")
+    with messages(files):
+        _print(chosen, result)
+        for path in files:
+            click.echo(f"wrote {path}")
 
 
 def _list(as_json: bool) -> None:

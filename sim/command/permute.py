@@ -7,11 +7,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.networks import MultistageNetwork
-from ...hdl.networks.catalogue import own_parameters
 from ...hdl.topology.decomposition import decompose, direct_passes
+from ...hdl.topology.multistage import MultistagePlan
 from ...hdl.topology.passes import Permutation, conflicts, settings, state_name
 from ...hdl.topology.permutations import PERMUTATIONS
+from ...hdl.topology.tags import TagScheme
 from ..traffic import pattern
 from .words import network_arguments, network_from
 
@@ -19,9 +19,6 @@ __all__ = ["permute"]
 
 _SILENT = "x"
 """Stands for the destination of a terminal that sends nothing."""
-
-_PLAIN = {"dilation": 1, "replication": 1, "extra_stage": 0}
-"""Parameters that give packets a choice of links, and their values without."""
 
 
 @click.command()
@@ -38,33 +35,26 @@ def permute(
     terminals with commas between them (3,0,2,1), x for one that sends nothing.
     """
     built = network_from(network, parameters)
-    if not isinstance(built, MultistageNetwork):
-        raise ValueError(f"Network must be a multistage network, not {network!r}")
-    for word in ("dilation", "replication", "extra_stage"):
-        if (value := built.parameters.get(word, _PLAIN[word])) != _PLAIN[word]:
-            raise ValueError(
-                f"Permutations need one path between two terminals: {word} must be "
-                f"{_PLAIN[word]}, not {value}"
-            )
+    plan, tags = built.single_paths(), built.tags
     destinations = _destinations(permutation, built.ports)
-    found = conflicts(built.plan, destinations)
+    found = conflicts(plan, destinations)
     record: dict[str, Any] = {
         "network": built.family,
-        "parameters": own_parameters(built),
+        "parameters": built.chosen,
         "permutation": permutation,
         "passable": not found,
         "conflicts": [conflict._asdict() for conflict in found],
-        **_pass(built, destinations, set_=not found),
+        **_pass(plan, tags, destinations, set_=not found),
     }
     if passes:
-        record["passes"] = [_pass(built, one) for one in decompose(built.plan, destinations)]
+        record["passes"] = [_pass(plan, tags, one) for one in decompose(plan, destinations)]
         record["direct_passes"] = [
-            _pass(built, one) for one in direct_passes(built.plan, destinations)
+            _pass(plan, tags, one) for one in direct_passes(built.plan, destinations)
         ]
     if as_json:
         click.echo(json.dumps(record))
         return
-    click.echo(f"{built.family} ports={built.ports} radix={built.radix}")
+    click.echo(f"{built.family} ports={built.ports} radix={plan.radix}")
     if found:
         more = f" (and {len(found) - 1} more such links)" if len(found) > 1 else ""
         click.echo(f"{permutation} does not pass: {found[0]}{more}")
@@ -97,16 +87,16 @@ def _destinations(text: str, ports: int) -> list[int | None]:
 
 
 def _pass(
-    network: MultistageNetwork, destinations: Permutation, set_: bool = True
+    plan: MultistagePlan, tags: TagScheme, destinations: Permutation, set_: bool = True
 ) -> dict[str, Any]:
     """A pass as plain lists: the destination and the tag of each source, and the boxes if set."""
     return {
         "destinations": list(destinations),
         "tags": [
-            None if destination is None else network.tags.tag(source, destination)
+            None if destination is None else tags.tag(source, destination)
             for source, destination in enumerate(destinations)
         ],
-        "settings": settings(network.plan, destinations) if set_ else None,
+        "settings": settings(plan, destinations) if set_ else None,
     }
 
 

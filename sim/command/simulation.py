@@ -8,14 +8,22 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.networks.switching import NEUTRAL
-from ...hdl.output_file import check_output
+from ...hdl.networks.catalogue import find
+from ...hdl.networks.multistage_parameters import NEUTRAL
+from ...hdl.output_file import output_format
 from ..result import Latency, Result
 from ..simulate import simulate
-from ..sweep import PICTURES, Sweep, parse_loads
+from ..sweep import FORMATS, Sweep, parse_loads
 from ..sweep import sweep as run_sweep
 from ..traffic import is_finite, read_trace
-from .words import network_arguments, network_from, run_options, told
+from .words import (
+    check_outputs,
+    messages,
+    network_arguments,
+    network_from,
+    run_options,
+    told,
+)
 
 __all__ = ["print_result", "sim", "sweep"]
 
@@ -72,28 +80,20 @@ def print_result(result: Result) -> None:
         f"{_count(result.lost)} lost, {result.misrouted} misrouted, "
         f"{_count(result.duplicated)} duplicated, {_count(result.reordered)} reordered"
     )
-    if result.petit_cycles is not None:
-        click.echo(
-            f"routers: {result.petit_cycles} petit cycles; {result.wire_use:.3f} of the wires "
-            f"served carried a message;\n{result.buffer_occupancy['mean']:.2f} messages a node "
-            f"in buffers, at most {result.buffer_occupancy['max']}; {result.referred} referrals"
-        )
+    for line in find(result.network).component.told(result.statistics):
+        click.echo(line)
     if result.dropped:
         attempts = _number(result.attempts)
         predicted = result.predicted["attempts"]
         theory = "" if predicted is None else f", predicted {_number(predicted)}"
         click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet{theory}")
-    if result.combined is not None:
-        shares = " ".join(f"{share:.3f}" for share in result.combined)
+    if memory:
         verdict = {
             True: "serializable (those of some order of the operations)",
             False: "NOT serializable (those of no order of the operations)",
             None: "order not checked",
         }
-        click.echo(
-            f"combined, by stage: {shares}; in all {sum(result.combined):.3f} of the requests\n"
-            f"replies: {verdict[result.serializable]}"
-        )
+        click.echo(f"replies: {verdict[result.serializable]}")
     if result.background_latency is not None:
         click.echo(
             f"round trip of requests not for the hot spot: {result.background_latency:.2f} cycles"
@@ -118,7 +118,7 @@ def print_result(result: Result) -> None:
     metavar="PLACE[:EFFECT]",
     help="Break something: link:1:3, box:1:2:lossy, link:0:5:flip=7; may be given several times.",
 )
-@click.option("--vcd", metavar="FILE", help="Write all waves (engine amaranth).")
+@click.option("--vcd", metavar="FILE", help="Write all waves (engine amaranth); - for stdout.")
 @run_options
 def sim(
     network: str,
@@ -139,8 +139,8 @@ def sim(
     elif is_finite(traffic):
         for name in ("load", "cycles", "warmup"):
             _refuse(name, f"Traffic {traffic} takes", "all is sent at once, and all is measured")
-    if vcd is not None:
-        check_output(vcd)
+    outputs = () if vcd is None else (vcd,)
+    check_outputs(outputs, as_json)
     result = simulate(
         built,
         traffic=traffic if trace is None else read_trace(trace, built.ports),
@@ -153,7 +153,8 @@ def sim(
     if as_json:
         click.echo(json.dumps(result.to_json()))
     else:
-        print_result(result)
+        with messages(outputs):
+            print_result(result)
     if result.partial:
         sys.exit(130)
 
@@ -198,7 +199,8 @@ def _print_sweep(curve: Sweep) -> None:
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.png, .svg) or data (.csv, .json) to write; may be given several times.",
+    help="Picture (.png, .svg) or data (.csv, .json) to write, - for CSV to stdout; "
+    "may be given several times.",
 )
 @click.option("--refine/--no-refine", default=True, help="More loads where saturation begins.")
 @click.option("--processes", type=int, help="Processes to use; as many as cores if not given.")
@@ -213,10 +215,9 @@ def sweep(
     **options: Any,
 ) -> None:
     """Run a network at many loads; draw latency and throughput beside the theory."""
-    endings = (*PICTURES, ".csv", ".json")
+    check_outputs(output, as_json)
     for path in output:
-        if check_output(path).suffix not in endings:
-            raise ValueError(f"Output {path} must end in {', '.join(endings)}")
+        output_format(path, FORMATS)
     curve = run_sweep(
         network_from(network, parameters), parse_loads(loads), progress=True, **options
     )
@@ -225,6 +226,7 @@ def sweep(
     if as_json:
         click.echo(json.dumps(curve.to_json()))
     else:
-        _print_sweep(curve)
-        for path in output:
-            click.echo(f"wrote {path}")
+        with messages(output):
+            _print_sweep(curve)
+            for path in output:
+                click.echo(f"wrote {path}")

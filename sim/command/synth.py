@@ -11,8 +11,7 @@ from rich.table import Table
 from tqdm import tqdm
 
 from ...hdl.fabric import Fabric
-from ...hdl.networks.catalogue import own_parameters
-from ...hdl.networks.switching import NEUTRAL
+from ...hdl.networks.multistage_parameters import NEUTRAL
 from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
 from .hardware import only_type
 from .words import network_from, pairs, told
@@ -81,7 +80,7 @@ def _network(words: tuple[str, ...], node: bool) -> tuple[dict[str, Any], Design
     """What is measured, in words, and the design."""
     network = network_from(words[0], words[1:])
     fabric = network.fabric
-    what: dict[str, Any] = {"network": network.family, "parameters": own_parameters(network)}
+    what: dict[str, Any] = {"network": network.family, "parameters": network.chosen}
     if node:
         type_ = only_type(fabric)
         what["node"] = type_.name

@@ -1,13 +1,18 @@
 """What several subcommands take: a network as words, and options of a run."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from typing import Any
 
 import click
 
 from ...hdl.networks import Network, build
+from ...hdl.output_file import check_output, is_standard_output
 
 __all__ = [
+    "check_outputs",
+    "messages",
     "network_arguments",
     "network_from",
     "pairs",
@@ -51,6 +56,26 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
             raise ValueError(f"Parameter {key} is given twice")
         parameters[key] = value
     return parameters
+
+
+def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
+    """Check, before the work begins, that all files can be written.
+
+    Raises
+    ------
+    ValueError
+        If one can't, or standard output is to take both a file and the JSON object.
+    """
+    for path in outputs:
+        check_output(path)
+        if as_json and is_standard_output(path):
+            raise ValueError(f"Output {path} and --json would both go to standard output")
+
+
+def messages(outputs: Sequence[str]) -> AbstractContextManager:
+    """A context in which messages go to standard error if standard output takes a file."""
+    taken = any(map(is_standard_output, outputs))
+    return redirect_stdout(sys.stderr) if taken else nullcontext()
 
 
 def told(name: str, parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ class Engine(Protocol):
     cycle: int
 
     def step(self, cycles: int) -> None:
-        """Advance all runs by a number of clock cycles."""
+        """Advance all runs by a number of clock cycles, 0 or more."""
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
         """Set an input of the fabric's boundary, in one run or (None) in all."""

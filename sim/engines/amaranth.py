@@ -10,7 +10,9 @@ from typing import Any
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
+from ...hdl.checks import check_integer
 from ...hdl.fabric import Fabric, FabricComponent, Pin, member
+from ...hdl.output_file import whole_file
 
 __all__ = ["AmaranthEngine"]
 
@@ -46,8 +48,8 @@ class AmaranthEngine:
     ----------
     fabric : Fabric
     vcd : path-like, optional
-        Where to write all signals of the run. The file is finished by `close`, or by leaving the
-        engine's `with` block.
+        Where to write all signals of the run. The file appears when it is finished, by `close` or
+        by leaving the engine's `with` block; if that raises, it does not.
     """
 
     name = "amaranth"
@@ -59,10 +61,13 @@ class AmaranthEngine:
         self._simulator = Simulator(self._top)
         self._simulator.add_clock(CLOCK_PERIOD, if_exists=True)
         self._simulator.add_testbench(self._count)
-        self._stack = ExitStack()
-        if vcd is not None:
-            self._stack.enter_context(self._simulator.write_vcd(os.fspath(vcd)))
-        self._simulator.advance()
+        with ExitStack() as stack:
+            if vcd is not None:
+                file = stack.enter_context(whole_file(vcd))
+                stream = stack.enter_context(open(file, "w"))
+                stack.enter_context(self._simulator.write_vcd(stream))
+            self._simulator.advance()
+            self._stack = stack.pop_all()
 
     async def _count(self, context: Any) -> None:
         self._context = context
@@ -74,6 +79,7 @@ class AmaranthEngine:
             self.cycle += 1
 
     def step(self, cycles: int) -> None:
+        check_integer("Cycles", cycles, 0)
         target = self.cycle + cycles
         with _interrupts_held() as interrupts:
             while self.cycle < target and not interrupts:
@@ -103,5 +109,5 @@ class AmaranthEngine:
     def __enter__(self) -> "AmaranthEngine":
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def __exit__(self, *exception: Any) -> None:
+        self._stack.__exit__(*exception)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from amaranth.lib.wiring import In
 
+from ...hdl.checks import check_integer
 from ...hdl.fabric import Fabric, Pin
 from ...hdl.verilog import verilog_text
 
@@ -154,6 +155,7 @@ class VerilatorEngine:
         return _MAIN.format(setters=" ".join(setters), getters=" ".join(getters))
 
     def step(self, cycles: int) -> None:
+        check_integer("Cycles", cycles, 0)
         self._library.step(self._top, cycles)
         self.cycle += cycles
 

@@ -74,7 +74,7 @@ def _measure(options: Options) -> Iterator[dict[str, Any]]:
                     "deviation": deviation(result.throughput, predicted),
                     "round_trip": result.round_trip and result.round_trip.mean,
                     "background": result.background_latency or result.network_latency.mean,
-                    "combined": sum(result.combined or ()),
+                    "combined": sum(result.statistics["combined"]),
                 }
 
 

@@ -67,8 +67,8 @@ def _measure(options: Options) -> Iterator[dict[str, Any]]:
                 "measured": result.round_trip.max,
                 "deviation": deviation(result.round_trip.max, predicted),
                 "mean": result.round_trip.mean,
-                "shares": result.combined,
-                "by_stage": " ".join(f"{share:.3f}" for share in result.combined or ()),
+                "shares": result.statistics["combined"],
+                "by_stage": " ".join(f"{share:.3f}" for share in result.statistics["combined"]),
                 "serializable": result.serializable,
             }
             ports *= radix

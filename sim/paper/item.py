@@ -5,17 +5,19 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from ...hdl.checks import check_integer
-from ...hdl.output_file import check_output, whole_file
+from ...hdl.output_file import check_output, output_format, whole_file
 from ..drawing import save_figure
 from ..simulate import LONGEST
 
-__all__ = ["Column", "Item", "Options", "PaperResult", "check_file", "deviation"]
+__all__ = ["FORMATS", "Column", "Item", "Options", "PaperResult", "deviation"]
+
+FORMATS = (".csv", ".json", ".svg", ".png")
+"""Endings of what an item can be written to."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +140,15 @@ class Item:
         return {"item": self.id, "title": self.title, "source": self.source, **result.to_json()}
 
     def save(self, result: PaperResult, path: str | os.PathLike[str]) -> None:
-        """Write a result to a file: a picture (.svg, .png), or its table (.csv, .json).
+        """Write a result to a file: a picture (.svg, .png), or its table (.csv, .json, `-`).
 
         Raises
         ------
         ValueError
-            If the name ends otherwise, or the folder does not exist.
+            If the name ends otherwise, or the file can't be written.
         """
-        kind = check_file(path).suffix
+        check_output(path)
+        kind = output_format(path, FORMATS)
         if kind == ".json":
             with whole_file(path) as file:
                 file.write_text(json.dumps(self.to_json(result)) + "\n")
@@ -157,18 +160,3 @@ class Item:
                 writer.writerows(table["rows"])
         else:
             save_figure(result.draw(), path)
-
-
-def check_file(path: str | os.PathLike[str]) -> Path:
-    """The path of a file that `Item.save` can write, checked before the work begins.
-
-    Raises
-    ------
-    ValueError
-        If the name ends otherwise, or the folder does not exist.
-    """
-    path = check_output(path)
-    endings = (".svg", ".png", ".csv", ".json")
-    if path.suffix not in endings:
-        raise ValueError(f"Output {path} must end in {', '.join(endings)}")
-    return path

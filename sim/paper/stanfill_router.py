@@ -46,12 +46,6 @@ def _one_each(options: Options, seeds: int, **parameters: Any) -> list[Result]:
     )
 
 
-def _petit_cycles(result: Result) -> int:
-    """All that a Connection Machine took."""
-    assert result.petit_cycles is not None
-    return result.petit_cycles
-
-
 def _full_size(options: Options) -> Iterator[dict[str, Any]]:
     per_node = 2 if options.quick else _PROCESSORS
     for n in (2,) if options.quick else (4, 6, 8, 10, _LARGEST):
@@ -67,7 +61,7 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
                 "priority": priority,
             }
             (result,) = _one_each(options, 1, **parameters)
-            assert result.buffer_occupancy is not None
+            told = result.statistics
             processors = per_node << n
             # Of the mean message n/2 wires; a node has P of them, and serves n wires or one.
             served = n if schedule == "parallel" else 1
@@ -79,12 +73,12 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
                 "priority": priority,
                 "router": f"{schedule}, {priority}",
                 "predicted": per_node * n / 2 / served,
-                "measured": _petit_cycles(result),
-                "wire_use": result.wire_use,
-                "referred": result.referred / processors,
-                "stored": result.buffer_occupancy["mean"],
+                "measured": told["petit_cycles"],
+                "wire_use": told["wire_use"],
+                "referred": told["referred"] / processors,
+                "stored": told["buffer_occupancy"]["mean"],
                 "bits": bits,
-                "microseconds": result.petit_cycles * bits / CLOCK_MHZ,
+                "microseconds": told["petit_cycles"] * bits / CLOCK_MHZ,
                 "published": PUBLISHED_US if n == _LARGEST else None,
             }
 
@@ -162,7 +156,7 @@ def _per_node(options: Options) -> Iterator[dict[str, Any]]:
             before = None
             for processors in (1, 2) if options.quick else _PER_NODE:
                 results = _one_each(options, seeds, n=n, processors=processors, schedule=schedule)
-                steps = [_petit_cycles(result) for result in results]
+                steps = [result.statistics["petit_cycles"] for result in results]
                 mean = float(np.mean(steps))
                 yield {
                     "n": n,
@@ -173,7 +167,9 @@ def _per_node(options: Options) -> Iterator[dict[str, Any]]:
                     "least": min(steps),
                     "most": max(steps),
                     "ratio": before and mean / before,
-                    "wire_use": float(np.mean([result.wire_use for result in results])),
+                    "wire_use": float(
+                        np.mean([result.statistics["wire_use"] for result in results])
+                    ),
                 }
                 before = mean
 

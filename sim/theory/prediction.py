@@ -1,9 +1,10 @@
 """Which formula predicts which network."""
 
 import math
+from collections.abc import Callable
 from typing import TypedDict
 
-from ...hdl.networks import DCSHNetwork, MultistageNetwork, Network
+from ...hdl.networks import Network
 from .dcsh_torus import Locality, dcsh_latency
 from .multistage_cube import (
     attempts_by_recurrence,
@@ -12,7 +13,7 @@ from .multistage_cube import (
     replicated_throughput,
 )
 
-__all__ = ["Prediction", "predict"]
+__all__ = ["MODELS", "Prediction", "predict"]
 
 
 class Prediction(TypedDict):
@@ -42,37 +43,45 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
         Whether the traffic is.
     """
     prediction = Prediction(latency_mean=None, throughput=None, attempts=None)
-    if isinstance(network, DCSHNetwork) and uniform and len({*network.lengths}) == 1:
-        prediction["latency_mean"] = _dcsh_latency(network, load)
-    if not isinstance(network, MultistageNetwork) or not uniform:
-        return prediction
-    given = network.parameters
-    radix, stages = network.radix, network.stages
-    if given["switch"] == "unbuffered":
-        if given["resubmit"]:
-            prediction["attempts"] = _attempts(load, radix, stages)
-            return prediction
-        prediction["latency_mean"] = float(stages)
-        copies, links = given["replication"], given["dilation"]
-        if copies == 1:
-            prediction["throughput"] = dilated_throughput(load, radix, stages, links)
-        elif links == 1:
-            prediction["throughput"] = replicated_throughput(load, radix, stages, copies)
-        return prediction
-    if given["switch"] == "output-queued" and given["replication"] == 1 and load < 1:
-        prediction["latency_mean"] = buffered_delay(load, radix, stages)
+    theory = network.theory
+    if uniform and theory is not None:
+        prediction.update(MODELS[theory.model](load, **theory.arguments))
     return prediction
 
 
-def _dcsh_latency(network: DCSHNetwork, load: float) -> float | None:
-    k, n = network.plan.k, network.plan.n
-    whole = Locality(k, n, k, n, 1.0, network.lengths[0], network.parameters["decision"])
-    latency = dcsh_latency(whole, load)
-    return latency if math.isfinite(latency) else None
+def _buffered(load: float, radix: int, stages: int) -> dict[str, float | None]:
+    if load >= 1:
+        return {}
+    return {"latency_mean": buffered_delay(load, radix, stages)}
 
 
-def _attempts(load: float, radix: int, stages: int) -> float | None:
+def _unbuffered(
+    load: float, radix: int, stages: int, dilation: int, replication: int
+) -> dict[str, float | None]:
+    throughput = None
+    if replication == 1:
+        throughput = dilated_throughput(load, radix, stages, dilation)
+    elif dilation == 1:
+        throughput = replicated_throughput(load, radix, stages, replication)
+    return {"latency_mean": float(stages), "throughput": throughput}
+
+
+def _resubmission(load: float, radix: int, stages: int) -> dict[str, float | None]:
     try:
-        return attempts_by_recurrence(load, radix, stages)
+        return {"attempts": attempts_by_recurrence(load, radix, stages)}
     except ValueError:
-        return None
+        return {}
+
+
+def _dcsh(load: float, k: int, n: int, decision: int, length: int) -> dict[str, float | None]:
+    latency = dcsh_latency(Locality(k, n, k, n, 1.0, length, decision), load)
+    return {"latency_mean": latency if math.isfinite(latency) else None}
+
+
+MODELS: dict[str, Callable[..., dict[str, float | None]]] = {
+    "buffered": _buffered,
+    "unbuffered": _unbuffered,
+    "resubmission": _resubmission,
+    "dcsh": _dcsh,
+}
+"""The formulas by name, as networks name them (`Network.theory`): of a load, and arguments."""

@@ -1,5 +1,6 @@
 """The compiled engine."""
 
 from .engine import CompiledEngine
+from .state import State
 
-__all__ = ["CompiledEngine"]
+__all__ = ["CompiledEngine", "State"]

@@ -4,6 +4,10 @@ The cache is a folder of shared libraries, each named after what it was made of 
 and options) and after its own content. A library is written beside and renamed, so that parallel
 runs and an interrupted one do no harm; one that is damaged is made anew. Those that were not used
 for longest are removed when there are too many.
+
+To load a library is to run it. So one is loaded only from a folder that nobody but this user can
+have written to, and only if it is this user's own file; otherwise it is compiled anew, and kept in
+a temporary folder until the process ends.
 """
 
 import atexit
@@ -13,11 +17,12 @@ import importlib.util
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -41,19 +46,22 @@ def cache_folder() -> Path:
     """Where compiled libraries are kept: MULTICUBE_CACHE, or the user's cache folder."""
     own = os.environ.get("MULTICUBE_CACHE")
     if own:
-        return Path(own)
+        return Path(own).absolute()
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "multicube"
+    return Path(base).absolute() / "multicube"
 
 
 @cache
 def _command(wanted: str | None, path: str | None) -> tuple[str, ...]:
     for candidate in (wanted, "cc", "gcc", "clang"):
-        words = shlex.split(candidate) if candidate else []
+        try:
+            words = shlex.split(candidate or "")
+        except ValueError as error:
+            raise NoCompiler(f"CC is no command, {candidate!r}: {error}") from None
         program = shutil.which(words[0], path=path) if words else None
         if program is not None:
             return (os.path.abspath(program), *words[1:])
-        if candidate and candidate == wanted:
+        if words and candidate == wanted:
             raise NoCompiler(f"The C compiler named by CC, {wanted!r}, was not found")
     if importlib.util.find_spec("ziglang") is not None:
         return (sys.executable, "-m", "ziglang", "cc")
@@ -75,8 +83,17 @@ def compiler_command() -> tuple[str, ...]:
 
 @cache
 def _version(command: tuple[str, ...]) -> str:
-    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-    return done.stdout
+    return _called([*command, "--version"]).stdout
+
+
+def _called(command: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A finished call of the compiler."""
+    try:
+        return subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        raise CompilerFailed(f"{command[0]} can't be run: {error.strerror}") from None
 
 
 @cache
@@ -91,8 +108,14 @@ def _machine() -> str:
         return platform.processor()
 
 
-def load_library(source: str) -> ctypes.CDLL:
+def load_library(source: str, functions: Sequence[str] = ()) -> ctypes.CDLL:
     """The shared library of a C program, compiled now or before, ready to be called.
+
+    Parameters
+    ----------
+    source : str
+    functions : Sequence[str]
+        What is to be called; a library that lacks one of them is made anew.
 
     Raises
     ------
@@ -103,20 +126,29 @@ def load_library(source: str) -> ctypes.CDLL:
     """
     path = library(source)
     try:
-        return ctypes.CDLL(os.fspath(path))
+        return _loaded(path, functions)
     except OSError:  # another process has just removed it, or it is of no use here
         path.unlink(missing_ok=True)
     path = library(source)
     try:
-        return ctypes.CDLL(os.fspath(path))
+        return _loaded(path, functions)
     except OSError as error:
         raise CompilerFailed(f"The compiled code can't be loaded: {error}") from None
+
+
+def _loaded(path: Path, functions: Sequence[str]) -> ctypes.CDLL:
+    loaded = ctypes.CDLL(os.fspath(path))
+    for name in functions:
+        if not hasattr(loaded, name):
+            raise OSError(f"{path} has no function {name}")
+    return loaded
 
 
 def library(source: str) -> Path:
     """The file of the shared library of a C program, compiled now or before.
 
-    Where the cache can't be written, it is kept in a temporary folder until this process ends.
+    Where the cache can't be written, or others can write to it, it is kept in a temporary folder
+    until this process ends.
 
     Raises
     ------
@@ -124,13 +156,40 @@ def library(source: str) -> Path:
         As `load_library`.
     """
     command = compiler_command()
-    options = (*_OPTIONS, *shlex.split(os.environ.get("CFLAGS", "")))
+    options = (*_OPTIONS, *_flags())
     content = "\0".join((source, *command, *options, _version(command), _machine()))
     key = hashlib.sha256(content.encode()).hexdigest()[:32]
     try:
-        return _kept(cache_folder(), key, (*command, *options), source)
-    except (OSError, RuntimeError):  # it can't be written, or there is no home to have one in
+        return _kept(_safe_folder(), key, (*command, *options), source)
+    except (OSError, RuntimeError):  # it is of no use, or there is no home to have one in
         return _kept(_own_folder(), key, (*command, *options), source)
+
+
+def _flags() -> list[str]:
+    flags = os.environ.get("CFLAGS", "")
+    try:
+        return shlex.split(flags)
+    except ValueError as error:
+        raise CompilerFailed(f"CFLAGS are no options, {flags!r}: {error}") from None
+
+
+def _safe_folder() -> Path:
+    """The cache, if it is this user's own, and no stranger can put another one in its place.
+
+    Raises
+    ------
+    OSError
+    """
+    folder = cache_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_own(folder, stat.S_ISDIR):
+        raise PermissionError(f"{folder} is another user's, or others can write to it")
+    for above in folder.resolve().parents:
+        found = above.stat()
+        shared = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
+        if shared or found.st_uid not in (0, os.geteuid()):
+            raise PermissionError(f"Others can rename what is in {above}")
+    return folder
 
 
 @cache
@@ -142,19 +201,29 @@ def _own_folder() -> Path:
 
 def _kept(folder: Path, key: str, command: Sequence[str], source: str) -> Path:
     """The library of this key in a folder; compiled if it isn't there whole."""
-    folder.mkdir(parents=True, exist_ok=True)
     for found in sorted(folder.glob(f"{key}-*.so")):
-        if found.stem == f"{key}-{_digest(found)}":
-            with suppress(OSError):  # somebody else's cache
+        if _is_own(found, stat.S_ISREG) and found.stem == f"{key}-{_digest(found)}":
+            with suppress(OSError):  # it can't be written
                 os.utime(found)
             return found
         found.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as work:
         made = _compile(Path(work), command, source)
+        made.chmod(0o700)
         target = folder / f"{key}-{_digest(made)}.so"
         made.replace(target)
     _trim(folder, target)
     return target
+
+
+def _is_own(path: Path, kind: Callable[[int], bool]) -> bool:
+    """Whether a path is this user's, of a kind (and no link), and nobody else may write to it."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:  # another process has removed it
+        return False
+    mine = found.st_uid == os.geteuid()
+    return mine and kind(found.st_mode) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _digest(path: Path) -> str:
@@ -168,18 +237,12 @@ def _compile(work: Path, command: Sequence[str], source: str) -> Path:
     (work / "network.c").write_text(source)
     failure = ""
     for machine in (("-march=native",), ()):
-        done = subprocess.run(
-            [*command, *machine, "network.c", "-o", "network.so"],
-            cwd=work,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode == 0:
+        done = _called([*command, *machine, "network.c", "-o", "network.so"], work)
+        if done.returncode == 0 and (work / "network.so").exists():
             return work / "network.so"
-        failure = failure or done.stderr
+        failure = failure or done.stderr or f"exit status {done.returncode}, and no library"
     first = next((line for line in failure.splitlines() if "error" in line), failure)
-    raise CompilerFailed(f"{command[0]} failed: {first.strip()[:300]}")
+    raise CompilerFailed(f"{command[0]} failed: {' '.join(first.split())[:300]}")
 
 
 def _trim(folder: Path, newest: Path) -> None:

@@ -91,9 +91,12 @@ INLINE void fail(Context *c, const Type *t, long type, long event, long i, V hit
 }
 /* A word of the quotient or remainder of two numbers of `n` words each. */
 static uint32_t divide(const uint32_t *a, const uint32_t *b, int n, int remainder, int word) {
-  uint32_t q[16] = {0}, r[16] = {0};
+  uint32_t q[n], r[n];
   int zero = 1;
-  for (int i = 0; i < n; i++) zero &= b[i] == 0;
+  for (int i = 0; i < n; i++) {
+    q[i] = r[i] = 0;
+    zero &= b[i] == 0;
+  }
   if (zero) return 0;
   for (int bit = 32 * n - 1; bit >= 0; bit--) {
     uint32_t carry = a[bit / 32] >> bit % 32 & 1;

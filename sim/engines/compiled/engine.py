@@ -1,20 +1,24 @@
 """The compiled engine: fabrics lowered to C, run by all processor cores."""
 
+import hashlib
 import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cached_property
 
 import psutil
 from vcd import VCDWriter
 
+from ....hdl.checks import check_integer
 from ....hdl.fabric import Fabric, Pin
 from ....hdl.output_file import whole_file
 from .errors import NotEnoughMemory
-from .machine import Machine, State
+from .machine import Machine
 from .netlist import lower
 from .schedule import schedule
+from .state import State
 
 __all__ = ["CompiledEngine"]
 
@@ -97,6 +101,7 @@ class CompiledEngine:
         AssertionViolated
             If an assertion of a component fails.
         """
+        check_integer("Cycles", cycles, 0)
         while cycles:
             part = min(cycles, max(1, int(self._rate * _ROUND_SECONDS)))
             start = time.perf_counter()
@@ -153,23 +158,46 @@ class CompiledEngine:
         machine, lane = self._at(run)
         return machine.signal(cell, name, lane)
 
-    def save(self) -> list[State]:
-        """The state of all runs; it can be pickled, and restored in another engine."""
-        return [machine.save() for machine in self._machines]
+    def save(self) -> State:
+        """The state of all runs, which can be kept in a file, and restored in another engine."""
+        return State(
+            self._identity,
+            tuple(machine.cycle for machine in self._machines),
+            tuple(machine.save() for machine in self._machines),
+        )
 
-    def restore(self, states: Sequence[State]) -> None:
+    @cached_property
+    def _identity(self) -> str:
+        known = "".join(machine.identity() for machine in self._machines)
+        return hashlib.sha256(known.encode()).hexdigest()
+
+    def restore(self, state: State) -> None:
         """Go back to a saved state, of this engine or of another with the same fabrics.
 
         Raises
         ------
+        TypeError
+            If it is no state.
         ValueError
-            If the state is not one of such fabrics.
+            If it is the state of other fabrics, or none that a run can have come to. The engine
+            stays as it was.
         """
-        if len(states) != len(self._machines):
-            raise ValueError("State does not belong to this fabric with this number of runs")
-        for machine, state in zip(self._machines, states):
-            machine.restore(state)
-        self.cycle = self._machines[0].cycle
+        if not isinstance(state, State):
+            raise TypeError(f"State must be a State, not {type(state).__name__}")
+        if state.identity != self._identity:
+            raise ValueError(
+                "State does not belong to these fabrics: "
+                "their number, cells, wires or straps are others"
+            )
+        count = len(self._machines)
+        if len(state.cycles) != count or len(state.arrays) != count:
+            raise ValueError("State does not belong to this number of machines")
+        for machine, cycle, arrays in zip(self._machines, state.cycles, state.arrays):
+            check_integer("Cycle of the state", cycle, 0)
+            machine.check(arrays)
+        for machine, cycle, arrays in zip(self._machines, state.cycles, state.arrays):
+            machine.restore(cycle, arrays)
+        self.cycle = min(state.cycles)
 
     @contextmanager
     def vcd(
@@ -239,6 +267,7 @@ class VcdRecorder:
 
     def step(self, cycles: int) -> None:
         """Advance the engine, recording each cycle."""
+        check_integer("Cycles", cycles, 0)
         for _ in range(cycles):
             self._engine.step(1)
             self._record()

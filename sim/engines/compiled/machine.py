@@ -1,6 +1,8 @@
 """The tables that the generated code works on, and access to what is in them."""
 
 import ctypes
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,9 +15,10 @@ from .emit_c import LANES, TypeCode, element_bytes, emit
 from .errors import AssertionViolated
 from .ir import WORD, Graph, Module, Node, evaluate
 from .schedule import Schedule
+from .state import check_words
 from .words import word_widths
 
-__all__ = ["Machine", "State"]
+__all__ = ["Machine"]
 
 
 class _CType(ctypes.Structure):
@@ -99,14 +102,6 @@ class _Group:
         vector, lane = divmod(place, LANES)
         row = vector * len(self.outputs) + self.wires[path, word]
         return self.first_wire + row * LANES + lane
-
-
-@dataclass(frozen=True)
-class State:
-    """The whole state of a machine."""
-
-    cycle: int
-    arrays: list[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -317,7 +312,8 @@ class Machine:
             for outputs in sets:
                 functions[group.type, outputs] = len(functions)
             codes.append(TypeCode(group.module, group.inputs, group.outputs, group.kinds, sets))
-        self._library = load_library(emit(codes))
+        self._source = emit(codes)
+        self._library = load_library(self._source, ("publish", "settle", "run"))
         self._library.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
         self._library.run.restype = ctypes.c_long
         tasks = []
@@ -509,25 +505,65 @@ class Machine:
             arrays += [group.state, *(rows for rows in group.memories if rows is not None)]
         return arrays
 
-    def save(self) -> State:
-        """A copy of the whole state."""
-        return State(self.cycle, [array.copy() for array in self._arrays()])
+    def identity(self) -> str:
+        """A hash of what is run: cells by name, their types' logic, how they are wired, straps."""
+        known = hashlib.sha256(self._source.encode())
+        boundary = [[path, *place] for path, place in self._boundary.items()]
+        known.update(json.dumps([self.runs, boundary]).encode())
+        for group in self._groups.values():
+            module = group.module
+            ports = [*module.inputs.items(), *module.widths.items()]
+            registers = [register.width for register in module.registers]
+            memories = [(each.name, each.width, each.rows) for each in module.memories]
+            words = [group.type.name, group.names, ports, registers, memories]
+            known.update(json.dumps(words).encode())
+            known.update(group.index.tobytes())
+            known.update(group.straps.tobytes())
+        return known.hexdigest()
 
-    def restore(self, state: State) -> None:
-        """Go back to a saved state.
+    def save(self) -> tuple[np.ndarray, ...]:
+        """A copy of the whole state."""
+        return tuple(array.copy() for array in self._arrays())
+
+    def check(self, saved: Sequence[np.ndarray]) -> None:
+        """Check arrays that are to become the state.
 
         Raises
         ------
         ValueError
-            If it is not the state of such a fabric with as many runs.
+            If their shapes or types differ, or they hold what no run can have come to.
         """
-        arrays = self._arrays()
-        if [array.shape for array in arrays] != [array.shape for array in state.arrays]:
-            raise ValueError("State does not belong to this fabric with this number of runs")
-        for array, saved in zip(arrays, state.arrays):
-            array[:] = saved
+        forms = [(array.shape, array.dtype) for array in self._arrays()]
+        if [(np.shape(array), getattr(array, "dtype", None)) for array in saved] != forms:
+            raise ValueError("State holds arrays of other shapes or types")
+        wires, *rest = saved
+        groups = list(self._groups.values())
+        first = groups[0].first_wire if groups else self._wire_count
+        widths = [0] * first
+        for base, words in self._boundary.values():
+            for word, width in enumerate(words):
+                at = base + word * self.runs
+                widths[at : at + self.runs] = [width] * self.runs
+        check_words("inputs", wires[:first].reshape(1, first, 1), widths)
+        parts = iter(rest)
+        for group in groups:
+            module = group.module
+            of_group = wires[group.first_wire :][: group.cells * len(group.outputs)]
+            widths = [module.widths[path][word] for path, word in group.outputs]
+            check_words("wires", of_group.reshape(-1, len(widths), LANES), widths)
+            check_words("registers", next(parts), [each.width for each in module.registers])
+            for memory, rows in zip(module.memories, group.memories):
+                if rows is not None:
+                    limits = [_ones(width) for width in word_widths(memory.width)]
+                    if np.any(next(parts) > np.array(limits, np.uint32)):
+                        raise ValueError(f"State holds rows wider than memory {memory.name}")
+
+    def restore(self, cycle: int, saved: Sequence[np.ndarray]) -> None:
+        """Go back to a saved state, which `check` has accepted."""
+        for array, old in zip(self._arrays(), saved):
+            array[:] = old
         self._next[:] = self._now
-        self.cycle = state.cycle
+        self.cycle = cycle
         self._settled = False
 
 

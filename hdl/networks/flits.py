@@ -1,0 +1,52 @@
+"""Parameters that networks of flits share: the length of packets, queues, the decision time."""
+
+from typing import Any
+
+from ..checks import check_integer
+from ..parameters import integer
+
+__all__ = ["LONGEST", "decision_time", "flit_queue", "packet_length", "parse_lengths"]
+
+LONGEST = 1024
+"""Most flits of a packet."""
+
+
+def packet_length(description: str = "flits of a packet", form: str = "LOW:HIGH") -> Any:
+    """The field of a network's parameters for the length of its packets."""
+    return integer(1, description, least=1, most=LONGEST, form=form)
+
+
+def parse_lengths(length: int | str) -> tuple[int, int]:
+    """Fewest and most flits of a packet: of a number, or of `LOW:HIGH`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is neither, or not from 1 to 1,024, or the bounds are in the wrong order.
+    """
+    words: list[int] = []
+    if isinstance(length, str):
+        try:
+            words = [int(word) for word in length.split(":")]
+        except ValueError:
+            words = []
+        if len(words) not in (1, 2):
+            raise ValueError(f"Length must be a number of flits or LOW:HIGH, not {length!r}")
+    else:
+        words = [length]
+    for number in words:
+        check_integer("Length", number, 1, LONGEST)
+    low, high = words[0], words[-1]
+    if low > high:
+        raise ValueError(f"Length must be LOW:HIGH with LOW at most HIGH, not {length!r}")
+    return low, high
+
+
+def flit_queue() -> Any:
+    """The field for how many flits fit into each queue of a router."""
+    return integer(4, "flits that fit into each queue", least=1, most=2**16)
+
+
+def decision_time(description: str) -> Any:
+    """The field for the cycles that a router, or a multiplexer, decides on a header."""
+    return integer(1, description, least=1, most=2**10, title="Decision time")

@@ -1,0 +1,99 @@
+"""Saved states: what the compiled engine can go back to, also from a file."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....hdl.output_file import whole_file
+
+__all__ = ["State", "check_words"]
+
+_FORMAT = "multicube state 1"
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The whole state of an engine's runs.
+
+    Attributes
+    ----------
+    identity : str
+        A hash of what was run: cells by name, their types, wires and straps. Only an engine that
+        runs the same takes the state back.
+    cycles : tuple[int, ...]
+        Cycles done, by each of the engine's machines.
+    arrays : tuple[tuple[np.ndarray, ...], ...]
+        Wires, registers and memories of each machine.
+    """
+
+    identity: str
+    cycles: tuple[int, ...]
+    arrays: tuple[tuple[np.ndarray, ...], ...]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file in NumPy's format npz, which holds numbers and no code."""
+        head = {
+            "format": _FORMAT,
+            "identity": self.identity,
+            "cycles": self.cycles,
+            "arrays": [len(arrays) for arrays in self.arrays],
+        }
+        parts = {
+            f"{number}_{index}": array
+            for number, arrays in enumerate(self.arrays)
+            for index, array in enumerate(arrays)
+        }
+        with whole_file(path) as file, file.open("wb") as stream:
+            np.savez_compressed(stream, head=np.array(json.dumps(head)), **parts)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "State":
+        """Read a state that `save` wrote.
+
+        Raises
+        ------
+        OSError
+            If the file can't be opened.
+        ValueError
+            If it holds something else.
+        """
+        with open(path, "rb") as stream:
+            try:
+                with np.load(stream, allow_pickle=False) as parts:
+                    head = json.loads(str(parts["head"]))
+                    if head["format"] != _FORMAT:
+                        raise ValueError(f"its format is {head['format']!r}")
+                    arrays = tuple(
+                        tuple(parts[f"{number}_{index}"] for index in range(count))
+                        for number, count in enumerate(head["arrays"])
+                    )
+                    return cls(head["identity"], tuple(head["cycles"]), arrays)
+            except Exception as error:  # a file may be wrong in any way
+                reason = " ".join(str(error).split())
+                raise ValueError(f"{os.fspath(path)} holds no saved state: {reason}") from None
+
+
+def check_words(what: str, words: np.ndarray, widths: Sequence[int]) -> None:
+    """Check words as the compiled code holds them: those of one bit are all ones or all zeros.
+
+    Parameters
+    ----------
+    what : str
+    words : np.ndarray
+        [vector][word][lane]
+    widths : Sequence[int]
+        Of each word.
+
+    Raises
+    ------
+    ValueError
+        If a word is larger than its width allows.
+    """
+    limits = np.array([(1 << width) - 1 for width in widths], np.uint32)[:, None]
+    bits = np.array([width == 1 for width in widths], bool)[:, None]
+    # 1 more than all ones is 0.
+    if not np.all(np.where(bits, words + np.uint32(1) <= 1, words <= limits)):
+        raise ValueError(f"State holds {what} that do not fit their width")
