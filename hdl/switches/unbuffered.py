@@ -137,8 +137,8 @@ class UnbufferedSwitch(wiring.Component):
         self.dilation_out = dilation_out
         self.reject = reject
         # A packet with a broadcast mask that is dropped stands for several.
-        output, kind = ("lost", "number") if packet.broadcast else ("dropped", "pulses")
-        self.meters = (Meter("dropped", output, kind),)
+        copies, packets = Meter("dropped", "lost", "number"), Meter("dropped", "dropped", "pulses")
+        self.meters = (copies if packet.broadcast else packets,)
         check_tag(packet, radix)
         link = VerdictLink(packet) if reject else stream.Signature(packet)
         inputs, outputs = radix * dilation_in, radix * dilation_out

@@ -24,6 +24,14 @@ class Prediction(TypedDict):
     attempts: float | None
 
 
+class _Some(TypedDict, total=False):
+    """What one formula says of it."""
+
+    latency_mean: float | None
+    throughput: float | None
+    attempts: float | None
+
+
 def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     """Mean latency (cycles), throughput (packets a terminal and cycle) and mean attempts a packet.
 
@@ -49,15 +57,13 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     return prediction
 
 
-def _buffered(load: float, radix: int, stages: int) -> dict[str, float | None]:
+def _buffered(load: float, radix: int, stages: int) -> _Some:
     if load >= 1:
         return {}
     return {"latency_mean": buffered_delay(load, radix, stages)}
 
 
-def _unbuffered(
-    load: float, radix: int, stages: int, dilation: int, replication: int
-) -> dict[str, float | None]:
+def _unbuffered(load: float, radix: int, stages: int, dilation: int, replication: int) -> _Some:
     throughput = None
     if replication == 1:
         throughput = dilated_throughput(load, radix, stages, dilation)
@@ -66,19 +72,19 @@ def _unbuffered(
     return {"latency_mean": float(stages), "throughput": throughput}
 
 
-def _resubmission(load: float, radix: int, stages: int) -> dict[str, float | None]:
+def _resubmission(load: float, radix: int, stages: int) -> _Some:
     try:
         return {"attempts": attempts_by_recurrence(load, radix, stages)}
     except ValueError:
         return {}
 
 
-def _dcsh(load: float, k: int, n: int, decision: int, length: int) -> dict[str, float | None]:
+def _dcsh(load: float, k: int, n: int, decision: int, length: int) -> _Some:
     latency = dcsh_latency(Locality(k, n, k, n, 1.0, length, decision), load)
     return {"latency_mean": latency if math.isfinite(latency) else None}
 
 
-MODELS: dict[str, Callable[..., dict[str, float | None]]] = {
+MODELS: dict[str, Callable[..., _Some]] = {
     "buffered": _buffered,
     "unbuffered": _unbuffered,
     "resubmission": _resubmission,
