@@ -1,6 +1,6 @@
 """Checks that constructors share: one wording for one kind of mistake."""
 
-from amaranth.hdl import ShapeLike
+from amaranth.hdl import Shape, ShapeLike
 
 __all__ = [
     "check_decision",
@@ -29,10 +29,15 @@ def check_limit(what: str, value: int, maximum: int) -> None:
 
 
 def check_payload(payload: ShapeLike) -> None:
-    """Check a payload's width, if it is given as a number of bits: from 1 to 4,096."""
+    """Check a payload's shape, or its width if it is given as a number of bits: from 1 to 4,096."""
     if isinstance(payload, int):
         check_integer("Payload", payload, 1)
         check_limit("Payload", payload, 2**12)
+        return
+    try:
+        Shape.cast(payload)
+    except TypeError:
+        raise TypeError(f"Payload must be a shape or an integer, not {payload!r}") from None
 
 
 def check_queue(depth: int) -> None:

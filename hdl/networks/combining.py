@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 from amaranth.lib.wiring import In
 
 from ..checks import check_integer, check_limit
-from ..combining import CombiningBox, InputBufferedBox, MemoryLink, MemoryModule
-from ..combining.operations import OPERATION_SETS, Operation, Policy, Rules
+from ..combining import MERGES, CombiningBox, InputBufferedBox, MemoryLink, MemoryModule
+from ..combining.operations import OPERATION_SETS, POLICIES, Operation, Policy, Rules
 from ..fabric import Cell, CellType, Fabric, Pin
 from ..switches.unbuffered import later_bits
 from ..topology.multistage import MultistagePlan, multistage_plan
@@ -68,7 +68,7 @@ class CombiningNetwork(Network):
     wiring : str
         One of `topology.multistage.PLANS`.
     depth, wait, merge
-        Of the boxes: see `CombiningBox`.
+        Of the boxes: see `CombiningBox`. Depth and wait are at most 65,536.
     combine : str or Policy
         Their policy: which operations combine.
     width : int
@@ -177,8 +177,16 @@ class CombiningNetwork(Network):
         check_integer("Beats", beats, 1, 64)
         short, long = parse_lengths(lengths)
         self.lengths = short * beats, long * beats
+        if not isinstance(combine, Policy) and combine not in POLICIES:
+            raise ValueError(f"Combine must be one of {', '.join(POLICIES)}, not {combine!r}")
+        if merge not in MERGES:
+            raise ValueError(f"Merge must be {' or '.join(MERGES)}, not {merge!r}")
         if queues not in QUEUES:
             raise ValueError(f"Queues must be {' or '.join(QUEUES)}, not {queues!r}")
+        check_integer("Depth", depth, 1 if queues == "input" else 2)
+        check_limit("Depth", depth, 2**16)
+        check_integer("Wait", wait, 1)
+        check_limit("Wait", wait, 2**16)
         check_integer("Delay", delay, 1, 16)
         self.parameters: dict[str, Any] = {
             "ports": ports,
@@ -236,7 +244,6 @@ class CombiningNetwork(Network):
         rules = Rules(self.operations, given["combine"])
         if rules.combines:
             raise ValueError(f"Combine must be none with queues=input, not {rules.policy.name}")
-        check_integer("Depth", given["depth"], 1)
         depth = given["depth"] * given["beats"]
         return CellType(InputBufferedBox, **common, depth=depth, delay=given["delay"])
 

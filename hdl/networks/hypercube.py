@@ -80,7 +80,7 @@ class HypercubeNetwork(PacketNetwork):
         payload: ShapeLike = 16,
         length: int | str = 1,
     ) -> None:
-        check_integer("Dimension", n, 1, _MOST_DIMENSIONS)
+        check_integer("Dimension n", n, 1, _MOST_DIMENSIONS)
         if routing not in HYPERCUBE_ROUTINGS:
             allowed = ", ".join(HYPERCUBE_ROUTINGS)
             raise ValueError(f"Routing must be one of {allowed}, not {routing!r}")

@@ -90,7 +90,7 @@ class TorusNetwork(PacketNetwork):
             k, n, wrap, directions, (2 if wrap else 1) if channels == "auto" else channels
         )
         if n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
-            raise ValueError(f"Nodes must be at most {_MOST_NODES}, not {k}^{n}")
+            raise ValueError(f"Nodes k^n must be at most {_MOST_NODES}, not {k}^{n}")
         check_decision(decision)
         check_queue(depth)
         check_payload(payload)
