@@ -1,7 +1,7 @@
 """The networks that the library can build, by name, and their parameters."""
 
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..combining import MERGES, OPERATION_SETS
@@ -93,6 +93,8 @@ class Family:
     aliases : tuple[str, ...]
     preset : Preset or None
         The machine whose network this is.
+    example : dict[str, Any]
+        What makes a small network of it, of 4 to 16 terminals, where defaults don't: for tests.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Family:
     parameters: tuple[Parameter, ...]
     aliases: tuple[str, ...] = ()
     preset: Preset | None = None
+    example: dict[str, Any] = field(default_factory=dict)
 
 
 _MULTISTAGE_PARAMETERS: dict[str, tuple[str, bool, tuple[str, ...]]] = {
@@ -213,7 +216,15 @@ def _of_preset(name: str, preset: Preset) -> Family:
         replace(parameter, default=preset.defaults.get(parameter.name, parameter.default))
         for parameter in base.parameters
     )
-    return Family(name, preset.description, base.component, base.fixed, parameters, preset=preset)
+    return Family(
+        name,
+        preset.description,
+        base.component,
+        base.fixed,
+        parameters,
+        preset=preset,
+        example=preset.example,
+    )
 
 
 _NETWORKS: dict[str, Family] = {
@@ -229,6 +240,7 @@ _NETWORKS["stage-sequenced"] = Family(
         Parameter("wiring", "flip", "wiring plan", tuple(multistage.PLANS)),
         Parameter("payload", 16, "width of the payload in bits", (), True),
     ),
+    example={"ports": 8},
 )
 
 _NETWORKS["combining"] = Family(
@@ -237,6 +249,7 @@ _NETWORKS["combining"] = Family(
     CombiningNetwork,
     {},
     _parameters(CombiningNetwork, _COMBINING_PARAMETERS),
+    example={"ports": 4},
 )
 
 _NETWORKS["hypercube"] = Family(
@@ -245,6 +258,7 @@ _NETWORKS["hypercube"] = Family(
     HypercubeNetwork,
     {},
     _parameters(HypercubeNetwork, _HYPERCUBE_PARAMETERS),
+    example={"n": 3},
 )
 
 for _name, _description, _fixed in (
@@ -253,7 +267,12 @@ for _name, _description, _fixed in (
     ("ring", "a torus of uni-directional rings (n=1: a single ring)", {"directions": 1}),
 ):
     _NETWORKS[_name] = Family(
-        _name, _description, TorusNetwork, _fixed, _parameters(TorusNetwork, _TORUS_PARAMETERS)
+        _name,
+        _description,
+        TorusNetwork,
+        _fixed,
+        _parameters(TorusNetwork, _TORUS_PARAMETERS),
+        example={"k": 3},
     )
 
 _NETWORKS["connection-machine"] = Family(
@@ -262,6 +281,7 @@ _NETWORKS["connection-machine"] = Family(
     ConnectionMachine,
     {},
     _parameters(ConnectionMachine, _CONNECTION_MACHINE_PARAMETERS),
+    example={"n": 3},
 )
 
 _NETWORKS["dcsh"] = Family(
@@ -271,6 +291,7 @@ _NETWORKS["dcsh"] = Family(
     {},
     _parameters(DCSHNetwork, _DCSH_PARAMETERS),
     ("hypermesh",),
+    example={"k": 3},
 )
 
 FAMILIES: dict[str, Family] = _NETWORKS | {

@@ -167,7 +167,7 @@ class ConnectionMachine(PacketNetwork):
 
     def channels(self, source: int, destination: int) -> NoReturn:
         """Raise ValueError: messages that can't go on are referred, over any wire that is free."""
-        raise ValueError("A network that refers messages may send them over any of its wires")
+        raise ValueError("A network that refers messages, over any free wire, keeps no partitions")
 
     def moves(self, destination: int) -> NoReturn:
         """Raise ValueError: messages that can't go on are referred, and don't wait for a wire."""
