@@ -17,8 +17,8 @@ def run_passes(
 ) -> list[Result]:
     """Run the passes of a permutation, each when the network is empty again.
 
-    All packets of a pass are sent in the same cycle. Where they do not conflict, each takes as many
-    cycles as an idle network: then `latency.max` of the result is `network.zero_load_cycles`.
+    All packets of a pass are sent in the same cycle. Where they do not conflict, each takes as long
+    as if it were alone: then `latency.max` of the result is `network.zero_load_cycles`.
 
     Parameters
     ----------

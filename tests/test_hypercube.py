@@ -472,9 +472,9 @@ def test_catalogue_builds_hypercubes() -> None:
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"n": 0}, ValueError, "Dimension must be from 1 to 12, not 0"),
-        ({"n": 13}, ValueError, "Dimension must be from 1 to 12, not 13"),
-        ({"n": 2.0}, TypeError, "Dimension must be an integer, not 2.0"),
+        ({"n": 0}, ValueError, "Dimension n must be from 1 to 12, not 0"),
+        ({"n": 13}, ValueError, "Dimension n must be from 1 to 12, not 13"),
+        ({"n": 2.0}, TypeError, "Dimension n must be an integer, not 2.0"),
         (
             {"routing": "xor"},
             ValueError,

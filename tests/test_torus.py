@@ -353,8 +353,8 @@ def test_catalogue(family: str, wrap: bool, directions: int, channels: int) -> N
         ({"k": 1}, ValueError, "Radix k must be at least 2, not 1"),
         ({"k": 2.0}, TypeError, "Radix k must be an integer, not 2.0"),
         ({"n": 0}, ValueError, "Dimensions n must be at least 1, not 0"),
-        ({"k": 41, "n": 3}, ValueError, r"Nodes must be at most 65536, not 41\^3"),
-        ({"n": 10**9}, ValueError, r"Nodes must be at most 65536, not 4\^1000000000"),
+        ({"k": 41, "n": 3}, ValueError, r"Nodes k\^n must be at most 65536, not 41\^3"),
+        ({"n": 10**9}, ValueError, r"Nodes k\^n must be at most 65536, not 4\^1000000000"),
         ({"directions": 3}, ValueError, "Directions must be from 1 to 2, not 3"),
         ({"channels": 3}, ValueError, "Channels must be from 1 to 2, not 3"),
         (

@@ -35,7 +35,14 @@ _NETWORKS: dict[str, Family] = {
 
 def _of_preset(name: str, preset: Preset) -> Family:
     base = _NETWORKS[preset.family]
-    return replace(base, name=name, description=preset.description, aliases=(), preset=preset)
+    return replace(
+        base,
+        name=name,
+        description=preset.description,
+        example=preset.example,
+        aliases=(),
+        preset=preset,
+    )
 
 
 FAMILIES: dict[str, Family] = _NETWORKS | {

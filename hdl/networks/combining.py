@@ -301,5 +301,6 @@ FAMILIES = (
         "combining",
         "processors and memory: boxes combine requests for one word, fetch-and-add in the switches",
         CombiningNetwork,
+        example={"ports": 4},
     ),
 )

@@ -179,7 +179,9 @@ class ConnectionMachine(PacketNetwork):
 
     def channels(self, source: int, destination: int) -> NoReturn:
         """Raise ValueError: messages that can't go on are referred, over any wire that is free."""
-        raise InvalidValue("A network that refers messages may send them over any of its wires")
+        raise InvalidValue(
+            "A network that refers messages, over any free wire, keeps no partitions"
+        )
 
     def moves(self, destination: int) -> NoReturn:
         """Raise ValueError: messages that can't go on are referred, and don't wait for a wire."""
@@ -202,5 +204,6 @@ FAMILIES = (
         "a hypercube whose routers inject, route, buffer, refer and deliver; 2^n nodes of "
         "processors",
         ConnectionMachine,
+        example={"n": 3},
     ),
 )

@@ -160,6 +160,7 @@ FAMILIES = (
         "dcsh",
         "hypermesh: each node owns a channel in each of its clusters, which all others there hear",
         DCSHNetwork,
+        example={"k": 3},
         aliases=("hypermesh",),
     ),
 )

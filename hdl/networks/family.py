@@ -22,6 +22,8 @@ class Family:
     component : type[Network]
     fixed : dict[str, Any]
         Arguments of the component that make it this family.
+    example : dict[str, Any]
+        What makes a small network of it, of 4 to 16 terminals, where defaults don't: for tests.
     aliases : tuple[str, ...]
     preset : Preset or None
         The machine whose network this is.
@@ -31,6 +33,7 @@ class Family:
     description: str
     component: type[Network]
     fixed: dict[str, Any] = field(default_factory=dict)
+    example: dict[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     preset: Preset | None = None
 

@@ -36,7 +36,7 @@ class HypercubeParameters(Parameters):
     """
 
     n: int = integer(
-        4, "dimension of the hypercube: it has 2^n nodes", least=1, most=12, title="Dimension"
+        4, "dimension of the hypercube: it has 2^n nodes", least=1, most=12, title="Dimension n"
     )
     routing: HypercubeRouting = word("ecube", "order of the dimensions", HYPERCUBE_ROUTINGS)
     depth: int = flit_queue()
@@ -158,5 +158,6 @@ FAMILIES = (
         "hypercube",
         "wormhole routers in n dimensions; routing=ecube (dimensions in order), pcube or adaptive",
         HypercubeNetwork,
+        example={"n": 3},
     ),
 )

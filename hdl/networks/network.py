@@ -283,7 +283,10 @@ class PacketNetwork(Network):
 
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:
-        """The outputs of cells that a packet passes between two terminals."""
+        """The outputs of cells that a packet passes between two terminals.
+
+        Without those of interfaces at the terminals, such as one that sends packets again.
+        """
 
     def channels(self, source: int, destination: int) -> Iterable[Pin]:
         """All outputs of cells that packets between two terminals may pass, on whichever path.

@@ -43,6 +43,8 @@ class Preset:
         The printed effective bandwidths, for 128 processors.
     source : str
         Section of the paper.
+    example : dict[str, Any]
+        What makes a small network of its kind; see `Family`.
     """
 
     description: str
@@ -53,6 +55,7 @@ class Preset:
     overhead: int | None = None
     bandwidths: tuple[Figure, ...] = field(default_factory=tuple)
     source: str = ""
+    example: dict[str, Any] = field(default_factory=lambda: {"ports": 8})
 
 
 PRESETS: dict[str, Preset] = {
@@ -106,6 +109,7 @@ PRESETS: dict[str, Preset] = {
         overhead=20,
         bandwidths=(Figure(16, 5.3), Figure(256, 24.4)),
         source="VII-C",
+        example={"ports": 16},
     ),
     # 32 to 128 data bits; 86.9 and 187.1 Mbit/s at 38 MHz are 14 and 26 cycles a packet.
     "tc2000": Preset(
@@ -139,6 +143,7 @@ PRESETS: dict[str, Preset] = {
         cycle_ns=None,
         path_bits=32,
         source="VII-F",
+        example={"ports": 4},
     ),
     "rp3-combining": Preset(
         "IBM RP3, combining network: 2 x 2 boxes, like operations combine, loads as adds of zero",
@@ -154,6 +159,7 @@ PRESETS: dict[str, Preset] = {
         cycle_ns=None,
         path_bits=32,
         source="VII-E",
+        example={"ports": 4},
     ),
     "rp3": Preset(
         "IBM RP3 as built: four stages of 4 x 4 boxes of two cycles, buffers of 8 words at inputs",

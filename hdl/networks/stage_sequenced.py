@@ -266,5 +266,6 @@ FAMILIES = (
         "stage-sequenced",
         "one control a stage; a sequencer sets one permutation after the other",
         StageSequencedNetwork,
+        example={"ports": 8},
     ),
 )

@@ -93,7 +93,7 @@ class TorusNetwork(PacketNetwork):
         given = self.parameters
         self.plan = Torus(given.k, given.n, given.wrap, given.directions, given.channels)
         if given.n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
-            raise InvalidValue(f"Nodes must be at most {_MOST_NODES}, not {given.k}^{given.n}")
+            raise InvalidValue(f"Nodes k^n must be at most {_MOST_NODES}, not {given.k}^{given.n}")
         self.lengths = parse_lengths(given.length)
         self.family = "mesh" if not given.wrap else "torus" if given.directions == 2 else "ring"
         self.ports = self.plan.nodes
@@ -159,12 +159,14 @@ FAMILIES = (
         "torus",
         "wormhole routers in n rings each, which go both ways; dimensions in order",
         TorusNetwork,
+        example={"k": 3},
     ),
-    Family("mesh", "a torus without wrap-around links", TorusNetwork, {"wrap": False}),
+    Family("mesh", "a torus without wrap-around links", TorusNetwork, {"wrap": False}, {"k": 3}),
     Family(
         "ring",
         "a torus of uni-directional rings (n=1: a single ring)",
         TorusNetwork,
         {"directions": 1},
+        {"k": 3},
     ),
 )

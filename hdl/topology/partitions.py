@@ -331,7 +331,7 @@ def shared_channel(network: RoutedNetwork[Channel]) -> SharedChannel[Channel] | 
     ...         return ["bus"] if source != destination else []
     >>> channel, (one, other) = shared_channel(Bus())
     >>> channel, str(one), str(other)
-    ('bus', '0, 1', '2, 3')
+    ('bus', '0, 2', '1, 3')
     """
     bits = _bits(network.ports)
     users: dict[Channel, list[Subnetwork]] = {}
