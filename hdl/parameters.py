@@ -38,8 +38,8 @@ class Parameter:
         Words that it can be.
     form : str
         Form of the texts that it can be, which whoever uses it reads.
-    objects : bool
-        Whether it can be an object of another kind, which whoever uses it checks.
+    objects : tuple[type, ...]
+        Types of objects that it can be too; whoever uses it checks them.
     shape : bool
         Whether it can be a shape of Amaranth instead of a number of bits.
     listed : bool
@@ -55,7 +55,7 @@ class Parameter:
     number: bool = False
     choices: tuple[str, ...] = ()
     form: str = ""
-    objects: bool = False
+    objects: tuple[type, ...] = ()
     shape: bool = False
     listed: bool = True
 
@@ -107,7 +107,7 @@ class Parameter:
             return value
         if self.shape and not isinstance(value, Integral):
             return check_payload(value)
-        if self.objects and not isinstance(value, Integral | float | str):
+        if isinstance(value, self.objects):
             return value
         if self.number:
             if not isinstance(value, str) or not self.choices:
@@ -151,7 +151,7 @@ def word(
     choices: tuple[str, ...],
     *,
     title: str = "",
-    objects: bool = False,
+    objects: tuple[type, ...] = (),
     listed: bool = True,
 ) -> Any:
     """A field that is one of some words."""

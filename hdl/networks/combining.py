@@ -58,7 +58,7 @@ class CombiningParameters(Parameters):
     depth: int = integer(4, "requests, at inputs words, that fit into each queue", least=1, most=64)
     wait: int = integer(4, "records in each wait buffer", least=1, most=64)
     combine: str | Policy = word(
-        "all", "which requests for one word become one", tuple(COMBINE_POLICIES), objects=True
+        "all", "which requests for one word become one", tuple(COMBINE_POLICIES), objects=(Policy,)
     )
     merge: Literal["pairwise", "unlimited"] = word(
         "pairwise", "with how many others a queued request combines", MERGES
@@ -67,7 +67,7 @@ class CombiningParameters(Parameters):
     rows: int = integer(16, "words in each memory module", least=1, most=2**16)
     outstanding: int = integer(16, "requests that a processor may wait for", least=1, most=2**16)
     operations: str | tuple[Operation, ...] = word(
-        "all", "what boxes and memories know", tuple(OPERATION_SETS), objects=True
+        "all", "what boxes and memories know", tuple(OPERATION_SETS), objects=(tuple,)
     )
     lengths: int | str = packet_length(
         "words of a load or reply, and of other requests", "SHORT:LONG"

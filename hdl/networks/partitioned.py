@@ -7,7 +7,7 @@ from ..errors import InvalidType, InvalidValue
 from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..interfaces.partition import PartitionInterface
 from ..topology.partitions import check_partitionable, shared_channel
-from .network import PacketNetwork
+from .network import Network, PacketNetwork
 
 __all__ = ["PartitionedNetwork"]
 
@@ -58,8 +58,12 @@ class PartitionedNetwork(FabricComponent):
     """
 
     def __init__(self, network: PacketNetwork) -> None:
-        if not isinstance(network, PacketNetwork):
+        if not isinstance(network, Network):
             raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
+        if not isinstance(network, PacketNetwork):
+            raise InvalidValue(
+                f"Partitions need a network that carries packets, not {network.family}"
+            )
         check_partitionable(network.tags)
         if not network.isolates:
             _check_channels(network)
