@@ -9,6 +9,7 @@ import itertools
 import json
 import random
 import re
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -172,6 +173,20 @@ def test_bad_parameters(name: str, call: Call) -> None:
     assert not unnamed
     assert_refused(call("export", name, "colour=red", "-o", "none.v"), "not 'colour'")
     assert not Path("none.v").exists()
+
+
+@every
+def test_drawing(name: str, call: Call) -> None:
+    """A picture, or one line that says why there is none."""
+    words = [f"{word}={value}" for word, value in FAMILIES[name].example.items()]
+    outcome = call("draw", name, *words, "--path", "0:1", "-o", "drawing.svg")
+    if example(name).wiring_plan is None:
+        assert_refused(outcome, "Drawings")
+        assert not Path("drawing.svg").exists()
+    else:
+        assert (outcome.status, outcome.err) == (0, "")
+        picture = ElementTree.parse("drawing.svg").getroot()
+        assert picture.tag.endswith("svg")
 
 
 # Simulation.

@@ -155,7 +155,7 @@ class CombiningNetwork(Network):
     ) -> None:
         check_integer("Paths", paths, 1)
         if paths == 1:
-            self.plan = multistage_plan(wiring, ports, radix)
+            self.plan = self.wiring_plan = multistage_plan(wiring, ports, radix)
             self.tags = self.plan.tags()
             self.code = self.tags.code
             self.tag_bits = _tag_bits(self.tags)

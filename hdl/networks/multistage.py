@@ -213,6 +213,7 @@ class MultistageNetwork(PacketNetwork):
         for box in dict.fromkeys(self.boxes):
             box.build()  # What a box refuses, its network refuses when it is made, not later.
         self.ordered = replication == 1 and not (switch == "unbuffered" and self.resubmits)
+        self.wiring_plan = None if extra_stage else self.plan
         self.isolates = True
         if self.configuration is not None:
             # With both of these stages in use, packets can leave the lines of their subnetwork.

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric import Fabric, FabricComponent, Pin
 from ..packet import Packet
+from ..topology.multistage import MultistagePlan
 from ..topology.tags import TagScheme
 
 __all__ = ["Network", "PacketNetwork", "Terminals"]
@@ -62,6 +63,8 @@ class Network(FabricComponent, ABC):
         Whether it sends dropped packets again, so that none is lost.
     broadcasts : bool
         Whether a packet may be for several terminals.
+    wiring_plan : MultistagePlan or None
+        What a drawing of it shows, if it is a multistage network.
     """
 
     family: str
@@ -73,6 +76,7 @@ class Network(FabricComponent, ABC):
     drops: bool = False
     resubmits: bool = False
     broadcasts: bool = False
+    wiring_plan: MultistagePlan | None = None
 
     @property
     def zero_load_cycles(self) -> int:

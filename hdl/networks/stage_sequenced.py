@@ -213,7 +213,7 @@ class StageSequencedNetwork(PacketNetwork):
     zero_load_cycles = 2
 
     def __init__(self, ports: int = 32, *, wiring: str = "flip", payload: ShapeLike = 16) -> None:
-        self.plan = multistage_plan(wiring, ports)
+        self.plan = self.wiring_plan = multistage_plan(wiring, ports)
         check_limit("Ports", ports, _MOST_PORTS)
         check_payload(payload)
         self.parameters = {"ports": ports, "wiring": wiring, "payload": payload}
