@@ -24,7 +24,7 @@ from multicube.hdl.networks.multistage_parameters import NEUTRAL
 from multicube.sim import SimulationError
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
-COMMANDS = ("list", "sim", "sweep", "export")
+COMMANDS = ("list", "sim", "sweep", "export", "draw")
 
 
 Call = Callable[..., Any]
@@ -298,6 +298,12 @@ BAD = [
     ("export cube", "Missing option '-o'"),
     ("export cube -o net.v --top module", "module"),
     ("export cube -o net.v --top 8ball", "8ball"),
+    ("draw cube -o net.svg --path 0", "Path must be two terminals S:D, not '0'"),
+    ("draw cube -o net.svg --path 0:8", "Address must be from 0 to 7, not 8"),
+    ("draw cube -o net.gif", "Output net.gif must end in .svg, .png, .pdf"),
+    ("draw cube -o none/net.svg", "Output none/net.svg can't be written: there is no folder none"),
+    ("draw cube ports=256 -o net.svg", "Ports of a drawing must be at most 128, not 256"),
+    ("draw ring -o net.svg", "Drawings are of networks with a multistage wiring plan, not 'ring'"),
     ("list --jason", "No such option", "--jason"),
 ]
 

@@ -9,6 +9,7 @@ import itertools
 import json
 import random
 import re
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -172,6 +173,20 @@ def test_bad_parameters(name: str, call: Call) -> None:
     assert not unnamed
     assert_refused(call("export", name, "colour=red", "-o", "none.v"), "not 'colour'")
     assert not Path("none.v").exists()
+
+
+@every
+def test_drawing(name: str, call: Call) -> None:
+    """A picture, or one line that says why there is none."""
+    words = [f"{word}={value}" for word, value in FAMILIES[name].example.items()]
+    outcome = call("draw", name, *words, "--path", "0:1", "-o", "drawing.svg")
+    if example(name).wiring_plan is None:
+        assert_refused(outcome, "Drawings")
+        assert not Path("drawing.svg").exists()
+    else:
+        assert (outcome.status, outcome.err) == (0, "")
+        picture = ElementTree.parse("drawing.svg").getroot()
+        assert picture.tag.endswith("svg")
 
 
 # Simulation.
@@ -388,15 +403,17 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
             engine.set("mask_write", 1)
             engine.step(1)
         engine.set("mask_write", 0)
+        taken: set[Pin] = set()
         for part in partition.subnetworks:
             pairs = itertools.product(part.members, repeat=2)
-            own = {pin for pair in pairs for pin in network.channels(*pair)}
+            free = {pin for pair in pairs for pin in network.channels(*pair)} - taken
             engine.set(f"limit_{part.value}", flits)
             idle = 0
             while idle < 50:
                 engine.step(1)
                 used = {pin for pin, valid in offers.items() if engine.get(valid)}
-                assert used <= own
+                assert used <= free
+                taken |= used
                 idle = 0 if used else idle + 1
         records = broadcast.records_of(engine, network.ports)
     offset = parted.packet["payload"].offset

@@ -166,7 +166,7 @@ class CombiningNetwork(Network):
         given = self.parameters
         if given.paths == 1:
             plan = multistage_plan(given.wiring, given.ports, given.radix)
-            self.plan = plan
+            self.plan = self.wiring_plan = plan
             self.tags = plan.tags()
             self.code = self.tags.code
             self.tag_bits = _tag_bits(self.tags)

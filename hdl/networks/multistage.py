@@ -80,6 +80,7 @@ class MultistageNetwork(PacketNetwork):
             self.ordered = self.isolates or not self.broadcasts
         else:
             self.plan = multistage_plan(given.wiring, given.ports, given.radix)
+            self.wiring_plan = self.plan
             self.stages = len(self.plan.stages)
         self.tags = self.plan.tags(given.routing)
         self.boxes = self._boxes(self.packet)

@@ -88,6 +88,8 @@ class Network(FabricComponent, ABC):
         Whether a packet may be for several terminals.
     has_memory : bool
         Whether it stands between processors and memory: requests go in, and replies come back.
+    wiring_plan : MultistagePlan or None
+        What a drawing of it shows, if it is a multistage network.
     restarts : bool
         Whether it is as after a reset once it is empty, so that runs can follow each other.
 
@@ -111,6 +113,7 @@ class Network(FabricComponent, ABC):
     resubmits: bool = False
     broadcasts: bool = False
     has_memory: bool = False
+    wiring_plan: MultistagePlan | None = None
     restarts: bool = True
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -228,7 +228,9 @@ class StageSequencedNetwork(PacketNetwork):
     zero_load_cycles = 2
 
     def _set_up(self) -> None:
-        self.plan = multistage_plan(self.parameters.wiring, self.parameters.ports)
+        self.plan = self.wiring_plan = multistage_plan(
+            self.parameters.wiring, self.parameters.ports
+        )
         self.ports = self.parameters.ports
         self.stages = len(self.plan.stages)
         self.tags = self.plan.tags("xor")

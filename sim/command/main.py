@@ -19,6 +19,7 @@ from ..result import SimulationError
 from ..synthesis import SynthesisError
 from .bench import bench
 from .deadlock import deadlock
+from .draw import draw
 from .hardware import export, list_
 from .paper import paper
 from .permute import permute
@@ -63,7 +64,7 @@ def multicube() -> None:
     """Interconnection networks of parallel computers as real hardware."""
 
 
-for command in (list_, sim, sweep, permute, deadlock, paper, export, synth, bench):
+for command in (list_, sim, sweep, permute, deadlock, draw, paper, export, synth, bench):
     multicube.add_command(command)
 
 
