@@ -228,10 +228,9 @@ class StageSequencedNetwork(PacketNetwork):
     zero_load_cycles = 2
 
     def _set_up(self) -> None:
-        self.plan = self.wiring_plan = multistage_plan(
-            self.parameters.wiring, self.parameters.ports
-        )
-        self.ports = self.parameters.ports
+        given = self.parameters
+        self.plan = self.wiring_plan = multistage_plan(given.wiring, given.ports)
+        self.ports = given.ports
         self.stages = len(self.plan.stages)
         self.tags = self.plan.tags("xor")
 
