@@ -1,5 +1,6 @@
 """What hardware tests share: a simulation that can't hang, and a driver of many streams."""
 
+import gc
 import importlib.util
 import itertools
 import json
@@ -21,6 +22,10 @@ from multicube.sim.engines.compiled.netlist import lowered
 
 # Most runs of tests are so short that a quick compilation is worth more than quick code.
 os.environ.setdefault("CFLAGS", "-O0")
+
+# Elaborated hardware stays for long and has no cycles to speak of: with Python's usual thresholds
+# the search for garbage takes a third of the tests' time, and frees next to nothing.
+gc.set_threshold(5_000, 20, 100)
 
 Testbench = Callable[[Any], Coroutine[Any, Any, None]]
 
