@@ -5,6 +5,7 @@ import json
 import math
 import os
 from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ import joblib
 from tqdm import tqdm
 
 from ..hdl.checks import check_integer, check_limit
-from ..hdl.errors import InvalidValue
+from ..hdl.errors import InvalidValue, MulticubeError
 from ..hdl.networks import Network
 from ..hdl.output_file import output_format, whole_file
 from .engines.selection import resolve_engine
@@ -210,6 +211,8 @@ def sweep(
     ------
     SimulationError, TypeError, ValueError
         As `simulate_runs`.
+    MulticubeError
+        If one of the processes was killed.
     """
     if isinstance(traffic, str):
         traffic = pattern(traffic, network.ports)
@@ -234,11 +237,16 @@ def sweep(
             jobs = [runs[at : at + share] for at in range(0, len(runs), share)]
             bar.total = (bar.total or 0) + len(runs)
             results = []
-            for done in joblib.Parallel(n_jobs=workers, return_as="generator")(
-                joblib.delayed(simulate_runs)(network, job, **options) for job in jobs
-            ):
-                results += done
-                bar.update(len(done))
+            try:
+                for done in joblib.Parallel(n_jobs=workers, return_as="generator")(
+                    joblib.delayed(simulate_runs)(network, job, **options) for job in jobs
+                ):
+                    results += done
+                    bar.update(len(done))
+            except BrokenProcessPool:
+                raise MulticubeError(
+                    f"One of {workers} processes was killed, by lack of memory maybe"
+                ) from None
             return results
 
         flits = sum(network.lengths) / 2

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from multicube.hdl import MulticubeError
 from multicube.hdl.networks import build
 from multicube.sim import Result, simulate
 from multicube.sim.plot import draw_sweeps
@@ -284,6 +286,15 @@ def test_failed_write_leaves_the_old_file(
         curve.save(path)
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     assert path.read_bytes() == b"old"
+
+
+def test_a_killed_process_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**_: Any) -> Callable[..., None]:
+        raise BrokenProcessPool
+
+    monkeypatch.setattr("joblib.Parallel", broken)
+    with pytest.raises(MulticubeError, match=r"^One of 2 processes was killed, by lack of memory"):
+        sweep(build("cube", ports=2), [0.1], processes=2)
 
 
 def test_sweep_rejects_arguments() -> None:
