@@ -27,7 +27,7 @@ def check_integer(what: str, value: Any, minimum: int, maximum: int | None = Non
     InvalidValue
         If it is out of its range.
     """
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise InvalidType(f"{what} must be an integer, not {value!r}")
     number = int(value)
     if number < minimum or (maximum is not None and number > maximum):

@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 Channel = TypeVar("Channel", bound=Hashable)
+_Taken = TypeVar("_Taken", bound=Hashable, covariant=True)
 
 
 def check_partitionable(tags: TagScheme) -> None:
@@ -288,7 +289,7 @@ class Partition:
         return self.of(terminal).mask
 
 
-class RoutedNetwork(Protocol[Channel]):
+class RoutedNetwork(Protocol[_Taken]):
     """What a network tells of its paths: `PacketNetwork` does.
 
     Attributes
@@ -299,7 +300,7 @@ class RoutedNetwork(Protocol[Channel]):
 
     ports: int
 
-    def channels(self, source: int, destination: int) -> Iterable[Channel]:
+    def channels(self, source: int, destination: int) -> Iterable[_Taken]:
         """All channels that packets between two terminals may take."""
 
 
