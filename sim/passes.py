@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..hdl.networks import PacketNetwork
-from ..hdl.topology.passes import Permutation, check_permutation
+from ..hdl.topology.permutations import Permutation, check_permutation
 from .result import Result
 from .simulate import simulate
 from .traffic import Trace, TracePacket

@@ -11,8 +11,9 @@ from multicube.hdl.topology import MultistagePlan, multistage_plan
 from multicube.hdl.topology import decomposition as module
 from multicube.hdl.topology.decomposition import decompose, direct_passes
 from multicube.hdl.topology.multistage import PLANS, Stage
-from multicube.hdl.topology.passes import Permutation, passable
+from multicube.hdl.topology.passes import passable
 from multicube.hdl.topology.permutations import (
+    Permutation,
     bit_reversal,
     complement,
     cyclic_shift,

@@ -348,7 +348,7 @@ def test_shared_channel(sharing: list[tuple[int, int]], found: tuple[str, str] |
         (
             "connection-machine",
             {"n": 3},
-            "A network that refers messages over any wire keeps no partitions",
+            "A network that refers messages, over any free wire, keeps no partitions",
         ),
         (
             "torus",

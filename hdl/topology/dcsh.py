@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..checks import check_field
 from ..errors import InvalidValue
-from .passes import Permutation, check_permutation
+from .permutations import Permutation, check_permutation
 from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["DCSH", "Crossing"]

@@ -10,7 +10,8 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from ..errors import InvalidValue
 from .multistage import Digits, MultistagePlan
-from .passes import Permutation, check_permutation, links, passable
+from .passes import links, passable
+from .permutations import Permutation, check_permutation
 
 __all__ = ["decompose", "direct_passes"]
 

@@ -7,17 +7,16 @@ those that the routing tags make, so tags and settings lead to the same connecti
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..errors import InvalidValue
 from .multistage import Hop, MultistagePlan
+from .permutations import Permutation, check_permutation
 
 __all__ = [
     "Conflict",
-    "Permutation",
     "Settings",
-    "check_permutation",
     "conflicts",
     "connections",
     "count_passable",
@@ -26,9 +25,6 @@ __all__ = [
     "settings",
     "state_name",
 ]
-
-Permutation = Sequence[int | None]
-"""The output that each input sends to; None where it is silent."""
 
 Settings = list[list[tuple[int, ...]]]
 """Of each stage and box, the input that each of its outputs shows; no input twice."""
@@ -48,21 +44,6 @@ class Conflict(NamedTuple):
     def __str__(self) -> str:
         sources = " and ".join(map(str, self.sources))
         return f"inputs {sources} need output {self.output} of box {self.box} in stage {self.stage}"
-
-
-def check_permutation(destinations: Permutation, ports: int) -> None:
-    """Raise ValueError if this is no permutation, not even a partial one, of so many terminals."""
-    if len(destinations) != ports:
-        raise InvalidValue(f"Permutation must have {ports} destinations, not {len(destinations)}")
-    seen = set()
-    for destination in destinations:
-        if destination is None:
-            continue
-        if destination not in range(ports):
-            raise InvalidValue(f"Destination must be from 0 to {ports - 1}, not {destination}")
-        if destination in seen:
-            raise InvalidValue(f"Destination {destination} may be given once only")
-        seen.add(destination)
 
 
 def _hops(plan: MultistagePlan, destinations: Permutation) -> Iterator[tuple[int, Hop]]:

@@ -5,13 +5,15 @@ sends to. They raise ValueError, saying what is allowed, where N or a parameter 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..errors import InvalidValue
 
 __all__ = [
     "PERMUTATIONS",
+    "Permutation",
     "bit_reversal",
+    "check_permutation",
     "complement",
     "cyclic_shift",
     "delta_shift",
@@ -22,6 +24,24 @@ __all__ = [
     "segment_shuffle",
     "transpose",
 ]
+
+Permutation = Sequence[int | None]
+"""The output that each input sends to; None where it is silent."""
+
+
+def check_permutation(destinations: Permutation, ports: int) -> None:
+    """Raise ValueError if this is no permutation, not even a partial one, of so many terminals."""
+    if len(destinations) != ports:
+        raise InvalidValue(f"Permutation must have {ports} destinations, not {len(destinations)}")
+    seen = set()
+    for destination in destinations:
+        if destination is None:
+            continue
+        if destination not in range(ports):
+            raise InvalidValue(f"Destination must be from 0 to {ports - 1}, not {destination}")
+        if destination in seen:
+            raise InvalidValue(f"Destination {destination} may be given once only")
+        seen.add(destination)
 
 
 def _bits(ports: int) -> int:

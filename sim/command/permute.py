@@ -10,8 +10,8 @@ from rich.table import Table
 from ...hdl.errors import InvalidValue
 from ...hdl.topology.decomposition import decompose, direct_passes
 from ...hdl.topology.multistage import MultistagePlan
-from ...hdl.topology.passes import Permutation, conflicts, settings, state_name
-from ...hdl.topology.permutations import PERMUTATIONS
+from ...hdl.topology.passes import conflicts, settings, state_name
+from ...hdl.topology.permutations import PERMUTATIONS, Permutation
 from ...hdl.topology.tags import TagScheme
 from ..traffic import pattern
 from .words import network_arguments, network_from
