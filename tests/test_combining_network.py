@@ -495,7 +495,7 @@ REJECTED = [
     (
         lambda: CombiningBox(LINK, policy="some"),
         ValueError,
-        "Combine must be one of none, rp3, ultracomputer, all, not 'some'",
+        "Policy must be one of none, rp3, ultracomputer, all, not 'some'",
     ),
     (
         lambda: CombiningBox(LINK, merge="all"),
