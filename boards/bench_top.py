@@ -10,9 +10,9 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..hdl.bench import BernoulliSource, PacketBench, SourcePlan
-from ..hdl.checks import check_field
-from ..hdl.errors import InvalidValue
-from ..hdl.fabric import Cell, CellType, Fabric, Leaf, Pin
+from ..hdl.core.checks import check_field
+from ..hdl.core.errors import InvalidValue
+from ..hdl.core.fabric import Cell, CellType, Fabric, Leaf, Pin
 from ..hdl.networks import Network
 from .command_port import ADDRESS_BITS, CommandPort, strap_words
 from .paused import Paused

@@ -14,8 +14,8 @@ from typing import Any
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, Signal
 from amaranth.lib import io
 
-from ..hdl.errors import InvalidValue
-from ..hdl.verilog import verilog_text
+from ..hdl.core.errors import InvalidValue
+from ..hdl.export.verilog import verilog_text
 from ..sim.synthesis import SynthesisError
 from .bench_top import BoardBench
 from .platforms import Board

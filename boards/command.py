@@ -12,14 +12,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ..hdl.errors import InvalidValue
+from ..hdl.core.errors import InvalidValue
+from ..hdl.core.output_file import check_output, whole_file
 from ..hdl.networks import Network
-from ..hdl.output_file import check_output, whole_file
 from ..sim.command.simulation import print_result
 from ..sim.command.words import network_arguments, network_from, warmup_option
-from ..sim.result import Result
-from ..sim.simulate import Run, run_bench
-from ..sim.traffic import pattern
+from ..sim.measure.result import Result
+from ..sim.run.simulation import Run, run_bench
+from ..sim.workload.traffic import pattern
 from .bench_top import BoardBench, Instruments
 from .build import Build, build_board, write_plan
 from .host import BoardEngine, open_line

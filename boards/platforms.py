@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from ..hdl.checks import check_integer
-from ..hdl.errors import InvalidValue
+from ..hdl.core.checks import check_integer
+from ..hdl.core.errors import InvalidValue
 from .bench_top import Instruments
 
 __all__ = ["BAUD", "BOARDS", "Board", "find_board"]

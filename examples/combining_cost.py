@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.combining import (
-    LOAD,
-    InputBufferedBox,
-    MemoryModule,
-    Rules,
-    find_operation,
-)
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.switches.unbuffered import later_bits
-from multicube.hdl.verilog import verilog_text
+from multicube.hdl.boxes.combining import InputBufferedBox
+from multicube.hdl.boxes.unbuffered import later_bits
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.export.verilog import verilog_text
+from multicube.hdl.operations.memory import LOAD, Rules, find_operation
+from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.sim.synthesis import Storage, cost_command
 
 PORTS = 64

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.hypercube import HypercubeNode, Slot
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.verilog import verilog_text
+from multicube.hdl.routers.connection_machine import HypercubeNode, Slot
 from multicube.sim.synthesis import Storage, cost_command
 
 PAYLOAD = 16

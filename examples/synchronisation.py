@@ -27,9 +27,9 @@ from typing import Any, NamedTuple, NoReturn
 import click
 import numpy as np
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.errors import MulticubeError
+from multicube.hdl.core.errors import MulticubeError
 from multicube.sim import Pause, ProgramRun, Request, run_programs
-from multicube.sim.programs import Program
+from multicube.sim.run.programs import Program
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table

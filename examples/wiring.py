@@ -7,10 +7,10 @@ python examples/wiring.py omega 16 --radix 4 -o omega16.png
 import sys
 
 import click
-from multicube.hdl.errors import InvalidValue, MulticubeError
+from multicube.hdl.core.errors import InvalidValue, MulticubeError
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.topology import multistage_plan
-from multicube.sim.drawing import Marks, multistage_figure, save_figure
+from multicube.sim.report.drawing import Marks, multistage_figure, save_figure
 
 
 @click.command()

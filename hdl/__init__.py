@@ -1,10 +1,10 @@
 """Hardware: wiring plans, switches, networks and the bench, and their export as Verilog."""
 
-from .errors import MulticubeError
+from .boxes import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
+from .core.errors import MulticubeError
+from .export.verilog import write_verilog
 from .networks import FAMILIES, CombiningNetwork, MultistageNetwork, Network, build
-from .switches import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
 from .topology import multistage_plan
-from .verilog import write_verilog
 
 __all__ = [
     "FAMILIES",

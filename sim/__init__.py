@@ -1,7 +1,8 @@
 """Simulation: what runs, measures, predicts and draws the networks of `multicube.hdl`."""
 
-from ..hdl.errors import MulticubeError
-from .messages import (
+from ..hdl.core.errors import MulticubeError
+from .measure.result import Result, SimulationError
+from .run.messages import (
     Copies,
     CopyRun,
     Message,
@@ -10,10 +11,9 @@ from .messages import (
     copy_messages,
     send_messages,
 )
-from .programs import Pause, ProgramRun, ProgramsStuck, Request, run_programs
-from .result import Result, SimulationError
-from .simulate import Run, simulate, simulate_runs
-from .traffic import Trace, TracePacket, pattern, read_trace
+from .run.programs import Pause, ProgramRun, ProgramsStuck, Request, run_programs
+from .run.simulation import Run, simulate, simulate_runs
+from .workload.traffic import Trace, TracePacket, pattern, read_trace
 
 __all__ = [
     "Copies",

@@ -29,11 +29,12 @@ from multicube.boards.protocol import (
 )
 from multicube.boards.simulated import SimulatedBoard
 from multicube.hdl import build
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import Network
-from multicube.sim import Run, pattern, simulate
-from multicube.sim.result import Latency, Result
-from multicube.sim.simulate import run_bench
+from multicube.sim import Run, pattern
+from multicube.sim.measure.result import Latency, Result
+from multicube.sim.run import simulation as simulate
+from multicube.sim.run.simulation import run_bench
 
 serial = pytest.importorskip("serial")
 

@@ -18,15 +18,15 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches import (
+from multicube.hdl.boxes import (
     BoxState,
     InputQueuedSwitch,
     OutputQueuedSwitch,
     packet_switches,
 )
-from multicube.hdl.switches.broadcast import CopyTracker
+from multicube.hdl.boxes.broadcast import CopyTracker
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.core.packet import Packet
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.multistage import PLANS
 from multicube.sim.engines.compiled import CompiledEngine

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from multicube.hdl.interfaces.circuit import CircuitInitiator
-from multicube.hdl.networks.circuit import CircuitNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.circuit import CircuitBox
+from multicube.hdl.boxes.circuit import CircuitBox
+from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
+from multicube.hdl.core.packet import Packet
+from multicube.hdl.networks.multistage.circuit import CircuitNetwork
 
 _spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
 formal = module_from_spec(_spec)

@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
-from multicube.hdl.combining import OPERATIONS, POLICIES, Operation, Rules, find_operation
-from multicube.hdl.combining.operations import Combiner, OperationUnit, Policy
+from multicube.hdl.operations.memory import (
+    OPERATIONS,
+    POLICIES,
+    Combiner,
+    Operation,
+    OperationUnit,
+    Policy,
+    Rules,
+    find_operation,
+)
 
 XOR = Operation("fetch-and-xor", lambda x, e: x ^ e)
 EXTENDED = (*OPERATIONS, XOR)

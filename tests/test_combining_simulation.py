@@ -13,23 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_runs import long
 from multicube.hdl.bench import bench_for
-from multicube.hdl.combining import OPERATIONS, MemoryModule
-from multicube.hdl.combining.operations import OperationUnit
 from multicube.hdl.networks import CombiningNetwork, build
 from multicube.hdl.networks.network import Network
-from multicube.sim import (
-    Result,
-    Run,
-    SimulationError,
-    Trace,
-    TracePacket,
-    pattern,
-    simulate,
-    simulate_runs,
-)
-from multicube.sim.access_history import access_histories, is_serializable
+from multicube.hdl.operations.memory import OPERATIONS, OperationUnit
+from multicube.hdl.terminals.memory_module import MemoryModule
+from multicube.sim import Result, Run, SimulationError, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.traffic import is_finite
+from multicube.sim.measure.access_history import access_histories, is_serializable
+from multicube.sim.run import simulation as simulate
+from multicube.sim.workload.traffic import is_finite
 
 SMALL = {"bins": 256}
 
@@ -317,8 +309,8 @@ def without_results(operations: tuple, width: int, *, used: Any = None) -> Opera
 
 
 BREAKS: list[Any] = [
-    ("multicube.hdl.combining.box.OperationUnit", without_results),
-    long("multicube.hdl.combining.memory_module.OperationUnit", without_results),
+    ("multicube.hdl.boxes.combining.box.OperationUnit", without_results),
+    long("multicube.hdl.terminals.memory_module.OperationUnit", without_results),
     long("multicube.hdl.networks.combining.MemoryModule", Forgetful),
 ]
 

@@ -20,7 +20,7 @@ import pytest
 from long_runs import long
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
-from multicube.hdl.networks.multistage_parameters import NEUTRAL
+from multicube.hdl.networks.multistage.parameters import NEUTRAL
 from multicube.sim import SimulationError
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import build
 from multicube.sim import Run, pattern
-from multicube.sim import compare as module
 from multicube.sim.command import main
-from multicube.sim.compare import EnginesDiffer, Timing, compare_engines
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorTimeout
+from multicube.sim.run import compare as module
+from multicube.sim.run.compare import EnginesDiffer, Timing, compare_engines
 
 COUNTERS = ("delivered", "measured", "total_sum", "network_max")
 needs_verilator = pytest.mark.skipif(

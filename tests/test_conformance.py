@@ -20,16 +20,16 @@ import pytest
 from long_runs import long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import Network, PacketNetwork, PartitionedNetwork
 from multicube.hdl.networks.catalogue import find
-from multicube.hdl.topology.deadlock import deadlock_cycle
-from multicube.hdl.topology.partitions import Partition, shared_channel
+from multicube.hdl.routing.deadlock import deadlock_cycle
+from multicube.hdl.routing.partitions import Partition, shared_channel
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.probe import Probe
-from multicube.sim.traffic import TRACE_START
+from multicube.sim.run.probe import Probe
+from multicube.sim.workload.traffic import TRACE_START
 
 _spec = spec_from_file_location("broadcast", Path(__file__).with_name("test_broadcast.py"))
 broadcast = module_from_spec(_spec)

@@ -13,14 +13,15 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat
 from long_runs import long
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.hypercube import HypercubeNode
+from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import build
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.packet import Packet
+from multicube.hdl.routers.connection_machine import HypercubeNode
 from multicube.hdl.topology.hypercube import Hypercube
-from multicube.sim import Run, simulate
+from multicube.sim import Run
 from multicube.sim.command import main
-from multicube.sim.traffic import Pattern, Trace, TracePacket, pattern
+from multicube.sim.run import simulation as simulate
+from multicube.sim.workload.traffic import Pattern, Trace, TracePacket, pattern
 
 KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))
 

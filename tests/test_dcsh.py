@@ -11,14 +11,15 @@ import pytest
 from amaranth.hdl import Cat
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
+from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import DCSHNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.cluster import ClusterMultiplexer
+from multicube.hdl.routers.cluster import ClusterMultiplexer
+from multicube.hdl.routing.passes import connections
 from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.passes import connections
-from multicube.sim import Result, SimulationError, simulate
-from multicube.sim.traffic import Trace, TracePacket
+from multicube.sim import Result, SimulationError
+from multicube.sim.run import simulation as simulate
+from multicube.sim.workload.traffic import Trace, TracePacket
 
 SEED = 11
 Worm = list[int]

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from multicube.hdl import build
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork, TorusNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.topology import deadlock, multistage
-from multicube.hdl.topology.deadlock import deadlock_cycle, dependencies, dependency_cycle
-from multicube.hdl.topology.hypercube_routing import HYPERCUBE_ROUTINGS
+from multicube.hdl.routing import deadlock
+from multicube.hdl.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
+from multicube.hdl.routing.hypercube import HYPERCUBE_ROUTINGS
+from multicube.hdl.topology import multistage
 from multicube.sim.command.deadlock import deadlock as command
 
 

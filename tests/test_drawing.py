@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from multicube.hdl import multistage_plan
 from multicube.hdl.topology.multistage import PLANS
-from multicube.sim.drawing import (
+from multicube.sim.report.drawing import (
     HIGHLIGHT,
     Marks,
     draw_box,

@@ -15,24 +15,17 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
 from long_runs import long
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric import FabricComponent
-from multicube.hdl.interfaces.extra_stage import PathSelector
+from multicube.hdl.core.fabric import FabricComponent
+from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork
-from multicube.hdl.networks.extra_stage import (
-    ReconfigurableExtraStageCube,
-    controls,
-)
+from multicube.hdl.networks.multistage.extra_stage import ReconfigurableExtraStageCube, controls
+from multicube.hdl.networks.multistage.extra_stage_cells import PathSelector
 from multicube.hdl.networks.network import PacketNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.topology.extra_stage import (
-    Configuration,
-    Fault,
-    extra_stage_plan,
-    parse_faults,
-)
-from multicube.sim import Trace, TracePacket, simulate
+from multicube.hdl.topology.extra_stage import Configuration, Fault, extra_stage_plan, parse_faults
+from multicube.sim import Trace, TracePacket
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.faults import Injection, inject, places
+from multicube.sim.run import simulation as simulate
+from multicube.sim.workload.faults import Injection, inject, places
 
 SIZES = [2, 4, 8, 16, 64]
 

@@ -12,15 +12,16 @@ from amaranth.back import rtlil
 from amaranth.hdl import Value
 from long_runs import long
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from multicube.hdl.interfaces.circuit import CircuitInitiator
+from multicube.hdl.boxes.circuit import CircuitBox
+from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, Network, build
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.circuit import CircuitBox
 from multicube.hdl.topology.extra_stage import Fault
-from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
+from multicube.sim import Result, SimulationError, Trace, TracePacket
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.faults import (
+from multicube.sim.run import simulation as simulate
+from multicube.sim.workload.faults import (
     FORMS,
     Injection,
     LinkFault,

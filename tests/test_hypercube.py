@@ -12,12 +12,12 @@ import pytest
 from amaranth.hdl import Cat, Module, Value
 from long_runs import long
 from multicube.hdl import FAMILIES, build
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
+from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import HypercubeNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.hypercube_router import HypercubeRouter
-from multicube.hdl.topology.deadlock import deadlock_cycle, dependencies, dependency_cycle
-from multicube.hdl.topology.hypercube_routing import (
+from multicube.hdl.routers.hypercube_router import HypercubeRouter
+from multicube.hdl.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
+from multicube.hdl.routing.hypercube import (
     HYPERCUBE_ROUTINGS,
     Channel,
     channel_moves,
@@ -25,8 +25,9 @@ from multicube.hdl.topology.hypercube_routing import (
     next_channels,
     next_dimensions,
 )
-from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
+from multicube.sim import Result, SimulationError, Trace, TracePacket
 from multicube.sim.command import main
+from multicube.sim.run import simulation as simulate
 
 SEED = 7
 Worm = list[int]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl.bench import MessageBench, PacketBench
-from multicube.hdl.fabric import Pin
-from multicube.hdl.hypercube import Fold
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks.connection_machine import ConnectionMachine, longest_life
+from multicube.hdl.operations.folds import Fold
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.simulate import Run
-from multicube.sim.traffic import Pattern, pattern
+from multicube.sim.run.simulation import Run
+from multicube.sim.workload.traffic import Pattern, pattern
 
 KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))
 

@@ -13,9 +13,16 @@ from typing import Any
 import pytest
 from amaranth.hdl import Assert, Cat, Module, Signal, Value
 from long_runs import long
-from multicube.hdl.hypercube import Buffer, HypercubeNode, Message, Refer, Seniority, Wires
-from multicube.hdl.hypercube import node as node_module
-from multicube.hdl.packet import Packet
+from multicube.hdl.core.packet import Packet
+from multicube.hdl.routers.connection_machine import (
+    Buffer,
+    HypercubeNode,
+    Message,
+    Refer,
+    Seniority,
+    Wires,
+)
+from multicube.hdl.routers.connection_machine import node as node_module
 
 _spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
 formal = module_from_spec(_spec)

@@ -14,18 +14,13 @@ import pytest
 from amaranth.hdl import Module, Shape, Signal, signed, unsigned
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.hypercube import Combine, Fold
-from multicube.hdl.hypercube.node import HypercubeNode
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.sim import (
-    Copies,
-    Message,
-    Messenger,
-    SimulationError,
-    send_messages,
-)
-from multicube.sim import messages as messages_module
-from multicube.sim import simulate as run_packets
+from multicube.hdl.operations.folds import Fold
+from multicube.hdl.routers.connection_machine import Combine
+from multicube.hdl.routers.connection_machine.node import HypercubeNode
+from multicube.sim import Copies, Message, Messenger, SimulationError, send_messages
+from multicube.sim.run import messages as messages_module
+from multicube.sim.run import simulation as run_packets
 
 FOLDS: dict[str, Callable[[list[int]], int]] = {
     "add": lambda values: sum(values) % 2**16,

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from multicube.hdl.output_file import check_output, is_regular, output_format, whole_file
+from multicube.hdl.core.output_file import check_output, is_regular, output_format, whole_file
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:

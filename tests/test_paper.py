@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.sim.paper import ITEMS, Options, find_item
-from multicube.sim.paper.dcsh_figures import _crossing
-from multicube.sim.paper.item import Column, Item, PaperResult
+from multicube.sim.papers import ITEMS, Options, find_item
+from multicube.sim.papers.dcsh_figures import _crossing
+from multicube.sim.papers.item import Column, Item, PaperResult
 
 FAST = ("--quick", "--cycles", "200")
 

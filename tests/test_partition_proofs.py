@@ -11,11 +11,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.fabric import CellType, FabricComponent
-from multicube.hdl.interfaces.partition import PartitionInterface
+from multicube.hdl.boxes import InputQueuedSwitch
+from multicube.hdl.core.fabric import CellType, FabricComponent
+from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches import InputQueuedSwitch
+from multicube.hdl.terminals.partition import PartitionInterface
 from multicube.hdl.topology import multistage_plan
 
 _spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))

@@ -15,20 +15,21 @@ import pytest
 from amaranth.back import rtlil
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
-from multicube.hdl.fabric import Fabric
-from multicube.hdl.interfaces.partition import PartitionInterface
+from multicube.hdl.core.fabric import Fabric
+from multicube.hdl.core.packet import Packet
+from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.topology import multistage_plan, partitions
-from multicube.hdl.topology.multistage import PLANS
-from multicube.hdl.topology.partitions import (
+from multicube.hdl.routing import partitions
+from multicube.hdl.routing.partitions import (
     Partition,
     Subnetwork,
     check_partitionable,
     effective_tag,
     shared_channel,
 )
-from multicube.hdl.verilog import port_list, verilog_text
+from multicube.hdl.terminals.partition import PartitionInterface
+from multicube.hdl.topology import multistage_plan
+from multicube.hdl.topology.multistage import PLANS
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 

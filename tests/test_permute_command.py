@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from multicube.hdl.routing.passes import connections
 from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.passes import connections
 from multicube.hdl.topology.permutations import cyclic_shift, perfect_shuffle
 from multicube.sim.command.permute import permute
 

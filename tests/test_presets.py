@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.interfaces.parity import protected
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.presets import PRESETS
-from multicube.sim import simulate
+from multicube.hdl.terminals.parity import protected
+from multicube.sim.run import simulation as simulate
 
 # What section VII says, in our words.
 PAPER: dict[str, dict[str, Any]] = {

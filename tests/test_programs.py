@@ -15,11 +15,13 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 from long_runs import long
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.combining import MemoryLink, find_operation
-from multicube.hdl.fabric import CellType
-from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, programs, run_programs
-from multicube.sim.programs import Program
-from multicube.sim.serial_order import Access
+from multicube.hdl.boxes.combining import MemoryLink
+from multicube.hdl.core.fabric import CellType
+from multicube.hdl.operations.memory import find_operation
+from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
+from multicube.sim.measure.serial_order import Access
+from multicube.sim.run import programs
+from multicube.sim.run.programs import Program
 
 OPERATIONS = tuple(
     find_operation(name)
@@ -303,7 +305,7 @@ def test_programs_rejects_steps(
     step: Any, error: type, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first step is looked at before the engine does anything; opening one takes time.
-    monkeypatch.setattr("multicube.sim.programs.open_engines", lambda *_: [Mock()])
+    monkeypatch.setattr("multicube.sim.run.programs.open_engines", lambda *_: [Mock()])
     with pytest.raises(error, match=f"^{re.escape(f'Processor 1: {message}')}$"):
         run_programs(plain(2), [script(), script(step)])
 

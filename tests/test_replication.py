@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from amaranth.hdl import Cat, Module, Value
 from long_runs import long
-from multicube.hdl.interfaces.replication import Distributor, Merger
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.random_bits import scattered_seed
+from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.random_bits import scattered_seed
+from multicube.hdl.terminals.replication import Distributor, Merger
 from scipy import stats
 
 _spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))

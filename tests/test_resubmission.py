@@ -12,9 +12,9 @@ import pytest
 from amaranth.hdl import Module, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
 from long_runs import long
-from multicube.hdl.interfaces.resubmission import Resubmitter
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.random_bits import scattered_seed
+from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.random_bits import scattered_seed
+from multicube.hdl.terminals.resubmission import Resubmitter
 from scipy import stats
 
 _spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))

@@ -16,22 +16,14 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from long_runs import long
 from multicube.hdl.bench import stamp
-from multicube.hdl.fabric import CellType, Fabric
+from multicube.hdl.boxes import OutputQueuedSwitch
+from multicube.hdl.core.fabric import CellType, Fabric
+from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches import OutputQueuedSwitch
 from multicube.hdl.topology.multistage import PLANS
-from multicube.sim import (
-    Result,
-    Run,
-    SimulationError,
-    Trace,
-    TracePacket,
-    pattern,
-    simulate,
-    simulate_runs,
-)
+from multicube.sim import Result, Run, SimulationError, Trace, TracePacket, pattern, simulate_runs
+from multicube.sim.run import simulation as simulate
 
 SWITCHES = ("output-queued", "input-queued")
 
@@ -511,7 +503,7 @@ class Interrupting:
 def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Let all runs be interrupted in this cycle."""
     module = importlib.import_module(
-        "multicube.sim.simulate"
+        "multicube.sim.run.simulation"
     )  # the package has a function simulate
     original = module.open_engines
 

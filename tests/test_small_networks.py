@@ -11,7 +11,8 @@ import pytest
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.networks import MultistageNetwork
-from multicube.sim import Trace, TracePacket, simulate
+from multicube.sim import Trace, TracePacket
+from multicube.sim.run import simulation as simulate
 
 
 def one(stages: int, flits: int) -> int:

@@ -18,18 +18,19 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import write_verilog
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.networks.stage_controlled import (
+from multicube.hdl.boxes import InterchangeBox
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.networks.multistage.stage_controlled import (
     StageControlledNetwork,
     StageControls,
     place_stage_controlled,
 )
-from multicube.hdl.networks.stage_sequenced import StageSequencedNetwork
-from multicube.hdl.switches import InterchangeBox
+from multicube.hdl.networks.multistage.stage_sequenced import StageSequencedNetwork
 from multicube.hdl.topology.multistage import PLANS, MultistagePlan, multistage_plan
-from multicube.sim import Trace, TracePacket, simulate
+from multicube.sim import Trace, TracePacket
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.run import simulation as simulate
 
 BYTE = data.StructLayout({"low": 4, "high": 4})
 

@@ -17,11 +17,14 @@ from xml.etree import ElementTree
 import pytest
 from multicube.hdl import MulticubeError
 from multicube.hdl.networks import build
-from multicube.sim import Result, simulate
-from multicube.sim.plot import draw_sweeps
-from multicube.sim.sweep import MOST_LOADS, ZERO_LOAD, Sweep, parse_loads, sweep
+from multicube.sim import Result
+from multicube.sim.report.plot import draw_sweeps
+from multicube.sim.run import simulation as simulate
+from multicube.sim.run.sweeps import MOST_LOADS, ZERO_LOAD, Sweep, parse_loads, sweep
 
-module = importlib.import_module("multicube.sim.sweep")  # the package may have a function sweep
+module = importlib.import_module(
+    "multicube.sim.run.sweeps"
+)  # the package may have a function sweep
 
 
 @pytest.mark.parametrize(

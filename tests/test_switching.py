@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from multicube.hdl.networks import FAMILIES, MultistageNetwork, build
 from multicube.hdl.networks.flits import parse_lengths
-from multicube.hdl.networks.switching import SWITCHES
+from multicube.hdl.networks.multistage.switching import SWITCHES
 from multicube.sim.command import main
 
 SWITCH_NAMES = [

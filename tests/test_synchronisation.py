@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.combining import find_operation
+from multicube.hdl.operations.memory import find_operation
 from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
-from multicube.sim.programs import Program
+from multicube.sim.run.programs import Program
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "synchronisation.py"
 TEXT = EXAMPLE.read_bytes()[:1500]

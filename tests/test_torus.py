@@ -14,16 +14,17 @@ from long_runs import long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.bench.instruments import COUNT_BITS
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import TorusNetwork
-from multicube.hdl.switches.torus_router import TorusRouter
+from multicube.hdl.routers.torus_router import TorusRouter
 from multicube.hdl.topology.torus import Torus
-from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
+from multicube.sim import Result, SimulationError, Trace, TracePacket
 from multicube.sim.command import main
 from multicube.sim.engines.compiled.engine import CompiledEngine
-from multicube.sim.probe import Probe
-from multicube.sim.simulate import Run, simulate_runs
-from multicube.sim.traffic import TRACE_START, pattern
+from multicube.sim.run import simulation as simulate
+from multicube.sim.run.probe import Probe
+from multicube.sim.run.simulation import Run, simulate_runs
+from multicube.sim.workload.traffic import TRACE_START, pattern
 
 SEED = 7
 FORMS: dict[str, dict[str, Any]] = {

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from multicube.hdl.networks import build
-from multicube.sim import simulate
-from multicube.sim.warmup import MAXIMUM, MINIMUM, is_settled
+from multicube.sim.run import simulation as simulate
+from multicube.sim.run.warmup import MAXIMUM, MINIMUM, is_settled
 
 
 def settles_at(population: Sequence[float]) -> int | None:

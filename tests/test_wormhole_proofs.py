@@ -9,11 +9,11 @@ import pytest
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from long_runs import long
-from multicube.hdl.interfaces.retry import RetryInterface, RetryReceiver
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches import wormhole
-from multicube.hdl.switches.rejecting_wormhole import RejectingWormholeSwitch
-from multicube.hdl.switches.wormhole import CutThroughSwitch, WormholeSwitch
+from multicube.hdl.boxes import wormhole
+from multicube.hdl.boxes.rejecting_wormhole import RejectingWormholeSwitch
+from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
+from multicube.hdl.core.packet import Packet
+from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
 
 _spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
 formal = module_from_spec(_spec)

@@ -8,11 +8,11 @@ from typing import Any, Self
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ..errors import InvalidValue
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..core.packet import Packet
 from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
-from ..packet import Packet
 from .instruments import LinkMeter, Timer
 from .meters import place_meters
 from .sink import Sink

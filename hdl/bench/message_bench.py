@@ -5,12 +5,12 @@ from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..checks import check_integer
-from ..fabric import Cell, CellType, Fabric, Pin
-from ..hypercube.combine import Fold
+from ..core.checks import check_integer
+from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..core.packet import Packet, TagEncoder
 from ..networks.network import PacketNetwork
-from ..packet import Packet, TagEncoder
-from ..switches.arrival_queue import ArrivalQueue
+from ..operations.folds import Fold
+from ..primitives.arrival_queue import ArrivalQueue
 from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, Timer
 from .meters import place_meters

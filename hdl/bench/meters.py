@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..core.fabric import Cell, CellType, Fabric, Pin
 from .instruments import EventMeter, LevelMeter
 
 __all__ = ["place_meters"]

@@ -6,13 +6,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..checks import check_integer
-from ..combining import MemoryLink
-from ..combining.pacing import paced
-from ..switches.arrival_queue import ArrivalQueue
+from ..boxes.combining import MemoryLink
+from ..boxes.combining.pacing import paced
+from ..core.checks import check_integer
+from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode
 from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency
-from .random import Xoroshiro128
 from .sources import BIAS_BITS, LOAD_BITS, uniform_code
 from .stamp import TIME_BITS
 

@@ -8,8 +8,8 @@ from amaranth.hdl import Cat, Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..combining import MemoryLink
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..boxes.combining import MemoryLink
+from ..core.fabric import Cell, CellType, Fabric, Pin
 from ..networks.combining import CombiningNetwork
 from .instruments import LinkMeter
 from .meters import place_meters

@@ -7,12 +7,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..checks import check_integer
-from ..packet import Packet, TagEncoder
-from ..switches.arrival_queue import ArrivalQueue
+from ..core.checks import check_integer
+from ..core.packet import Packet, TagEncoder
+from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode, TagScheme
 from .instruments import COUNT_BITS
-from .random import Xoroshiro128
 from .stamp import STAMP_SUM_BITS
 
 __all__ = [

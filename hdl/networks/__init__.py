@@ -2,16 +2,16 @@
 
 from .axi_stream import AXI_CLOCK, AxiStreamNetwork
 from .catalogue import FAMILIES, build
-from .circuit import CircuitNetwork
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
 from .dcsh import DCSHNetwork
-from .extra_stage import ReconfigurableExtraStageCube
 from .hypercube import HypercubeNetwork
-from .multistage import MultistageNetwork
+from .multistage.circuit import CircuitNetwork
+from .multistage.extra_stage import ReconfigurableExtraStageCube
+from .multistage.network import MultistageNetwork
+from .multistage.stage_controlled import StageControlledNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
-from .stage_controlled import StageControlledNetwork
 from .torus import TorusNetwork
 
 __all__ = [

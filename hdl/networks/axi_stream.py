@@ -2,10 +2,10 @@
 
 from amaranth.lib.wiring import In, Member, Out
 
-from ..errors import InvalidType, InvalidValue
-from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from ..interfaces.axi_stream import AxiStreamInput, AxiStreamOutput, input_stream, output_stream
-from ..verilog import Clock
+from ..core.errors import InvalidType, InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..export.verilog import Clock
+from ..terminals.axi_stream import AxiStreamInput, AxiStreamOutput, input_stream, output_stream
 from .network import Network, PacketNetwork
 
 __all__ = ["AXI_CLOCK", "AxiStreamNetwork"]

@@ -2,17 +2,11 @@
 
 from dataclasses import replace
 
-from ..errors import InvalidValue
-from . import (
-    combining,
-    connection_machine,
-    dcsh,
-    hypercube,
-    multistage,
-    stage_sequenced,
-    torus,
-)
+from ..core.errors import InvalidValue
+from . import combining, connection_machine, dcsh, hypercube, torus
 from .family import Family
+from .multistage import network as multistage
+from .multistage import stage_sequenced
 from .network import Network
 from .presets import PRESETS, Preset
 

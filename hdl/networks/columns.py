@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..topology.multistage import MultistagePlan
 
 __all__ = ["Columns", "place_columns"]

@@ -7,20 +7,20 @@ from typing import Any, Literal, NamedTuple
 
 from amaranth.lib.wiring import In
 
-from ..checks import check_integer
-from ..combining import (
+from ..boxes.combining import (
     MERGES,
     CombiningBox,
     InputBufferedBox,
     MemoryLink,
-    MemoryModule,
 )
-from ..combining import POLICIES as COMBINE_POLICIES
-from ..combining.operations import OPERATION_SETS, Operation, Policy, Rules
-from ..errors import InvalidValue
-from ..fabric import Cell, CellType, Fabric, Pin, Scope
-from ..parameters import Parameters, integer, word
-from ..switches.unbuffered import later_bits
+from ..boxes.unbuffered import later_bits
+from ..core.checks import check_integer
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.parameters import Parameters, integer, word
+from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules
+from ..operations.memory import POLICIES as COMBINE_POLICIES
+from ..terminals.memory_module import MemoryModule
 from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
 from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
 from ..topology.tags import AddressCode, TagScheme

@@ -6,12 +6,13 @@ from typing import Any, Literal, NoReturn
 
 from amaranth.hdl import ShapeLike
 
-from ..errors import InvalidValue
-from ..fabric import Cell, CellType, Fabric, Pin, Scope
-from ..hypercube import FOLDS, LINKS, PRIORITIES, SCHEDULES
-from ..hypercube.node import HypercubeNode
-from ..packet import Packet
-from ..parameters import Parameters, integer, payload_shape, word
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.packet import Packet
+from ..core.parameters import Parameters, integer, payload_shape, word
+from ..operations.folds import FOLDS
+from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
+from ..routers.connection_machine.node import HypercubeNode
 from ..topology.hypercube import Hypercube
 from .family import Family
 from .network import PacketNetwork, Readings, Terminals, Window

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from amaranth.hdl import ShapeLike
 
-from ..errors import InvalidValue
-from ..fabric import Cell, CellType, Fabric, Pin, Scope
-from ..packet import Packet
-from ..parameters import Parameters, integer, payload_shape
-from ..switches.cluster import ClusterChannel, ClusterMultiplexer
-from ..switches.dcsh_router import DCSHRouter
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.packet import Packet
+from ..core.parameters import Parameters, integer, payload_shape
+from ..routers.cluster import ClusterChannel, ClusterMultiplexer
+from ..routers.dcsh_router import DCSHRouter
 from ..topology.dcsh import DCSH
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import InvalidValue
-from ..parameters import Parameter
+from ..core.errors import InvalidValue
+from ..core.parameters import Parameter
 from .network import Network
 from .presets import Preset
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ..checks import check_integer
-from ..errors import InvalidValue
-from ..parameters import integer
+from ..core.checks import check_integer
+from ..core.errors import InvalidValue
+from ..core.parameters import integer
 
 __all__ = ["LONGEST", "decision_time", "flit_queue", "packet_length", "parse_lengths"]
 

@@ -6,11 +6,11 @@ from functools import partial
 
 from amaranth.hdl import ShapeLike
 
-from ..fabric import Cell, CellType, Fabric, Pin, Scope
-from ..packet import Packet
-from ..parameters import Parameters, integer, payload_shape, word
-from ..switches.hypercube_router import HypercubeRouter
-from ..topology.hypercube_routing import (
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.packet import Packet
+from ..core.parameters import Parameters, integer, payload_shape, word
+from ..routers.hypercube_router import HypercubeRouter
+from ..routing.hypercube import (
     HYPERCUBE_ROUTINGS,
     Channel,
     HypercubeRouting,

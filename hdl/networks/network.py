@@ -14,10 +14,10 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..errors import InvalidValue
-from ..fabric import Fabric, FabricComponent, Pin, Scope
-from ..packet import Packet
-from ..parameters import Parameters
+from ..core.errors import InvalidValue
+from ..core.fabric import Fabric, FabricComponent, Pin, Scope
+from ..core.packet import Packet
+from ..core.parameters import Parameters
 from ..topology.multistage import MultistagePlan
 from ..topology.tags import TagScheme
 

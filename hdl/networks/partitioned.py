@@ -3,10 +3,10 @@
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..errors import InvalidType, InvalidValue
-from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from ..interfaces.partition import PartitionInterface
-from ..topology.partitions import check_partitionable, shared_channel
+from ..core.errors import InvalidType, InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..routing.partitions import check_partitionable, shared_channel
+from ..terminals.partition import PartitionInterface
 from .network import Network, PacketNetwork
 
 __all__ = ["PartitionedNetwork"]

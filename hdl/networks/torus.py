@@ -6,11 +6,11 @@ from typing import Literal
 
 from amaranth.hdl import ShapeLike
 
-from ..errors import InvalidValue
-from ..fabric import Cell, CellType, Fabric, Pin, Scope
-from ..packet import Packet
-from ..parameters import Parameters, fixed, integer, payload_shape
-from ..switches.torus_router import TorusRouter
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.packet import Packet
+from ..core.parameters import Parameters, fixed, integer, payload_shape
+from ..routers.torus_router import TorusRouter
 from ..topology.torus import Hop, Torus
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths

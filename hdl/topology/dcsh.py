@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..checks import check_field
-from ..errors import InvalidValue
+from ..core.checks import check_field
+from ..core.errors import InvalidValue
 from .permutations import Permutation, check_permutation
 from .tags import AddressCode, TagScheme, address_tags
 

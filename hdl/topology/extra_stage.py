@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, cast, get_args
 
-from ..errors import InvalidValue
+from ..core.errors import InvalidValue
 from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan
 from .tags import Routing
 

@@ -7,8 +7,8 @@ network. Each node may have several processors.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..checks import check_field
-from ..errors import InvalidValue
+from ..core.checks import check_field
+from ..core.errors import InvalidValue
 from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hypercube"]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ..checks import check_integer, check_radix
-from ..errors import InvalidValue
+from ..core.checks import check_integer, check_radix
+from ..core.errors import InvalidValue
 from .tags import AddressCode, Routing, TagScheme
 
 __all__ = ["ALIASES", "PLANS", "Hop", "MultistagePlan", "Stage", "multistage_plan"]

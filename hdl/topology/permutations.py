@@ -7,7 +7,7 @@ sends to. They raise ValueError, saying what is allowed, where N or a parameter 
 import math
 from collections.abc import Callable, Sequence
 
-from ..errors import InvalidValue
+from ..core.errors import InvalidValue
 
 __all__ = [
     "PERMUTATIONS",

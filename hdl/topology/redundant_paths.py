@@ -33,8 +33,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from ..checks import check_integer, check_radix
-from ..errors import InvalidValue
+from ..core.checks import check_integer, check_radix
+from ..core.errors import InvalidValue
 from .multistage import Digits, Hop
 from .tags import AddressCode
 

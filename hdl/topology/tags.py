@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import InvalidValue
+from ..core.errors import InvalidValue
 
 __all__ = [
     "ROUTINGS",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ..checks import check_field
-from ..errors import InvalidValue
+from ..core.checks import check_field
+from ..core.errors import InvalidValue
 from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hop", "Torus"]

@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ..compare import Timing, compare_engines
+from ..run.compare import Timing, compare_engines
 from .words import network_arguments, network_from
 
 __all__ = ["bench"]

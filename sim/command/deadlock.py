@@ -4,7 +4,7 @@ import json
 
 import click
 
-from ...hdl.topology.deadlock import dependencies, dependency_cycle
+from ...hdl.routing.deadlock import dependencies, dependency_cycle
 from .words import network_arguments, network_from
 
 __all__ = ["deadlock"]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from ...hdl.errors import InvalidValue
-from ..drawing import Marks, multistage_figure, save_figure
+from ...hdl.core.errors import InvalidValue
+from ..report.drawing import Marks, multistage_figure, save_figure
 from .words import network_arguments, network_from
 
 __all__ = ["draw"]

@@ -7,22 +7,16 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.errors import InvalidValue
-from ...hdl.fabric import CellType, Fabric
-from ...hdl.networks import (
-    AXI_CLOCK,
-    FAMILIES,
-    AxiStreamNetwork,
-    Network,
-    PartitionedNetwork,
-)
-from ...hdl.networks.multistage_parameters import OPTIONS
-from ...hdl.networks.switching import SWITCHES
-from ...hdl.output_file import is_regular
-from ...hdl.parameters import Parameter
-from ...hdl.verilog import Clock, write_verilog
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.fabric import CellType, Fabric
+from ...hdl.core.output_file import is_regular
+from ...hdl.core.parameters import Parameter
+from ...hdl.export.verilog import Clock, write_verilog
+from ...hdl.networks import AXI_CLOCK, FAMILIES, AxiStreamNetwork, Network, PartitionedNetwork
+from ...hdl.networks.multistage.parameters import OPTIONS
+from ...hdl.networks.multistage.switching import SWITCHES
 from ..engines.selection import ENGINES
-from ..traffic import TRAFFIC
+from ..workload.traffic import TRAFFIC
 from .words import check_outputs, messages, network_arguments, network_from
 
 __all__ = ["export", "list_", "only_type"]

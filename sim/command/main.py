@@ -13,9 +13,9 @@ from typing import NoReturn
 
 import click
 
-from ...hdl.errors import MulticubeError
+from ...hdl.core.errors import MulticubeError
 from ..engines.compiled.errors import EngineError
-from ..result import SimulationError
+from ..measure.result import SimulationError
 from ..synthesis import SynthesisError
 from .bench import bench
 from .deadlock import deadlock

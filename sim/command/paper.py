@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...hdl.errors import InvalidValue
-from ...hdl.output_file import output_format
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.output_file import output_format
 from .words import check_outputs, messages
 
 # The items draw with matplotlib, which takes long to import: no other command waits for it.
 if TYPE_CHECKING:
-    from ..paper import Item, PaperResult
+    from ..papers import Item, PaperResult
 
 __all__ = ["paper"]
 
@@ -44,8 +44,8 @@ def paper(
     as_json: bool,
 ) -> None:
     """Regenerate a figure or formula of the papers; without ITEM, list them all."""
-    from ..paper import Options, find_item
-    from ..paper.item import FORMATS
+    from ..papers import Options, find_item
+    from ..papers.item import FORMATS
 
     if item is None:
         if output:
@@ -70,7 +70,7 @@ def paper(
 
 
 def _list(as_json: bool) -> None:
-    from ..paper import ITEMS
+    from ..papers import ITEMS
 
     if as_json:
         items = [{"item": i.id, "title": i.title, "source": i.source} for i in ITEMS.values()]

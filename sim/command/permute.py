@@ -7,13 +7,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.errors import InvalidValue
-from ...hdl.topology.decomposition import decompose, direct_passes
+from ...hdl.core.errors import InvalidValue
+from ...hdl.routing.decomposition import decompose, direct_passes
+from ...hdl.routing.passes import conflicts, settings, state_name
 from ...hdl.topology.multistage import MultistagePlan
-from ...hdl.topology.passes import conflicts, settings, state_name
 from ...hdl.topology.permutations import PERMUTATIONS, Permutation
 from ...hdl.topology.tags import TagScheme
-from ..traffic import pattern
+from ..workload.traffic import pattern
 from .words import network_arguments, network_from
 
 __all__ = ["permute"]

@@ -8,23 +8,16 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.errors import InvalidValue
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.output_file import output_format
 from ...hdl.networks.catalogue import find
-from ...hdl.networks.multistage_parameters import NEUTRAL
-from ...hdl.output_file import output_format
-from ..result import Latency, Result
-from ..simulate import simulate
-from ..sweep import FORMATS, Sweep, parse_loads
-from ..sweep import sweep as run_sweep
-from ..traffic import is_finite, read_trace
-from .words import (
-    check_outputs,
-    messages,
-    network_arguments,
-    network_from,
-    run_options,
-    told,
-)
+from ...hdl.networks.multistage.parameters import NEUTRAL
+from ..measure.result import Latency, Result
+from ..run.simulation import simulate
+from ..run.sweeps import FORMATS, Sweep, parse_loads
+from ..run.sweeps import sweep as run_sweep
+from ..workload.traffic import is_finite, read_trace
+from .words import check_outputs, messages, network_arguments, network_from, run_options, told
 
 __all__ = ["print_result", "sim", "sweep"]
 

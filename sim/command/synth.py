@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
 
-from ...hdl.errors import InvalidValue
-from ...hdl.fabric import Fabric
-from ...hdl.networks.multistage_parameters import NEUTRAL
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.fabric import Fabric
+from ...hdl.networks.multistage.parameters import NEUTRAL
 from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
 from .hardware import only_type
 from .words import network_from, pairs, told

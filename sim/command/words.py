@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from ...hdl.errors import InvalidValue
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.output_file import check_output, is_standard_output
 from ...hdl.networks import Network, build
-from ...hdl.output_file import check_output, is_standard_output
 
 __all__ = [
     "check_outputs",

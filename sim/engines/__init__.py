@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...hdl.fabric import Pin
+from ...hdl.core.fabric import Pin
 
 __all__ = ["Engine"]
 

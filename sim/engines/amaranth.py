@@ -10,9 +10,9 @@ from typing import Any
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-from ...hdl.checks import check_integer
-from ...hdl.fabric import Fabric, FabricComponent, Pin, member
-from ...hdl.output_file import whole_file
+from ...hdl.core.checks import check_integer
+from ...hdl.core.fabric import Fabric, FabricComponent, Pin, member
+from ...hdl.core.output_file import whole_file
 
 __all__ = ["AmaranthEngine"]
 

@@ -4,8 +4,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ...hdl.errors import InvalidValue
-from ...hdl.fabric import Fabric
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.fabric import Fabric
 from . import Engine
 from .amaranth import AmaranthEngine
 from .compiled import CompiledEngine

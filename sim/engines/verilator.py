@@ -13,10 +13,10 @@ from pathlib import Path
 
 from amaranth.lib.wiring import In
 
-from ...hdl.checks import check_integer
-from ...hdl.errors import MulticubeError
-from ...hdl.fabric import Fabric, Pin
-from ...hdl.verilog import verilog_text
+from ...hdl.core.checks import check_integer
+from ...hdl.core.errors import MulticubeError
+from ...hdl.core.fabric import Fabric, Pin
+from ...hdl.export.verilog import verilog_text
 
 __all__ = ["VerilatorEngine", "VerilatorFailed", "VerilatorMissing", "VerilatorTimeout"]
 

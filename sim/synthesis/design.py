@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...hdl.errors import InvalidValue
-from ...hdl.fabric import Fabric
-from ...hdl.verilog import verilog_text
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.fabric import Fabric
+from ...hdl.export.verilog import verilog_text
 
 __all__ = ["Design", "network_design", "verilog_design"]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...hdl.errors import InvalidValue
+from ...hdl.core.errors import InvalidValue
 
 __all__ = ["DEVICES", "Area", "Device", "find_device"]
 

@@ -25,7 +25,7 @@ they would exhaust its stack.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...hdl.errors import InvalidValue
+from ...hdl.core.errors import InvalidValue
 
 __all__ = ["HARNESS", "SUBJECT", "Port", "Roles", "find_roles", "harness_text", "ports_of"]
 

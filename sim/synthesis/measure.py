@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...hdl.checks import check_field
-from ...hdl.errors import InvalidValue
+from ...hdl.core.checks import check_field
+from ...hdl.core.errors import InvalidValue
 from .design import Design
 from .devices import Area, Device, find_device
 from .harness import HARNESS, SUBJECT, Roles, find_roles, harness_text, ports_of

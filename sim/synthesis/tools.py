@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ...hdl.errors import InvalidValue, MulticubeError
+from ...hdl.core.errors import InvalidValue, MulticubeError
 from .devices import Device
 
 __all__ = ["SynthesisError", "ToolTimeout", "need_tools", "place_and_route", "run_yosys"]

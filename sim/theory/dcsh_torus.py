@@ -19,8 +19,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...hdl.checks import check_field
-from ...hdl.errors import InvalidValue
+from ...hdl.core.checks import check_field
+from ...hdl.core.errors import InvalidValue
 
 __all__ = [
     "Locality",

@@ -1,7 +1,7 @@
 """How much a memory with a hot spot can take (Pfister and Norton, 1985; Siegel et al., IV-B)."""
 
-from ...hdl.checks import check_integer
-from ...hdl.errors import InvalidValue
+from ...hdl.core.checks import check_integer
+from ...hdl.core.errors import InvalidValue
 
 __all__ = ["hot_spot_limit"]
 

@@ -8,8 +8,8 @@ c the length of a packet in cycles. Waiting times and delays are in cycles.
 import math
 from collections.abc import Iterator, Sequence
 
-from ...hdl.checks import check_integer
-from ...hdl.errors import InvalidValue
+from ...hdl.core.checks import check_integer
+from ...hdl.core.errors import InvalidValue
 
 __all__ = [
     "attempts",

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ....hdl.fabric import Path
+from ....hdl.core.fabric import Path
 from .ir import Graph, Module, Node
 
 __all__ = ["DRIVER", "LANES", "InputKind", "TypeCode", "element_bytes", "emit"]

@@ -11,10 +11,10 @@ from functools import cached_property
 import psutil
 from vcd import VCDWriter
 
-from ....hdl.checks import check_integer
-from ....hdl.errors import InvalidType, InvalidValue
-from ....hdl.fabric import Fabric, Pin
-from ....hdl.output_file import whole_file
+from ....hdl.core.checks import check_integer
+from ....hdl.core.errors import InvalidType, InvalidValue
+from ....hdl.core.fabric import Fabric, Pin
+from ....hdl.core.output_file import whole_file
 from .errors import NotEnoughMemory
 from .machine import Machine
 from .netlist import lowered

@@ -1,6 +1,6 @@
 """What can go wrong on the way from a fabric to a running machine, each said in one line."""
 
-from ....hdl.errors import MulticubeError
+from ....hdl.core.errors import MulticubeError
 
 __all__ = [
     "AssertionViolated",

@@ -30,7 +30,7 @@ cat         offsets             the arguments side by side, each at its offset
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ....hdl.fabric import Path
+from ....hdl.core.fabric import Path
 
 __all__ = ["WORD", "Event", "Graph", "Memory", "Module", "Node", "Register", "Words", "Write"]
 

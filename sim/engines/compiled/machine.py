@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from amaranth.lib.wiring import In
 
-from ....hdl.errors import InvalidValue
-from ....hdl.fabric import CellType, Fabric, Path, Pin
+from ....hdl.core.errors import InvalidValue
+from ....hdl.core.fabric import CellType, Fabric, Path, Pin
 from .build import load_libraries
 from .emit_c import DRIVER, LANES, TypeCode, element_bytes, emit
 from .errors import AssertionViolated

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ....hdl.fabric import CellType, Fabric, Path, Pin
+from ....hdl.core.fabric import CellType, Fabric, Path, Pin
 from .errors import CombinationalLoop
 from .ir import Module
 

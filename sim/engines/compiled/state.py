@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....hdl.errors import InvalidValue
-from ....hdl.output_file import whole_file
+from ....hdl.core.errors import InvalidValue
+from ....hdl.core.output_file import whole_file
 
 __all__ = ["State", "check_words"]
 

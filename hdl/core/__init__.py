@@ -1,0 +1,1 @@
+"""What everything rests on: cells and wires, packets, parameters, errors."""

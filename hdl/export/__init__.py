@@ -1,0 +1,1 @@
+"""Networks as Verilog, and as cores of FuseSoC."""

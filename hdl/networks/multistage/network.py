@@ -1,0 +1,218 @@
+"""The multistage cube network and its topological equals, run in any of the ways of `SWITCHES`."""
+
+from ...boxes.circuit import CircuitLink
+from ...boxes.unbuffered import later_bits, verdict_delay
+from ...core.errors import InvalidValue
+from ...core.fabric import CellType, Fabric, Pin, Scope
+from ...core.packet import Packet
+from ...primitives.random_bits import scattered_seed
+from ...terminals.parity import place_parity, protected
+from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults
+from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
+from ..columns import place_columns
+from ..family import Family
+from ..network import PacketNetwork, Terminals, Theory
+from .ends import chosen_straps, place_copies, place_ends
+from .extra_stage import Controls, Kind, controls, place_choice, place_stages
+from .extra_stage_cells import widened
+from .parameters import MultistageParameters
+
+__all__ = ["FAMILIES", "MultistageNetwork"]
+
+
+class MultistageNetwork(PacketNetwork):
+    """A b^n-port multistage network of b x b switches (Siegel et al., III to VI).
+
+    Every path passes n switches; an unhindered header takes n cycles, and a packet of c flits
+    n + c - 1. The box of stage s and number x is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy
+    c of a replicated network); all boxes of a stage are of one type, and all of the network unless
+    it is dilated, since a packet's tag tells them all they need.
+
+    Its arguments are those of `MultistageParameters`. With an extra stage (`topology.extra_stage`)
+    there are n + 1 stages, of which one is bypassed unless there are faults to avoid.
+
+    Attributes
+    ----------
+    plan : MultistagePlan
+    configuration : Configuration or None
+        How an extra stage is set.
+    radix : int
+    boxes : list[CellType]
+        Of each stage.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(ports)
+    o : Out(stream.Signature(packet)).array(ports)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as its field allows, or does not go with the switch.
+    """
+
+    parameters_type = MultistageParameters
+    parameters: MultistageParameters
+    isolates = True
+    plan: MultistagePlan | ExtraStagePlan
+    configuration: Configuration | None = None
+
+    def _set_up(self) -> None:
+        given = self.parameters
+        self.family = given.wiring
+        self.ports = given.ports
+        self.radix = given.radix
+        self.lengths = given.lengths
+        self.longest_delay = given.resubmit
+        self.drops = given.policy != "hold" or given.parity != "none"
+        self.resubmits = given.resubmit > 0
+        self.broadcasts = bool(given.broadcast)
+        self.transparent = given.switching.circuits
+        self.flits = given.switching.has_flits(self.lengths[1])
+        self.ordered = given.replication == 1 and given.switching.keeps_order(given)
+        if given.extra_stage:
+            self.plan = extra_stage_plan(given.ports)
+            self.configuration = self.plan.configure(parse_faults(given.faults))
+            self.stages = len(self.plan.path(0, 0, self.configuration))
+            # With both of these stages in use, packets can leave the lines of their subnetwork.
+            self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
+            # A broadcast may take another of two paths than the packets for one of its outputs.
+            self.ordered = self.isolates or not self.broadcasts
+        else:
+            self.plan = multistage_plan(given.wiring, given.ports, given.radix)
+            self.wiring_plan = self.plan
+            self.stages = len(self.plan.stages)
+        self.tags = self.plan.tags(given.routing)
+        self.boxes = self._boxes(self.packet)
+        for box in dict.fromkeys(self.boxes):
+            box.build()  # What a box refuses, its network refuses when it is made, not later.
+
+    @property
+    def theory(self) -> Theory | None:
+        return self.parameters.switching.theory(self.parameters, self.stages)
+
+    @property
+    def fault_plan(self) -> MultistagePlan | None:
+        return self.plan if self.parameters.replication == 1 else None
+
+    def single_paths(self) -> MultistagePlan:
+        for name, single in (("dilation", 1), ("replication", 1), ("extra_stage", 0)):
+            if self.parameters[name] != single:
+                raise InvalidValue(
+                    f"Permutations need one path between two terminals: {name} must be "
+                    f"{single}, not {self.parameters[name]}"
+                )
+        return self.plan
+
+    def _boxes(self, packet: Packet) -> list[CellType]:
+        """The boxes of each stage, for packets that terminals see like this."""
+        inside = self._inside(packet)
+        return list(self.parameters.switching.boxes(self.parameters, inside, len(self.plan.stages)))
+
+    def _protected(self, packet: Packet) -> Packet:
+        """The packet with its parity, if there is one."""
+        parity = self.parameters.parity
+        return packet if parity == "none" else protected(packet, parity)
+
+    def _inside(self, packet: Packet) -> Packet:
+        """The packet inside the network, where it may have one more digit and parity."""
+        if self.configuration is None:
+            return self._protected(packet)
+        if self.parameters.switching.circuits:
+            return widened(self._protected(packet))
+        return self._protected(widened(packet))
+
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        if self.configuration is None:
+            return self.place_controlled(fabric, None, packet)
+        return self.place_controlled(fabric, controls(self.plan, self.configuration), packet)
+
+    def place_controlled(
+        self, fabric: Fabric | Scope, controls: Controls | None, packet: Packet | None = None
+    ) -> Terminals:
+        """As `place`, for a network whose extra stage, if any, is set in this way."""
+        given = self.parameters
+        packet = packet or self.packet
+        boxes = self._boxes(packet)
+        # Circuits have parity outside, in the words that pass them; packets inside an extra stage,
+        # made over the tag that the boxes see.
+        inside = given.parity != "none" and controls is not None and not given.switching.circuits
+        if controls is not None:
+            terminals = self._place_extra_stage(fabric, packet, boxes, controls, parity=inside)
+        elif given.replication == 1:
+            terminals = self._place_copy(fabric, boxes, "box", 0)
+        else:
+            copies = [
+                self._place_copy(fabric, boxes, f"box_{copy}", copy)
+                for copy in range(given.replication)
+            ]
+            drops = given.policy != "hold"
+            terminals = place_copies(fabric, self._protected(packet), copies, drops=drops)
+        # The interfaces see the packet with its parity, which is made in front of them.
+        ends = given.switching.ends(given, self._protected(packet), self.tags, self.stages)
+        if ends is not None:
+            terminals = place_ends(fabric, self.tags.code, terminals, ends)
+        if given.parity == "none" or inside:
+            return terminals
+        return Terminals(*place_parity(fabric, packet, given.parity, *terminals))
+
+    def _place_copy(
+        self, fabric: Fabric | Scope, boxes: list[CellType], name: str, copy: int
+    ) -> Terminals:
+        """Place and link the boxes."""
+
+        def straps(stage: int, box: int) -> dict[str, int]:
+            code = self.tags.code
+            values = {
+                "seed": scattered_seed(copy, stage, box),
+                "delay": verdict_delay(self.stages, stage),
+                "later": later_bits(code.width, code.digit_bits, stage),
+            }
+            return chosen_straps(boxes[stage], values)
+
+        columns = place_columns(
+            fabric, self.plan, boxes, name=name, dilation=self.parameters.dilation, straps=straps
+        )
+        return Terminals(*columns)
+
+    def _place_extra_stage(
+        self,
+        fabric: Fabric | Scope,
+        packet: Packet,
+        boxes: list[CellType],
+        controls: Controls,
+        *,
+        parity: bool,
+    ) -> Terminals:
+        """Place the boxes of an Extra Stage Cube, what chooses the paths, and parity between."""
+        kind = Kind()
+        if self.parameters.switching.circuits:
+            packet, kind = self._protected(packet), Kind(CircuitLink)
+        links = place_stages(fabric, self.plan, boxes[0], controls, kind)
+        if parity:
+            links = place_parity(fabric, widened(packet), self.parameters.parity, *links)
+        return Terminals(*place_choice(fabric, packet, self.tags.routing, controls, *links, kind))
+
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """As in `Network`; of several copies, or links in a bundle, always the first."""
+        if self.configuration is not None:
+            hops = self.plan.path(source, destination, self.configuration)
+            return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
+        name = "box" if self.parameters.replication == 1 else "box_0"
+        links = [self.parameters.dilation] * (self.stages - 1) + [1]
+        return [
+            Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage]))
+            for hop in self.plan.path(source, destination)
+        ]
+
+
+FAMILIES = tuple(
+    Family(
+        name,
+        description,
+        MultistageNetwork,
+        {"wiring": name},
+        aliases=tuple(alias for alias, plan in ALIASES.items() if plan == name),
+    )
+    for name, (_, description) in PLANS.items()
+)

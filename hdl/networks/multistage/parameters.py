@@ -1,0 +1,157 @@
+"""What can be chosen of a multistage network."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from amaranth.hdl import ShapeLike
+
+from ...boxes.circuit import POLICIES
+from ...core.errors import InvalidValue
+from ...core.parameters import Parameters, integer, payload_shape, text, word
+from ...terminals.parity import PARITIES
+from ...topology import multistage
+from ...topology.tags import ROUTINGS, Routing
+from ..flits import packet_length, parse_lengths
+from .switching import QUEUES, REFILLS, SWITCHES, Switching
+
+__all__ = ["NEUTRAL", "OPTIONS", "MultistageParameters"]
+
+OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues", "extra_stage")
+"""Parameters that not all kinds of switch have."""
+
+NEUTRAL: dict[str, int | str] = {
+    "length": 1,
+    "policy": "hold",
+    "hold_limit": 16,
+    "dilation": 1,
+    "replication": 1,
+    "resubmit": 0,
+    "broadcast": 0,
+    "refill": "auto",
+    "queues": "input",
+    "extra_stage": 0,
+    "parity": "none",
+    "faults": "",
+}
+"""Values that make a plain network: packets of one flit, which are never dropped."""
+
+
+@dataclass(frozen=True, eq=False)
+class MultistageParameters(Parameters):
+    """As `MultistageNetwork` takes them.
+
+    `depth`, if "auto", is 4, or twice the greatest length for cut-through, or what the switch has
+    by definition; `resubmit` is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
+    "auto" a slot freed in a cycle can be filled in it at depth 1 only.
+    """
+
+    ports: int = integer(8, "terminals, a power of the radix", least=2, most=2**16)
+    radix: int = integer(2, "inputs and outputs of a box", least=2, most=64)
+    wiring: str = word("cube", "wiring plan", tuple(multistage.PLANS), listed=False)
+    switch: str = word("output-queued", "how a box switches", tuple(SWITCHES))
+    depth: int | Literal["auto"] = integer(
+        "auto", "packets, or flits, that fit into each queue", least=0, choices=("auto",)
+    )
+    payload: ShapeLike = payload_shape()
+    routing: Routing = word("destination", "what the tag holds", ROUTINGS)
+    length: int | str = packet_length()
+    policy: str = word("auto", "what becomes of a blocked packet or request", ("auto", *POLICIES))
+    hold_limit: int = integer(16, "cycles until modified-hold drops a request", least=1, most=2**16)
+    dilation: int = integer(1, "links in the place of each one between stages", least=1, most=64)
+    replication: int = integer(1, "copies of the network", least=1, most=64)
+    resubmit: int | Literal["auto"] = integer(
+        "auto",
+        "longest delay until a dropped packet is sent again; 0: never",
+        least=0,
+        most=2**16,
+        choices=("auto",),
+    )
+    broadcast: int = integer(0, "1: packets carry a broadcast mask", least=0, most=1)
+    refill: str = word("auto", "a slot freed in a cycle can be filled in it", REFILLS)
+    queues: str = word("input", "where a cut-through switch has its queues", QUEUES)
+    extra_stage: int = integer(0, "1: an Extra Stage Cube", least=0, most=1)
+    parity: str = word("none", "parity inside the network", ("none", *PARITIES))
+    faults: str = text("", "what an Extra Stage Cube avoids: box:1:3, link:2:5", "FAULTS")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        switching = self.switching
+        if not switching.flits and self.lengths != (1, 1):
+            raise InvalidValue(f"Length must be 1 with switch={self.switch}, not {self.length}")
+        policy = switching.policies[0] if self.policy == "auto" else self.policy
+        if policy not in switching.policies:
+            allowed = " or ".join(switching.policies)
+            raise InvalidValue(f"Policy must be {allowed} with switch={self.switch}, not {policy}")
+        resubmit = self.resubmit
+        if resubmit == "auto":
+            resubmit = 0 if policy == "hold" else switching.resubmit
+        self._resolve(
+            depth=switching.resolve_depth(self.depth, self.lengths[1]),
+            policy=policy,
+            resubmit=resubmit,
+        )
+        self._check_options()
+        self._check_redundancy()
+        if self.parity != "none" and (
+            self.switch in ("wormhole", "cut-through") or self.lengths != (1, 1)
+        ):
+            raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
+        if self.broadcast and self.radix & self.radix - 1:
+            raise InvalidValue(
+                f"Broadcast masks need a radix that is a power of two, not {self.radix}"
+            )
+
+    def _check_options(self) -> None:
+        """Raise ValueError if an option does not go with the switch, or with resubmission."""
+        changed = [name for name in OPTIONS if self[name] != NEUTRAL[name]]
+        for name in changed:
+            if name not in self.switching.options:
+                raise InvalidValue(
+                    f"Parameter {name} must be {NEUTRAL[name]} with switch={self.switch}, "
+                    f"not {self[name]}"
+                )
+        if "resubmit" in changed:
+            if self.policy == "hold":
+                raise InvalidValue(
+                    f"Parameter resubmit must be 0 with policy=hold, not {self.resubmit}"
+                )
+            if self.resubmit & self.resubmit - 1:
+                raise InvalidValue(f"Resubmit must be a power of two, not {self.resubmit}")
+            for name in ("dilation", "replication", "broadcast"):
+                if name in changed:
+                    raise InvalidValue(
+                        f"Parameter {name} must be {NEUTRAL[name]} with resubmission, "
+                        f"not {self[name]}"
+                    )
+        if "replication" in changed and self.policy == "drop" and self.switch != "unbuffered":
+            raise InvalidValue(
+                f"Parameter replication must be 1 with switch={self.switch} and policy=drop, "
+                f"not {self.replication}"
+            )
+
+    def _check_redundancy(self) -> None:
+        """Raise ValueError if an extra stage, or the faults it avoids, do not go with the rest."""
+        if self.extra_stage and (self.wiring, self.radix) != ("cube", 2):
+            raise InvalidValue(
+                f"An extra stage needs wiring=cube and radix=2, not {self.wiring} and {self.radix}"
+            )
+        if self.faults and not self.extra_stage:
+            raise InvalidValue(f"Faults can be avoided with extra_stage=1 only, not {self.faults}")
+        if self.extra_stage and self.replication > 1:
+            raise InvalidValue(f"Replication must be 1 with extra_stage=1, not {self.replication}")
+
+    @property
+    def switching(self) -> Switching:
+        """The switch that is named."""
+        return SWITCHES[self.switch]
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Fewest and most flits of a packet."""
+        return parse_lengths(self.length)
+
+    @property
+    def queue(self) -> dict[str, Any]:
+        """The arguments of a switch that describe its queues."""
+        refill = {"auto": None, "yes": True, "no": False}[self.refill]
+        return {"depth": self.depth, "refill": refill}

@@ -1,0 +1,228 @@
+"""A queue that takes several arrivals in one cycle."""
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, ValueLike
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..boxes.interchange_box import InterchangeBox
+from ..core.checks import check_integer
+
+__all__ = ["ArrivalQueue"]
+
+
+class ArrivalQueue(wiring.Component):
+    """A first-in first-out queue with one output and any number of inputs, all taken at once.
+
+    There is one memory bank an input. Consecutive packets lie in consecutive banks, so up to
+    `writers` arrivals find a bank each, and an interchange box carries them there. Arrivals of one
+    cycle are queued in the order of the inputs, *beginning with the one that has the number of the
+    next bank*: an input that finds no room is overtaken at most `writers` - 1 times, without a
+    register of its own for fairness.
+
+    A wide box is dear. With more than two inputs, and no more than 16 places, packets lie in
+    memories of the inputs' own instead, which have a row for each place, and the banks say in
+    whose. In an FPGA a memory made of tables has 16 rows anyway. A queue of depth 1 has a single
+    place, and no banks.
+
+    A packet that arrives at an empty queue is shown at the output one cycle later; throughput is
+    one packet a cycle. `o` comes from registers and memories. `i[*].ready` depends combinationally
+    on `i[*].valid` of the others and, with `refill`, on `o.ready`.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of the payload.
+    writers : int
+        Number of inputs, at least 1.
+    depth : int
+        Number of packets that fit, at least 1.
+    refill : bool
+        Whether a slot that is freed in a cycle can be filled in the same cycle. If not, `ready`
+        needs no path from `o.ready`, but a queue of depth 1 has half the throughput.
+
+    Members
+    -------
+    i : In(stream.Signature(shape)).array(writers)
+    o : Out(stream.Signature(shape))
+    level : Out(range(depth + 1))
+        Number of packets in the queue.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not an integer of at least 1.
+    """
+
+    def __init__(
+        self, shape: ShapeLike, *, writers: int = 1, depth: int, refill: bool = False
+    ) -> None:
+        writers = check_integer("Writers", writers, 1)
+        depth = check_integer("Depth", depth, 1)
+        self.shape = shape
+        self.writers = writers
+        self.depth = depth
+        self.refill = refill
+        super().__init__(
+            {
+                "i": In(stream.Signature(shape)).array(writers),
+                "o": Out(stream.Signature(shape)),
+                "level": Out(range(depth + 1)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        inputs = range(self.writers)
+        # The number of the bank that the next arrival finds, and of the input whose turn it is.
+        tail_bank = Signal(range(self.writers))
+        pop = self.o.valid & self.o.ready
+
+        # How many arrivals precede each, in the cyclic order that begins at the tail's bank.
+        rank = [Signal(range(self.writers), name=f"rank_{i}") for i in inputs]
+        for i in inputs:
+            earlier = [
+                self.i[x].valid
+                & (
+                    (tail_bank <= x) | (tail_bank > i)
+                    if x < i
+                    else (i < tail_bank) & (tail_bank <= x)
+                )
+                for x in inputs
+                if x != i
+            ]
+            m.d.comb += rank[i].eq(sum(earlier, start=0))
+
+        # room[r]: there is room for more than r arrivals.
+        room = Signal(self.writers)
+        for r in range(min(self.writers, self.depth)):
+            enough = self.level < self.depth - r
+            if self.refill:
+                enough |= pop & (self.level <= self.depth - r)
+            m.d.comb += room[r].eq(enough)
+
+        accepted = Signal(self.writers)
+        for i in inputs:
+            m.d.comb += self.i[i].ready.eq(room.bit_select(rank[i], 1))
+            m.d.comb += accepted[i].eq(self.i[i].valid & self.i[i].ready)
+
+        count = sum((accepted[i] for i in inputs), start=0)
+        m.d.sync += [
+            self.level.eq(self.level + count - pop),
+            tail_bank.eq(_modulo(tail_bank + count, self.writers)),
+        ]
+        if self.depth == 1:
+            head = self._place(m, rank, accepted)
+        else:
+            head = self._banks(m, tail_bank, rank, accepted, count, pop)
+        m.d.comb += [self.o.valid.eq(self.level != 0), self.o.payload.eq(head)]
+        return m
+
+    def _place(self, m: Module, rank: Sequence[Value], accepted: Value) -> ValueLike:
+        """Keep the first of the arrivals, if it is accepted, in the only place there is."""
+        first, place = Signal(self.shape), Signal(self.shape, reset_less=True)
+        # An input is the first unless another is: a choice of two is one table a bit.
+        m.d.comb += first.eq(self.i[0].payload)
+        for port, before in zip(self.i[1:], rank[1:]):
+            with m.If(port.valid & (before == 0)):
+                m.d.comb += first.eq(port.payload)
+        with m.If(accepted.any()):
+            m.d.sync += place.eq(first)
+        return place
+
+    def _banks(
+        self,
+        m: Module,
+        tail_bank: Value,
+        rank: Sequence[Value],
+        accepted: Value,
+        count: Value,
+        pop: Value,
+    ) -> ValueLike:
+        """Keep the accepted arrivals, `count` of them; the packet at the head of the queue."""
+        banks = range(self.writers)
+        rows = -(-self.depth // self.writers)
+
+        # A position in the queue is a bank and a row; the next one is in the next bank.
+        head_bank = Signal(range(self.writers))
+        head_row = Signal(range(rows))
+        tail_row = Signal(range(rows))
+        following_row = Signal(range(rows))
+        # A distributed memory has 16 rows, needed or not.
+        own = self.writers > 2 and rows << len(tail_bank) <= 16
+        m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
+
+        # What lies in the banks: the packets, or the inputs that they came by.
+        packets = [port.payload for port in self.i]
+        shape = range(self.writers) if own else self.shape
+        arriving: list[ValueLike] = [*banks] if own else packets
+        written = accepted
+        place = [Signal(range(self.writers), name=f"place_{i}") for i in banks]
+        row = [Mux(bank < tail_bank, following_row, tail_row) for bank in banks]
+        if self.writers > 1:
+            m.submodules.box = box = InterchangeBox(self.writers, shape)
+            m.d.comb += [port.eq(value) for port, value in zip(box.i, arriving)]
+            arriving = box.o
+            written = Signal(self.writers)
+            select = [Signal(range(self.writers), name=f"select_{bank}") for bank in banks]
+            for i in banks:
+                m.d.comb += place[i].eq(_modulo(tail_bank + rank[i], self.writers))
+                for bank in banks:
+                    with m.If(self.i[i].valid & (place[i] == bank)):
+                        m.d.comb += [select[bank].eq(i), written[bank].eq(accepted[i])]
+            box.set(m, select, written)
+
+        heads = []
+        for bank in banks:
+            m.submodules[f"bank_{bank}"] = memory = Memory(shape=shape, depth=rows, init=[])
+            heads.append(_access(m, memory, written[bank], row[bank], arriving[bank], head_row))
+        head = Signal(shape)
+        _select(m, head, head_bank, heads)
+        if own:
+            source, heads = head, []
+            for i in banks:
+                memory = Memory(shape=self.shape, depth=rows << len(head_bank), init=[])
+                m.submodules[f"memory_{i}"] = memory
+                at = Cat(place[i], Mux(place[i] < tail_bank, following_row, tail_row))
+                now = Cat(head_bank, head_row)
+                heads.append(_access(m, memory, accepted[i], at, packets[i], now))
+            head = Signal(self.shape)
+            _select(m, head, source, heads)
+        with m.If(pop):
+            m.d.sync += head_bank.eq(_modulo(head_bank + 1, self.writers))
+            with m.If(head_bank == self.writers - 1):
+                m.d.sync += head_row.eq(Mux(head_row == rows - 1, 0, head_row + 1))
+        with m.If(tail_bank + count >= self.writers):
+            m.d.sync += tail_row.eq(following_row)
+        return head
+
+
+def _modulo(value: Value, modulus: int) -> Value:
+    """A sum of two numbers of 0 to `modulus` - 1 or a number and `modulus`, reduced."""
+    if modulus & (modulus - 1) == 0:
+        return value[: modulus.bit_length() - 1]
+    return Mux(value >= modulus, value - modulus, value)
+
+
+def _access(
+    m: Module, memory: Memory, enable: Value, row: Value, value: ValueLike, head: Value
+) -> Value:
+    """Write a value to a row of a memory, and show what is in the row at the head."""
+    write, read = memory.write_port(), memory.read_port(domain="comb")
+    m.d.comb += [
+        write.en.eq(enable),
+        write.addr.eq(row),
+        write.data.eq(value),
+        read.addr.eq(head),
+    ]
+    return read.data
+
+
+def _select(m: Module, target: Value, number: Value, values: Sequence[Value]) -> None:
+    """Make `target` the value that has a number."""
+    with m.Switch(number):
+        for index, value in enumerate(values):
+            with m.Case(index):
+                m.d.comb += target.eq(value)

@@ -1,0 +1,1 @@
+"""Which channels packets take, which permutations pass, and whether packets can deadlock."""

@@ -1,0 +1,1 @@
+"""Pictures: curves, and drawings of networks."""

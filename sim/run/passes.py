@@ -1,0 +1,57 @@
+"""Permutations in passes, run on a network."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...hdl.networks import PacketNetwork
+from ...hdl.topology.permutations import Permutation, check_permutation
+from ..measure.result import Result
+from ..workload.traffic import Trace, TracePacket
+from .simulation import simulate
+
+__all__ = ["run_passes"]
+
+
+def run_passes(
+    network: PacketNetwork, passes: Sequence[Permutation], **options: Any
+) -> list[Result]:
+    """Run the passes of a permutation, each when the network is empty again.
+
+    All packets of a pass are sent in the same cycle. Where they do not conflict, each takes as long
+    as if it were alone: then `latency.max` of the result is `network.zero_load_cycles`.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+    passes : sequence of Permutation
+        As `hdl.topology.decomposition` finds them: the output that each input sends to, or None.
+    options
+        Those of `simulate_runs`.
+
+    Returns
+    -------
+    list of Result
+        Of each pass.
+
+    Raises
+    ------
+    SimulationError, TypeError, ValueError
+        As `simulate_runs`, or if a pass is no permutation of the network's terminals.
+    """
+    for destinations in passes:
+        check_permutation(destinations, network.ports)
+    return [
+        simulate(
+            network,
+            traffic=Trace(
+                f"pass {number}",
+                tuple(
+                    TracePacket(0, source, destination)
+                    for source, destination in enumerate(destinations)
+                    if destination is not None
+                ),
+            ),
+            **options,
+        )
+        for number, destinations in enumerate(passes, 1)
+    ]

@@ -1,0 +1,286 @@
+"""Curves: the same network and traffic at many loads."""
+
+import csv
+import json
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+from tqdm import tqdm
+
+from ...hdl.core.checks import check_integer, check_limit
+from ...hdl.core.errors import InvalidValue, MulticubeError
+from ...hdl.core.output_file import output_format, whole_file
+from ...hdl.networks import Network
+from ..engines.selection import resolve_engine
+from ..measure.result import Result
+from ..workload.traffic import Pattern, check_load, pattern
+from .simulation import Run, simulate_runs
+
+__all__ = ["FORMATS", "PICTURES", "Sweep", "parse_loads", "sweep"]
+
+PICTURES = (".png", ".svg")
+"""Endings of picture files."""
+
+FORMATS = (".csv", ".json", *PICTURES)
+"""Endings of what a sweep can be written to."""
+
+ZERO_LOAD = 0.01
+"""Load, in flits a terminal and cycle, at which packets hardly ever meet."""
+
+MOST_LOADS = 1000
+"""Most loads that a text can ask for."""
+
+MOST_PROCESSES = 1024
+
+REFINEMENTS = 2
+"""How often the interval in which saturation begins is divided, by four each time."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A network at rising loads.
+
+    Attributes
+    ----------
+    network : Network
+    traffic : str
+    points : list[Result]
+        By rising load.
+    zero_load : Result
+        At a load of 0.01 flits a terminal and cycle.
+    """
+
+    network: Network
+    traffic: str
+    points: list[Result]
+    zero_load: Result
+
+    @property
+    def zero_load_latency(self) -> float | None:
+        """Mean latency in cycles when packets hardly ever meet."""
+        return self.zero_load.latency.mean
+
+    @property
+    def saturation_throughput(self) -> float | None:
+        """Most that the network carried, packets a terminal and cycle; None if never saturated."""
+        if not any(point.saturated for point in self.points):
+            return None
+        return max(point.throughput for point in self.points)
+
+    @property
+    def saturation_interval(self) -> tuple[float, float] | None:
+        """Highest load that it carried below the lowest that it did not; None if it carried all."""
+        return _saturation_interval(self.points)
+
+    def to_json(self) -> dict[str, Any]:
+        """All points, and what follows from them."""
+        return {
+            "network": self.zero_load.network,
+            "parameters": self.zero_load.parameters,
+            "traffic": self.traffic,
+            "zero_load_latency": self.zero_load_latency,
+            "saturation_throughput": self.saturation_throughput,
+            "saturation_interval": self.saturation_interval,
+            "points": [point.to_json() for point in self.points],
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the sweep to a file: .csv (a line a point; `-` too), .json, .png or .svg.
+
+        Raises
+        ------
+        ValueError
+            If the name ends otherwise, or the file can't be written.
+        """
+        kind = output_format(path, FORMATS)
+        if kind == ".json":
+            with whole_file(path) as file:
+                file.write_text(json.dumps(self.to_json()) + "\n")
+        elif kind == ".csv":
+            with whole_file(path) as file, open(file, "w", newline="") as stream:
+                writer = csv.DictWriter(stream, list(self.rows()[0]))
+                writer.writeheader()
+                writer.writerows(self.rows())
+        else:
+            from ..report.plot import draw_sweeps  # with matplotlib, which takes long to import
+
+            draw_sweeps([self], path)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat record of each point."""
+        return [
+            {
+                "offered_load": point.offered_load,
+                "throughput": point.throughput,
+                "latency_mean": point.latency.mean,
+                "latency_ci99": point.latency.ci99,
+                "latency_p50": point.latency.p50,
+                "latency_p95": point.latency.p95,
+                "latency_p99": point.latency.p99,
+                "latency_max": point.latency.max,
+                "network_latency_mean": point.network_latency.mean,
+                "predicted_latency_mean": point.predicted["latency_mean"],
+                "least_served_throughput": point.least_served["throughput"],
+                "saturated": point.saturated,
+                "verdict": point.verdict,
+            }
+            for point in self.points
+        ]
+
+
+def parse_loads(text: str) -> list[float]:
+    """Loads from a text: `FIRST:LAST:STEP`, or numbers with commas between.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, a load is not from 0 to 1, or there are more than 1,000.
+    """
+    try:
+        if ":" in text:
+            first, last, step = map(float, text.split(":"))
+            if not 0 < step < math.inf or not last >= first:
+                raise ValueError
+            count = int((last - first) / step + 1.5)
+            loads = [round(first + step * i, 9) for i in range(min(count, MOST_LOADS + 1))]
+            loads = [load for load in loads if load <= last + 1e-9]
+        else:
+            loads = [float(word) for word in text.split(",")]
+    except (ValueError, OverflowError):
+        raise InvalidValue(
+            f"Loads must be FIRST:LAST:STEP or a list like 0.1,0.5, not {text!r}"
+        ) from None
+    if len(loads) > MOST_LOADS:
+        raise InvalidValue(f"Loads must be at most {MOST_LOADS}, not as many as in {text!r}")
+    for load in loads:
+        check_load(load)
+    return sorted(set(loads))
+
+
+def _saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None:
+    saturated = [point.offered_load for point in points if point.saturated]
+    if not saturated:
+        return None
+    first = min(saturated)
+    carried = [point.offered_load for point in points if point.offered_load < first]
+    return max(carried, default=0.0), first
+
+
+def sweep(
+    network: Network,
+    loads: Sequence[float],
+    *,
+    traffic: str | Pattern = "uniform",
+    engine: str = "auto",
+    refine: bool = True,
+    processes: int | None = None,
+    scheduler: str | None = None,
+    progress: bool = False,
+    bins: int | None = None,
+    **parameters: Any,
+) -> Sweep:
+    """Simulate a network at many loads, in parallel, and more loads where it saturates.
+
+    Parameters
+    ----------
+    network : Network
+    loads : Sequence[float]
+        Packets a terminal and cycle, 0 to 1; at least one.
+    traffic : str or Pattern
+    engine : str
+    refine : bool
+        Divide the interval in which saturation begins until it is a sixteenth.
+    processes : int, optional
+        Processes on this machine; as many as it has cores if not given.
+    scheduler : str, optional
+        Address of a Dask scheduler, to run on its cluster instead (needs `multicube[cluster]`).
+    progress : bool
+        Show a progress bar on standard error if that is a terminal.
+    bins : int, optional
+        Of the histograms.
+    **parameters
+        Of `simulate.Run`: cycles, warmup, seed, source_depth.
+
+    Raises
+    ------
+    SimulationError, TypeError, ValueError
+        As `simulate_runs`.
+    MulticubeError
+        If one of the processes was killed.
+    """
+    if isinstance(traffic, str):
+        traffic = pattern(traffic, network.ports)
+    if not loads:
+        raise InvalidValue("Loads must be given, at least one")
+    if processes is not None:
+        processes = check_integer("Processes", processes, 1)
+        check_limit("Processes", processes, MOST_PROCESSES)
+    workers = processes or joblib.cpu_count()
+    options = {"engine": engine, "bins": bins, "threads": 1}
+
+    with ExitStack() as stack:
+        if scheduler is not None:
+            workers = stack.enter_context(_cluster(scheduler))
+        bar = stack.enter_context(
+            tqdm(unit="loads", disable=None if progress else True, leave=False)
+        )
+
+        def measure(wanted: Sequence[float]) -> list[Result]:
+            runs = [Run(traffic, load, **parameters) for load in wanted]
+            share = -(-len(runs) // workers) if resolve_engine(engine) == "compiled" else 1
+            jobs = [runs[at : at + share] for at in range(0, len(runs), share)]
+            bar.total = (bar.total or 0) + len(runs)
+            results = []
+            try:
+                for done in joblib.Parallel(n_jobs=workers, return_as="generator")(
+                    joblib.delayed(simulate_runs)(network, job, **options) for job in jobs
+                ):
+                    results += done
+                    bar.update(len(done))
+            except BrokenProcessPool:
+                raise MulticubeError(
+                    f"One of {workers} processes was killed, by lack of memory maybe"
+                ) from None
+            return results
+
+        flits = sum(network.lengths) / 2
+        zero_load, *points = measure([ZERO_LOAD / flits, *sorted(set(loads))])
+        for _ in range(REFINEMENTS if refine else 0):
+            interval = _saturation_interval(points)
+            if interval is None:
+                break
+            low, high = interval
+            points += measure([round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)])
+            points.sort(key=lambda point: point.offered_load)
+    return Sweep(network, traffic.name, points, zero_load)
+
+
+class _cluster:
+    """A context in which joblib's jobs run on a Dask cluster; gives its number of threads."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise InvalidValue(
+                "A scheduler needs the package distributed: pip install multicube[cluster]"
+            ) from None
+        try:
+            self.client = Client(address, timeout=10)
+        except (OSError, ValueError) as error:
+            raise InvalidValue(f"Scheduler {address} can't be reached: {error}") from None
+        self.backend = joblib.parallel_config(backend="dask")
+
+    def __enter__(self) -> int:
+        self.backend.__enter__()
+        return sum(self.client.nthreads().values())
+
+    def __exit__(self, *exception: object) -> None:
+        self.backend.__exit__(*exception)
+        self.client.close()

@@ -1,0 +1,1 @@
+"""What is done to a network in a run: traffic, and faults."""
