@@ -1,4 +1,4 @@
-"""Hardware: wiring plans, switches, networks and the bench, and their export as Verilog."""
+"""Hardware: wiring plans, switches, networks and the test bench, and their export as Verilog."""
 
 from .boxes import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
 from .core.errors import MulticubeError
