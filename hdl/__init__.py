@@ -1,4 +1,4 @@
-"""Hardware: wiring plans, boxes, routers, networks and the bench, and their export as Verilog."""
+"""Hardware: plans, boxes, routers, networks, the test bench, and their export as Verilog."""
 
 from .boxes import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
 from .core.errors import MulticubeError
