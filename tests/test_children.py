@@ -18,7 +18,9 @@ def programs() -> list[psutil.Process]:
 
 def test_what_a_program_says(tmp_path: Path) -> None:
     words = ["sh", "-c", "pwd; echo $COLOUR >&2; cat; exit 3"]
-    done = run_program(words, folder=tmp_path, environment={"COLOUR": "red", "PATH": "/bin:/usr/bin"})
+    done = run_program(
+        words, folder=tmp_path, environment={"COLOUR": "red", "PATH": "/bin:/usr/bin"}
+    )
     assert (done.returncode, done.stdout, done.stderr) == (3, f"{tmp_path}\n", "red\n")
     with pytest.raises(FileNotFoundError):
         run_program([str(tmp_path / "none")])

@@ -23,8 +23,7 @@ from ...hdl.core.children import end_programs
 __all__ = ["finished_jobs", "work"]
 
 _PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    f"from {__name__} import work; work()"
+    f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {__name__} import work; work()"
 )
 
 _GRACE = 5.0
