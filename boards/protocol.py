@@ -27,7 +27,8 @@ class Command(IntEnum):
     CLEAR: bench to its reset state, cycle 0.
     GATES: argument's bit 0 to `send`, bit 1 to `measure`.
     LOAD: the source whose number is the argument takes what the straps hold.
-    RUN: until the bench has run as many cycles as the argument says, modulo 2^32.
+    RUN: until the bench has run as many cycles as the argument says, modulo 2^32; not at all if
+        that is past (2^31 or more ahead).
     READ: as many bytes as the argument's upper half says, from the address in its lower half on.
     STRAP + n: the argument to word n of the straps.
     """
