@@ -20,7 +20,7 @@ import pytest
 from long_runs import long
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
-from multicube.hdl.networks.multistage.parameters import NEUTRAL
+from multicube.hdl.networks.multistage.parameters import MultistageParameters
 from multicube.sim import SimulationError
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
@@ -49,7 +49,7 @@ def test_sim_json(call: Call) -> None:
         "depth": 8,
         "payload": 16,
         "routing": "destination",
-        **NEUTRAL,
+        **MultistageParameters.plain(),
     }
     assert record["cycles"] == 40
     for kind in ("latency", "network_latency"):

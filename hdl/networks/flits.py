@@ -12,9 +12,11 @@ LONGEST = 1024
 """Most flits of a packet."""
 
 
-def packet_length(description: str = "flits of a packet", form: str = "LOW:HIGH") -> Any:
+def packet_length(
+    description: str = "flits of a packet", form: str = "LOW:HIGH", plain: int | None = None
+) -> Any:
     """The field of a network's parameters for the length of its packets."""
-    return integer(1, description, least=1, most=LONGEST, form=form)
+    return integer(1, description, least=1, most=LONGEST, form=form, plain=plain)
 
 
 def parse_lengths(length: int | str) -> tuple[int, int]:

@@ -11,7 +11,6 @@ from rich.table import Table
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format
 from ...hdl.networks.catalogue import find
-from ...hdl.networks.multistage.parameters import NEUTRAL
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..report.save import FORMATS, save_sweep
@@ -45,7 +44,7 @@ def print_result(result: Result) -> None:
     """Say what came of a run."""
     memory = result.round_trip is not None
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
-    click.echo(told(result.network, result.parameters, {} if memory else NEUTRAL))
+    click.echo(told(result.network, result.parameters))
     click.echo(
         f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
         f"(warm-up, window, drain) on engine {result.engine}"

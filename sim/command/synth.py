@@ -12,7 +12,6 @@ from tqdm import tqdm
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Fabric
-from ...hdl.networks.multistage.parameters import NEUTRAL
 from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
 from .hardware import only_type
 from .words import network_from, pairs, told
@@ -90,9 +89,7 @@ def _network(words: tuple[str, ...], node: bool) -> tuple[dict[str, Any], Design
 
 
 def _print(what: dict[str, Any], found: Measurement) -> None:
-    # As `multicube sim` does: parameters that make a plain network go without saying.
-    name, usual = (what["network"], NEUTRAL) if "network" in what else (what["top"], {})
-    words = told(name, what["parameters"], usual)
+    words = told(what.get("network", what.get("top")), what["parameters"])
     area, storage = found.area, found.storage
     rows = [
         ("4-input tables in all", area.tables),

@@ -9,7 +9,7 @@ import click
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, is_standard_output
-from ...hdl.networks import Network, build
+from ...hdl.networks import FAMILIES, Network, build
 
 __all__ = [
     "check_outputs",
@@ -79,9 +79,10 @@ def messages(outputs: Sequence[str]) -> AbstractContextManager:
     return redirect_stdout(sys.stderr) if taken else nullcontext()
 
 
-def told(name: str, parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
-    """A name and its parameters in words, but for those that are as usual."""
-    words = (f"{key}={value}" for key, value in parameters.items() if value != usual.get(key))
+def told(name: str, parameters: Mapping[str, Any]) -> str:
+    """A name and its parameters in words; of a network, without those that are plain."""
+    plain = FAMILIES[name].component.parameters_type.plain() if name in FAMILIES else {}
+    words = (f"{key}={value}" for key, value in parameters.items() if value != plain.get(key))
     return " ".join([name, *words])
 
 

@@ -14,26 +14,10 @@ from ...topology.tags import ROUTINGS, Routing
 from ..flits import packet_length, parse_lengths
 from .switching import QUEUES, REFILLS, SWITCHES, Switching
 
-__all__ = ["NEUTRAL", "OPTIONS", "MultistageParameters"]
+__all__ = ["OPTIONS", "MultistageParameters"]
 
 OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues", "extra_stage")
 """Parameters that not all kinds of switch have."""
-
-NEUTRAL: dict[str, int | str] = {
-    "length": 1,
-    "policy": "hold",
-    "hold_limit": 16,
-    "dilation": 1,
-    "replication": 1,
-    "resubmit": 0,
-    "broadcast": 0,
-    "refill": "auto",
-    "queues": "input",
-    "extra_stage": 0,
-    "parity": "none",
-    "faults": "",
-}
-"""Values that make a plain network: packets of one flit, which are never dropped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,24 +38,31 @@ class MultistageParameters(Parameters):
     )
     payload: ShapeLike = payload_shape()
     routing: Routing = word("destination", "what the tag holds", ROUTINGS)
-    length: int | str = packet_length()
-    policy: str = word("auto", "what becomes of a blocked packet or request", ("auto", *POLICIES))
-    hold_limit: int = integer(16, "cycles until modified-hold drops a request", least=1, most=2**16)
-    dilation: int = integer(1, "links in the place of each one between stages", least=1, most=64)
-    replication: int = integer(1, "copies of the network", least=1, most=64)
+    length: int | str = packet_length(plain=1)
+    policy: str = word(
+        "auto", "what becomes of a blocked packet or request", ("auto", *POLICIES), plain="hold"
+    )
+    hold_limit: int = integer(
+        16, "cycles until modified-hold drops a request", least=1, most=2**16, plain=16
+    )
+    dilation: int = integer(
+        1, "links in the place of each one between stages", least=1, most=64, plain=1
+    )
+    replication: int = integer(1, "copies of the network", least=1, most=64, plain=1)
     resubmit: int | Literal["auto"] = integer(
         "auto",
         "longest delay until a dropped packet is sent again; 0: never",
         least=0,
         most=2**16,
         choices=("auto",),
+        plain=0,
     )
-    broadcast: int = integer(0, "1: packets carry a broadcast mask", least=0, most=1)
-    refill: str = word("auto", "a slot freed in a cycle can be filled in it", REFILLS)
-    queues: str = word("input", "where a cut-through switch has its queues", QUEUES)
-    extra_stage: int = integer(0, "1: an Extra Stage Cube", least=0, most=1)
-    parity: str = word("none", "parity inside the network", ("none", *PARITIES))
-    faults: str = text("", "what an Extra Stage Cube avoids: box:1:3, link:2:5", "FAULTS")
+    broadcast: int = integer(0, "1: packets carry a broadcast mask", least=0, most=1, plain=0)
+    refill: str = word("auto", "a slot freed in a cycle can be filled in it", REFILLS, plain="auto")
+    queues: str = word("input", "where a cut-through switch has its queues", QUEUES, plain="input")
+    extra_stage: int = integer(0, "1: an Extra Stage Cube", least=0, most=1, plain=0)
+    parity: str = word("none", "parity inside the network", ("none", *PARITIES), plain="none")
+    faults: str = text("", "what an Extra Stage Cube avoids: box:1:3, link:2:5", "FAULTS", plain="")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,9 +83,7 @@ class MultistageParameters(Parameters):
         )
         self._check_options()
         self._check_redundancy()
-        if self.parity != "none" and (
-            self.switch in ("wormhole", "cut-through") or self.lengths != (1, 1)
-        ):
+        if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
             raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
         if self.broadcast and self.radix & self.radix - 1:
             raise InvalidValue(
@@ -103,11 +92,12 @@ class MultistageParameters(Parameters):
 
     def _check_options(self) -> None:
         """Raise ValueError if an option does not go with the switch, or with resubmission."""
-        changed = [name for name in OPTIONS if self[name] != NEUTRAL[name]]
+        plain = self.plain()
+        changed = [name for name in OPTIONS if self[name] != plain[name]]
         for name in changed:
             if name not in self.switching.options:
                 raise InvalidValue(
-                    f"Parameter {name} must be {NEUTRAL[name]} with switch={self.switch}, "
+                    f"Parameter {name} must be {plain[name]} with switch={self.switch}, "
                     f"not {self[name]}"
                 )
         if "resubmit" in changed:
@@ -120,7 +110,7 @@ class MultistageParameters(Parameters):
             for name in ("dilation", "replication", "broadcast"):
                 if name in changed:
                     raise InvalidValue(
-                        f"Parameter {name} must be {NEUTRAL[name]} with resubmission, "
+                        f"Parameter {name} must be {plain[name]} with resubmission, "
                         f"not {self[name]}"
                     )
         if "replication" in changed and self.policy == "drop" and self.switch != "unbuffered":

@@ -52,6 +52,8 @@ class Switching:
         Of the parameters that not all switches have (`OPTIONS`), those that it takes.
     resubmit : int
         Its own value of the parameter, for the policies that drop.
+    parity : bool
+        Whether packets of one flit can carry parity.
     circuits : bool
         Whether links are those of circuits, on which outputs may follow inputs within a cycle.
     """
@@ -63,6 +65,7 @@ class Switching:
     policies: ClassVar[tuple[str, ...]] = ("hold",)
     options: ClassVar[frozenset[str]] = frozenset()
     resubmit: ClassVar[int] = 0
+    parity: ClassVar[bool] = True
     circuits: ClassVar[bool] = False
 
     def own_depth(self, longest: int) -> int:
@@ -197,6 +200,7 @@ class Wormhole(Switching):
     name = "wormhole"
     description = "a queue of flits at each input; a blocked packet waits wherever its flits are"
     flits = True
+    parity = False
     policies = ("hold", "drop")
     options = frozenset({"replication", "resubmit", "refill"})
     resubmit = 16
@@ -222,6 +226,7 @@ class CutThrough(Switching):
     name = "cut-through"
     description = "as wormhole, but a blocked packet is taken in wholly where its header waits"
     flits = True
+    parity = False
     options = frozenset({"replication", "queues"})
 
     def own_depth(self, longest: int) -> int:
