@@ -26,7 +26,7 @@ from multicube.hdl.boxes import (
 )
 from multicube.hdl.boxes.broadcast import CopyTracker
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.multistage import PLANS
 from multicube.sim.engines.compiled import CompiledEngine

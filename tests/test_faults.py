@@ -15,8 +15,8 @@ from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import CircuitBox
 from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, Network, build
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology.extra_stage import Fault
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine

@@ -16,9 +16,9 @@ from amaranth.back import rtlil
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.core.fabric import Fabric
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.networks.partitioned import PartitionedNetwork
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routing import partitions
 from multicube.hdl.routing.partitions import (
     Partition,

@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin
-from ..core.packet import Packet
 from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
+from ..primitives.packet import Packet
 from .instruments import LinkMeter, Timer
 from .meters import place_meters
 from .sink import Sink

@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..core.fabric import Cell, CellType, Fabric, Pin
-from ..core.packet import Packet, TagEncoder
 from ..networks.network import PacketNetwork
 from ..operations.folds import Fold
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, Timer
 from .meters import place_meters

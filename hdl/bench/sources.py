@@ -8,8 +8,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
-from ..core.packet import Packet, TagEncoder
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet, TagEncoder
 from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode, TagScheme
 from .instruments import COUNT_BITS

@@ -12,10 +12,10 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
-from ..core.packet import Packet, check_tag, forwarded, output_port
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
-from .interchange_box import InterchangeBox
 
 __all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy"]
 

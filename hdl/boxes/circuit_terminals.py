@@ -6,7 +6,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_delay
-from ..core.packet import Packet, TagDecoder
+from ..primitives.packet import Packet, TagDecoder
 from ..primitives.random_bits import RandomBits
 from ..topology.tags import TagScheme
 from .circuit import CircuitLink

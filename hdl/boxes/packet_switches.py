@@ -11,12 +11,12 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer, check_radix
-from ..core.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_broadcast, check_routing
 from .broadcast import CopyTracker
-from .interchange_box import InterchangeBox
 
 __all__ = ["InputQueuedSwitch", "OutputQueuedSwitch"]
 

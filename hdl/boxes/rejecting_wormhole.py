@@ -9,10 +9,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.fabric import Meter
-from ..core.packet import Packet, forwarded, output_port
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing
-from .interchange_box import InterchangeBox
 from .wormhole import check_flits
 
 __all__ = ["RejectingLink", "RejectingWormholeSwitch"]

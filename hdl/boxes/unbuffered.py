@@ -8,10 +8,10 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
-from ..core.packet import Packet, check_tag, forwarded, requested_outputs
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, requested_outputs
 from ..primitives.random_bits import RandomOrder
 from ..topology.tags import Routing, check_routing
-from .interchange_box import InterchangeBox
 
 __all__ = ["UnbufferedSwitch", "VerdictLink", "later_bits", "verdict_delay"]
 

@@ -13,11 +13,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
-from ..core.packet import Packet, check_tag, forwarded, output_port
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
-from .interchange_box import InterchangeBox
 
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
 

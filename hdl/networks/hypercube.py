@@ -7,8 +7,8 @@ from functools import partial
 from amaranth.hdl import ShapeLike
 
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.packet import Packet
 from ..core.parameters import Parameters, integer, payload_shape, word
+from ..primitives.packet import Packet
 from ..routers.hypercube_router import HypercubeRouter
 from ..routing.hypercube import (
     HYPERCUBE_ROUTINGS,

@@ -16,8 +16,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Fabric, FabricComponent, Pin, Scope
-from ..core.packet import Packet
 from ..core.parameters import Parameters
+from ..primitives.packet import Packet
 from ..topology.multistage import MultistagePlan
 from ..topology.tags import TagScheme
 

@@ -8,8 +8,8 @@ from amaranth.hdl import ShapeLike
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.packet import Packet
 from ..core.parameters import Parameters, fixed, integer, payload_shape
+from ..primitives.packet import Packet
 from ..routers.torus_router import TorusRouter
 from ..topology.torus import Hop, Torus
 from .family import Family

@@ -7,8 +7,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.interchange_box import InterchangeBox
 from ..core.checks import check_integer
+from .interchange_box import InterchangeBox
 
 __all__ = ["ArrivalQueue"]
 

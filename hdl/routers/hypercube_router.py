@@ -5,8 +5,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet
 from ..primitives.round_robin import lowest
 from ..routing.hypercube import HYPERCUBE_ROUTINGS, HypercubeRouting
 from .worm_router import WormRouter, check_worms

@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import In
 
 from ..core.checks import check_integer
-from ..core.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet
 from ..topology.torus import Hop, Torus
 from .worm_router import WormRouter, check_worms, decided
 

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
-from ..core.packet import Packet
+from ..primitives.packet import Packet
 
 __all__ = [
     "PARITIES",

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
+from ..primitives.packet import Packet
 from ..routing.partitions import check_partitionable
 from ..topology.tags import TagScheme
 

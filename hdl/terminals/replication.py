@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
-from ..core.packet import Packet
+from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits, RandomOrder
 from ..primitives.round_robin import RoundRobin
 

@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 from ..boxes.unbuffered import VerdictLink
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
 
 __all__ = ["Acceptor", "Resubmitter"]

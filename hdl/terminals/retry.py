@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ..boxes.rejecting_wormhole import RejectingLink
 from ..core.checks import check_delay, check_integer
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
+from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
 
 __all__ = ["RetryInterface", "RetryReceiver"]

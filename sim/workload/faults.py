@@ -21,9 +21,9 @@ from ...hdl.boxes.circuit import CircuitLink
 from ...hdl.core.checks import check_field
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
-from ...hdl.core.packet import Packet, forwarded
 from ...hdl.networks.multistage.extra_stage_cells import link_leaves, link_signature
 from ...hdl.primitives.arrival_queue import ArrivalQueue
+from ...hdl.primitives.packet import Packet, forwarded
 from ...hdl.primitives.random_bits import RandomBits, scattered_seed
 from ...hdl.topology.extra_stage import Fault, Kind
 from ...hdl.topology.multistage import MultistagePlan

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...boxes.circuit import CircuitBox, CircuitLink, Policy
 from ...core.checks import check_integer
 from ...core.fabric import CellType, Fabric, FabricComponent, Pin
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...topology.multistage import multistage_plan
 from ...topology.tags import Routing
 from ..columns import place_columns

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ...core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
 from ...terminals.replication import Distributor, Merger
 from ...topology.tags import AddressCode

@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...topology.extra_stage import Configuration, ExtraStagePlan
 from ...topology.tags import Routing
 from ..network import PacketNetwork

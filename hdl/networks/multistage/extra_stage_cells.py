@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.packet import Packet, forwarded
+from ...primitives.packet import Packet, forwarded
 from ...topology.tags import Routing, check_routing
 
 __all__ = [

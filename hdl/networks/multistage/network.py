@@ -4,7 +4,7 @@ from ...boxes.circuit import CircuitLink
 from ...boxes.unbuffered import later_bits, verdict_delay
 from ...core.errors import InvalidValue
 from ...core.fabric import CellType, Fabric, Pin, Scope
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
 from ...terminals.parity import place_parity, protected
 from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults

@@ -7,11 +7,11 @@ from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...boxes.interchange_box import BoxState, InterchangeBox
 from ...core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ...core.packet import Packet
 from ...core.parameters import Parameters, integer, payload_shape, word
 from ...primitives.arrival_queue import ArrivalQueue
+from ...primitives.interchange_box import BoxState, InterchangeBox
+from ...primitives.packet import Packet
 from ...topology.multistage import PLANS, multistage_plan
 from ..family import Family
 from ..network import PacketNetwork, Terminals

@@ -12,7 +12,7 @@ from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from ...core.checks import check_integer
 from ...core.errors import InvalidValue
 from ...core.fabric import CellType
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...terminals.resubmission import Acceptor, Resubmitter
 from ...terminals.retry import RetryInterface, RetryReceiver
 from ...topology.tags import TagScheme

@@ -6,7 +6,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...core.checks import check_integer
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from .message import Message, Slot, chosen, earliest
 
 __all__ = ["Deliver"]

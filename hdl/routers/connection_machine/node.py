@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 from ...core.checks import check_integer
 from ...core.errors import InvalidValue
 from ...core.fabric import Meter
-from ...core.packet import Packet
 from ...operations.folds import FOLDS, Fold
+from ...primitives.packet import Packet
 from .buffer import Buffer
 from .combine import Combine
 from .deliver import Deliver

@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, ShapeLike, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..core.errors import InvalidValue
 from ..topology.tags import TagScheme
-from .errors import InvalidValue
 
 __all__ = [
     "Packet",
