@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 from ...core.checks import check_integer, check_radix
 from ...core.errors import InvalidValue
 from ...primitives.arrival_queue import ArrivalQueue
+from ...primitives.interchange_box import InterchangeBox
 from ...primitives.round_robin import RoundRobin
-from ..interchange_box import InterchangeBox
 from .link import Direction, MemoryLink, check_link, check_tag
 from .pacing import Lengths, Pacer, check_lengths, message_length, paced, shortest_message
 
