@@ -38,9 +38,8 @@ import numpy as np
 from multicube.hdl import build
 from multicube.hdl.core.errors import InvalidValue, MulticubeError
 from multicube.hdl.core.output_file import whole_file
-from multicube.sim import Result, Trace, TracePacket
+from multicube.sim import Result, Trace, TracePacket, simulate
 from multicube.sim.report.plot import draw_sweeps
-from multicube.sim.run import simulation as simulate
 from multicube.sim.run.sweeps import sweep
 from rich.box import SIMPLE
 from rich.console import Console

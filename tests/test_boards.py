@@ -31,9 +31,8 @@ from multicube.boards.simulated import SimulatedBoard
 from multicube.hdl import build
 from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import Network
-from multicube.sim import Run, pattern
+from multicube.sim import Run, pattern, simulate
 from multicube.sim.measure.result import Latency, Result
-from multicube.sim.run import simulation as simulate
 from multicube.sim.run.simulation import run_bench
 
 serial = pytest.importorskip("serial")

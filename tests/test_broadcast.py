@@ -6,7 +6,6 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import (
@@ -30,10 +30,6 @@ from multicube.hdl.core.packet import Packet
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.multistage import PLANS
 from multicube.sim.engines.compiled import CompiledEngine
-
-_spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
-formal = module_from_spec(_spec)
-_spec.loader.exec_module(formal)
 
 SWITCHES = [OutputQueuedSwitch, InputQueuedSwitch]
 PAYLOAD = 20
@@ -430,7 +426,7 @@ def copies(switch: type, depth: int, routing: str) -> Any:
     has left its input and an output is empty, that output has had its copy. All outputs keep what
     they show until it is taken.
     """
-    claims = formal.Claims()
+    claims = Claims()
     m = claims.m
     packet = Packet(1, 1, broadcast=True)
     m.submodules.switch = dut = switch(packet, radix=2, depth=depth, routing=routing)
@@ -466,7 +462,7 @@ def copies(switch: type, depth: int, routing: str) -> Any:
     return claims
 
 
-@formal.pytestmark
+@needs_yosys
 @pytest.mark.parametrize(
     ("switch", "depth", "routing"),
     [
@@ -485,7 +481,7 @@ def test_broadcast_neither_loses_nor_repeats_a_copy(
     assert copies(switch, depth, routing).hold(tmp_path, 10)
 
 
-@formal.pytestmark
+@needs_yosys
 @pytest.mark.parametrize("tracker", [ForgetfulTracker, HastyTracker])
 @every_switch
 def test_proof_finds_a_lost_or_repeated_copy(

@@ -2,22 +2,18 @@
 """Proofs that circuit boxes keep and release paths as they should, and that initiators play by the
 rules of the link."""
 
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from claims import Claims, needs_yosys
 from multicube.hdl.boxes.circuit import CircuitBox
 from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
 from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks.multistage.circuit import CircuitNetwork
 
-_spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
-formal = module_from_spec(_spec)
-_spec.loader.exec_module(formal)
-Claims = formal.Claims
-pytestmark = formal.pytestmark
+pytestmark = needs_yosys
 
 LIMIT = 3
 

@@ -11,13 +11,12 @@ from long_runs import long
 from multicube.hdl.bench import MemoryBench, bench_for
 from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import CombiningNetwork
-from multicube.sim import Run, pattern
+from multicube.sim import Run, pattern, simulate
 from multicube.sim.engines import Engine
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.verilator import VerilatorEngine
 from multicube.sim.measure.access_history import is_serializable
-from multicube.sim.run import simulation as simulate
 
 SEED = 17
 MEMORIES = ("total_histogram", "network_histogram", "history")

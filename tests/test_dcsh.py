@@ -17,8 +17,7 @@ from multicube.hdl.networks import DCSHNetwork
 from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.hdl.routing.passes import connections
 from multicube.hdl.topology import multistage_plan
-from multicube.sim import Result, SimulationError
-from multicube.sim.run import simulation as simulate
+from multicube.sim import Result, SimulationError, simulate
 from multicube.sim.workload.traffic import Trace, TracePacket
 
 SEED = 11

@@ -16,7 +16,7 @@ from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import build
-from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
+from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
 from multicube.sim.command import main
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine, State
@@ -24,7 +24,6 @@ from multicube.sim.engines.compiled import build as builder
 from multicube.sim.engines.compiled import engine as engine_module
 from multicube.sim.engines.compiled.errors import NoCompiler, NotEnoughMemory
 from multicube.sim.engines.selection import open_engines, resolve_engine
-from multicube.sim.run import simulation as simulate
 from vcd.reader import TokenKind, tokenize
 
 

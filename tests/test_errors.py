@@ -15,11 +15,10 @@ from multicube.boards.host import BoardError
 from multicube.hdl import MulticubeError, build
 from multicube.hdl.core.checks import check_integer
 from multicube.hdl.core.errors import InvalidType, InvalidValue
-from multicube.sim import ProgramsStuck, SimulationError
+from multicube.sim import ProgramsStuck, SimulationError, simulate
 from multicube.sim.engines.compiled.errors import EngineError
 from multicube.sim.engines.verilator import VerilatorFailed, VerilatorMissing, VerilatorTimeout
 from multicube.sim.measure.serial_order import Undecided
-from multicube.sim.run import simulation as simulate
 from multicube.sim.synthesis import SynthesisError
 
 Call = Callable[..., Any]

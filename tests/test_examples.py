@@ -20,9 +20,8 @@ import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.sim import Trace
+from multicube.sim import Trace, simulate
 from multicube.sim.command import main
-from multicube.sim.run import simulation as simulate
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "fft.py"

@@ -22,9 +22,8 @@ from multicube.hdl.networks.multistage.extra_stage import ReconfigurableExtraSta
 from multicube.hdl.networks.multistage.extra_stage_cells import PathSelector
 from multicube.hdl.networks.network import PacketNetwork
 from multicube.hdl.topology.extra_stage import Configuration, Fault, extra_stage_plan, parse_faults
-from multicube.sim import Trace, TracePacket
+from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.run import simulation as simulate
 from multicube.sim.workload.faults import Injection, inject, places
 
 SIZES = [2, 4, 8, 16, 64]

@@ -18,9 +18,8 @@ from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, P
 from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, Network, build
 from multicube.hdl.topology.extra_stage import Fault
-from multicube.sim import Result, SimulationError, Trace, TracePacket
+from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.run import simulation as simulate
 from multicube.sim.workload.faults import (
     FORMS,
     Injection,

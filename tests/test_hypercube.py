@@ -25,9 +25,8 @@ from multicube.hdl.routing.hypercube import (
     next_channels,
     next_dimensions,
 )
-from multicube.sim import Result, SimulationError, Trace, TracePacket
+from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.command import main
-from multicube.sim.run import simulation as simulate
 
 SEED = 7
 Worm = list[int]

@@ -6,12 +6,12 @@ Inductive, so they hold after any number of cycles, for all that neighbours and 
 
 import itertools
 from collections.abc import Callable, Iterable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Assert, Cat, Module, Signal, Value
+from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl.core.packet import Packet
 from multicube.hdl.routers.connection_machine import (
@@ -24,11 +24,7 @@ from multicube.hdl.routers.connection_machine import (
 )
 from multicube.hdl.routers.connection_machine import node as node_module
 
-_spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
-formal = module_from_spec(_spec)
-_spec.loader.exec_module(formal)
-Claims = formal.Claims
-pytestmark = formal.pytestmark
+pytestmark = needs_yosys
 
 AGE = 2
 

@@ -5,7 +5,7 @@ import time
 import psutil
 import pytest
 from multicube.hdl import build
-from multicube.sim.run import simulation as simulate
+from multicube.sim import simulate
 
 pytestmark = pytest.mark.long
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from long_runs import long
+from multicube.hdl.core.errors import InvalidValue
 from multicube.sim.papers import ITEMS, Options, find_item
 from multicube.sim.papers.dcsh_figures import _crossing
 from multicube.sim.papers.item import Column, Item, PaperResult
@@ -138,7 +139,7 @@ def test_no_file_if_the_run_fails(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(options: Options) -> PaperResult:
-        raise ValueError("no such luck")
+        raise InvalidValue("no such luck")
 
     monkeypatch.setitem(ITEMS, "x-fig1", Item("x-fig1", "x", "x", fails))
     assert call("x-fig1") == (2, "", "multicube: no such luck\n")

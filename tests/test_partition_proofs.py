@@ -2,13 +2,13 @@
 """Proofs that no packet leaves its partition, on the hardware of a network of eight terminals."""
 
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
+from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch
@@ -18,11 +18,7 @@ from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.terminals.partition import PartitionInterface
 from multicube.hdl.topology import multistage_plan
 
-_spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
-formal = module_from_spec(_spec)
-_spec.loader.exec_module(formal)
-Claims = formal.Claims
-pytestmark = formal.pytestmark
+pytestmark = needs_yosys
 
 PORTS, BITS = 8, 3
 

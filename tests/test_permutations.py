@@ -21,7 +21,7 @@ from multicube.hdl.topology.permutations import (
     segment_shuffle,
     transpose,
 )
-from multicube.sim.run import simulation as simulate
+from multicube.sim import simulate
 
 POWERS = (2, 4, 8, 16, 64)
 SEGMENTED = {"delta": 0, "segment-shuffle": 1, "segment-bit-reversal": 1}

@@ -11,7 +11,7 @@ from multicube.hdl import build, write_verilog
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.presets import PRESETS
 from multicube.hdl.terminals.parity import protected
-from multicube.sim.run import simulation as simulate
+from multicube.sim import simulate
 
 # What section VII says, in our words.
 PAPER: dict[str, dict[str, Any]] = {

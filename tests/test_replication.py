@@ -5,20 +5,16 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 from amaranth.hdl import Cat, Module, Value
+from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl.core.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.replication import Distributor, Merger
 from scipy import stats
-
-_spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
-formal = module_from_spec(_spec)
-_spec.loader.exec_module(formal)
 
 PAYLOAD = 14
 UNLIKELY = 1e-4
@@ -175,7 +171,7 @@ def test_dropping_merger_takes_one_of_those_that_come(
             assert stats.chisquare(list(counts.values())).pvalue > UNLIKELY, rivals
 
 
-@formal.pytestmark
+@needs_yosys
 @pytest.mark.parametrize(
     ("copies", "policy", "flits"),
     [
@@ -189,7 +185,7 @@ def test_merger_obeys_the_stream_rule(
 ) -> None:
     """Bounded: what it shows stays until it is taken, if its inputs do, and of two packets the
     flits never mix."""
-    claims = formal.Claims()
+    claims = Claims()
     m = claims.m
     m.submodules.dut = dut = Merger(Packet(1, 2, flits=flits), copies, policy)
     if policy == "drop":

@@ -4,22 +4,18 @@
 import random
 from collections import Counter
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
+from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl.core.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.resubmission import Resubmitter
 from scipy import stats
-
-_spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
-formal = module_from_spec(_spec)
-_spec.loader.exec_module(formal)
 
 PAYLOAD = 12
 UNLIKELY = 1e-4
@@ -142,7 +138,7 @@ def test_resubmitter_forgets_a_reset_in_flight() -> None:
     simulator.run()
 
 
-@formal.pytestmark
+@needs_yosys
 @pytest.mark.parametrize("overdue", [0, 1], ids=["right", "too-strict"])
 @pytest.mark.parametrize(("stages", "delay"), [(1, 1), (1, 2), long(2, 2)])
 def test_every_packet_is_sent_until_it_arrives(
@@ -152,7 +148,7 @@ def test_every_packet_is_sent_until_it_arrives(
     at the latest the longest delay after the verdict; and never without need. A claim that is one
     cycle stricter fails."""
     trip = 2 * stages
-    claims = formal.Claims()
+    claims = Claims()
     m = claims.m
     m.submodules.dut = dut = Resubmitter(Packet(1, 1), stages=stages, delay=delay)
     valid, mark = claims.free(1, "valid"), claims.free(1, "mark")

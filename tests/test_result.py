@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from multicube.hdl.networks import build
-from multicube.sim import Result, SimulationError
+from multicube.sim import Result, SimulationError, simulate
 from multicube.sim.measure.result import Latency, ratio_interval
-from multicube.sim.run import simulation as simulate
 
 
 @pytest.fixture(scope="module")

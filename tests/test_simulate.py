@@ -22,8 +22,16 @@ from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
 from multicube.hdl.topology.multistage import PLANS
-from multicube.sim import Result, Run, SimulationError, Trace, TracePacket, pattern, simulate_runs
-from multicube.sim.run import simulation as simulate
+from multicube.sim import (
+    Result,
+    Run,
+    SimulationError,
+    Trace,
+    TracePacket,
+    pattern,
+    simulate,
+    simulate_runs,
+)
 
 SWITCHES = ("output-queued", "input-queued")
 

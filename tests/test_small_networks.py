@@ -11,8 +11,7 @@ import pytest
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.networks import MultistageNetwork
-from multicube.sim import Trace, TracePacket
-from multicube.sim.run import simulation as simulate
+from multicube.sim import Trace, TracePacket, simulate
 
 
 def one(stages: int, flits: int) -> int:

@@ -27,10 +27,9 @@ from multicube.hdl.networks.multistage.stage_controlled import (
 )
 from multicube.hdl.networks.multistage.stage_sequenced import StageSequencedNetwork
 from multicube.hdl.topology.multistage import PLANS, MultistagePlan, multistage_plan
-from multicube.sim import Trace, TracePacket
+from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.run import simulation as simulate
 
 BYTE = data.StructLayout({"low": 4, "high": 4})
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl.networks import build
-from multicube.sim import Result
-from multicube.sim.run import simulation as simulate
+from multicube.sim import Result, simulate
 from multicube.sim.theory.multistage_cube import (
     buffered_delay,
     first_stage_waiting,

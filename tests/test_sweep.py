@@ -17,10 +17,11 @@ from xml.etree import ElementTree
 import pytest
 from multicube.hdl import MulticubeError
 from multicube.hdl.networks import build
-from multicube.sim import Result
+from multicube.sim import Result, simulate
+from multicube.sim.measure.curve import Sweep
 from multicube.sim.report.plot import draw_sweeps
-from multicube.sim.run import simulation as simulate
-from multicube.sim.run.sweeps import MOST_LOADS, ZERO_LOAD, Sweep, parse_loads, sweep
+from multicube.sim.report.save import save_sweep
+from multicube.sim.run.sweeps import MOST_LOADS, ZERO_LOAD, parse_loads, sweep
 
 module = importlib.import_module(
     "multicube.sim.run.sweeps"
@@ -139,7 +140,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> Callable[[float], li
     def at(limit: float) -> list[float]:
         asked: list[float] = []
 
-        def simulate_share(_: Any, __: Any, ___: Any, runs: list, ____: Any) -> list[Result]:
+        def simulate_share(_: Any, runs: list, **__: Any) -> list[Result]:
             asked.extend(run.load for run in runs)
             return [
                 replace(
@@ -151,7 +152,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> Callable[[float], li
                 for run in runs
             ]
 
-        monkeypatch.setattr(module, "_simulate", simulate_share)
+        monkeypatch.setattr(module, "simulate_runs", simulate_share)
         return asked
 
     return at
@@ -187,7 +188,7 @@ def test_no_refinement(quick: Callable[[float], list[float]]) -> None:
 
 def test_csv(curve: Sweep, tmp_path: Path) -> None:
     path = tmp_path / "curve.csv"
-    curve.save(path)
+    save_sweep(curve, path)
     with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == len(curve.points)
@@ -201,7 +202,7 @@ def test_csv(curve: Sweep, tmp_path: Path) -> None:
 
 def test_json(curve: Sweep, tmp_path: Path) -> None:
     path = tmp_path / "curve.json"
-    curve.save(path)
+    save_sweep(curve, path)
     record = json.loads(path.read_text())
     assert record["network"] == "cube"
     assert record["parameters"]["switch"] == "input-queued"
@@ -214,7 +215,7 @@ def test_json(curve: Sweep, tmp_path: Path) -> None:
 
 def test_pictures(curve: Sweep, tmp_path: Path) -> None:
     for name in ("curve.png", "curve.svg"):
-        curve.save(tmp_path / name)
+        save_sweep(curve, tmp_path / name)
     png = (tmp_path / "curve.png").read_bytes()
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     assert int.from_bytes(png[16:20], "big") > 1000  # width in pixels
@@ -229,14 +230,14 @@ def test_files_are_the_same_twice(ending: str, curve: Sweep, tmp_path: Path) -> 
     digests = set()
     for number in range(2):
         path = tmp_path / f"{number}.{ending}"
-        curve.save(path)
+        save_sweep(curve, path)
         digests.add(hashlib.sha256(path.read_bytes()).digest())
     assert len(digests) == 1
 
 
 def test_picture_of_nothing_delivered(tmp_path: Path) -> None:
     empty = simulate(build("cube", ports=2), load=0, cycles=10, warmup=0, bins=8)
-    Sweep(build("cube", ports=2), "uniform", [empty], empty).save(tmp_path / "empty.png")
+    save_sweep(Sweep(build("cube", ports=2), "uniform", [empty], empty), tmp_path / "empty.png")
     assert (tmp_path / "empty.png").stat().st_size > 1000
 
 
@@ -253,7 +254,7 @@ def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["curve.pdf", "curve", "curve.PNG", ".png.x"])
 def test_save_rejects_ending(name: str, curve: Sweep, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^Output .* must end in \.csv, \.json, \.png, \.svg$"):
-        curve.save(tmp_path / name)
+        save_sweep(curve, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -262,7 +263,7 @@ def test_save_rejects_folder(ending: str, curve: Sweep, tmp_path: Path) -> None:
     path = tmp_path / "none" / f"curve.{ending}"
     message = re.escape(f"Output {path} can't be written: there is no folder {path.parent}")
     with pytest.raises(ValueError, match=f"^{message}$"):
-        curve.save(path)
+        save_sweep(curve, path)
     assert not list(tmp_path.iterdir())
 
 
@@ -286,7 +287,7 @@ def test_failed_write_leaves_the_old_file(
 
     monkeypatch.setattr(victim, full)
     with pytest.raises(OSError, match="No space left"):
-        curve.save(path)
+        save_sweep(curve, path)
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     assert path.read_bytes() == b"old"
 

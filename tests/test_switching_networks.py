@@ -12,8 +12,7 @@ from multicube.hdl.core.fabric import Fabric, Pin
 from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.network import Terminals
-from multicube.sim import Run, SimulationError, Trace, TracePacket, simulate_runs
-from multicube.sim.run import simulation as simulate
+from multicube.sim import Run, SimulationError, Trace, TracePacket, simulate, simulate_runs
 from multicube.sim.workload.traffic import pattern
 
 SEED = 31

@@ -29,7 +29,7 @@ from multicube.sim.synthesis import (
     verilog_design,
 )
 from multicube.sim.synthesis.harness import HARNESS, SUBJECT, Port, find_roles, harness_text
-from multicube.sim.synthesis.measure import Route, _route, read_design, synthesise
+from multicube.sim.synthesis.measurement import Route, _route, read_design, synthesise
 
 SEED = 8
 
@@ -339,7 +339,8 @@ def test_table(
 
     # The package has a function of the name of its module.
     monkeypatch.setattr(sys.modules["multicube.sim.command.synth"], "measure", found)
-    monkeypatch.setattr(sys.modules["multicube.sim.synthesis.measure"], "need_tools", lambda _: {})
+    module = sys.modules["multicube.sim.synthesis.measurement"]
+    monkeypatch.setattr(module, "need_tools", lambda _: {})
     words = ["--verilog", str(_foreign(tmp_path)), "--top", "foreign", "W=1", "--flags", "-dff"]
     assert _call(*words) == 0
     out = capsys.readouterr().out

@@ -18,10 +18,9 @@ from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import TorusNetwork
 from multicube.hdl.routers.torus_router import TorusRouter
 from multicube.hdl.topology.torus import Torus
-from multicube.sim import Result, SimulationError, Trace, TracePacket
+from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.command import main
 from multicube.sim.engines.compiled.engine import CompiledEngine
-from multicube.sim.run import simulation as simulate
 from multicube.sim.run.probe import Probe
 from multicube.sim.run.simulation import Run, simulate_runs
 from multicube.sim.workload.traffic import TRACE_START, pattern

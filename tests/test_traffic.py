@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from multicube.hdl.networks import build
 from multicube.hdl.topology.permutations import bit_reversal, delta_shift, lambda_map
-from multicube.sim import Trace, TracePacket, pattern, read_trace
-from multicube.sim.run import simulation as simulate
+from multicube.sim import Trace, TracePacket, pattern, read_trace, simulate
 from multicube.sim.workload.traffic import TRAFFIC, check_load
 
 HEADER = "cycle,source,destination\n"

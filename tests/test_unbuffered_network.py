@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl.networks import MultistageNetwork
+from multicube.sim import simulate
 from multicube.sim.measure.result import Result
-from multicube.sim.run import simulation as simulate
 from multicube.sim.theory.multistage_cube import (
     attempts,
     attempts_by_recurrence,

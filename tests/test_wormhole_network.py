@@ -13,8 +13,7 @@ from multicube.hdl.bench import Sink
 from multicube.hdl.bench import sink as sink_module
 from multicube.hdl.bench.instruments import record_latency
 from multicube.hdl.networks.multistage.network import MultistageNetwork
-from multicube.sim import Result, Trace, TracePacket
-from multicube.sim.run import simulation as simulate
+from multicube.sim import Result, Trace, TracePacket, simulate
 from multicube.sim.theory.multistage_cube import buffered_delay
 from scipy import stats
 

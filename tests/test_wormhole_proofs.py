@@ -1,13 +1,13 @@
 # amaranth: UnusedElaboratable=no
 """Proofs that switches for flits lose, double and mix nothing, and are fair."""
 
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
+from claims import Claims, FickleArbiter, needs_yosys
 from long_runs import long
 from multicube.hdl.boxes import wormhole
 from multicube.hdl.boxes.rejecting_wormhole import RejectingWormholeSwitch
@@ -15,11 +15,7 @@ from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.core.packet import Packet
 from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
 
-_spec = spec_from_file_location("formal", Path(__file__).with_name("test_formal.py"))
-formal = module_from_spec(_spec)
-_spec.loader.exec_module(formal)
-Claims = formal.Claims
-pytestmark = formal.pytestmark
+pytestmark = needs_yosys
 
 WITNESS = data.StructLayout({"source": 1, "header": 1, "mark": 1})
 LENGTH = 2
@@ -177,7 +173,7 @@ def test_flit_switch_keeps_packets_whole_and_in_order_and_is_fair(
 def test_proofs_find_an_output_that_changes_its_mind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(wormhole, "RoundRobin", formal.FickleArbiter)
+    monkeypatch.setattr(wormhole, "RoundRobin", FickleArbiter)
     assert not flit_switch(kind).hold(tmp_path, STEPS[kind])
 
 

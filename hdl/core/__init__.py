@@ -1,1 +1,1 @@
-"""What everything rests on: cells and wires, packets, parameters, errors."""
+"""The foundation: cells and wires, packets, parameters, errors."""

@@ -1,4 +1,4 @@
-"""Checks that constructors share: one wording for one kind of mistake."""
+"""Checks that constructors share, so that the same mistake always gives the same message."""
 
 from numbers import Integral
 from typing import Any
@@ -18,14 +18,14 @@ __all__ = [
 
 
 def check_integer(what: str, value: Any, minimum: int, maximum: int | None = None) -> int:
-    """An integer of any type, such as one of numpy's, as Python's own.
+    """Check an integer of any type, such as one of NumPy's, and return it as a Python `int`.
 
     Raises
     ------
     InvalidType
-        If it is no integer; truth values are none.
+        If it is not an integer; `True` and `False` are not accepted.
     InvalidValue
-        If it is out of its range.
+        If it is out of range.
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InvalidType(f"{what} must be an integer, not {value!r}")
@@ -39,19 +39,19 @@ def check_integer(what: str, value: Any, minimum: int, maximum: int | None = Non
 def check_field(
     owner: object, name: str, what: str, minimum: int, maximum: int | None = None
 ) -> None:
-    """Check an integer of a frozen dataclass, and keep it as Python's own."""
+    """Check an integer field of a frozen dataclass, and store it as a Python `int`."""
     number = check_integer(what, getattr(owner, name), minimum, maximum)
     object.__setattr__(owner, name, number)
 
 
 def check_limit(what: str, value: int, maximum: int) -> None:
-    """Raise ValueError if a number is so large that nobody can wait for what it asks for."""
+    """Raise ValueError if a number is so large that the work it asks for would never finish."""
     if value > maximum:
         raise InvalidValue(f"{what} must be at most {maximum}, not {value}")
 
 
 def check_payload(payload: ShapeLike) -> ShapeLike:
-    """A shape, if it is one."""
+    """Check that a value is a shape, and return it."""
     try:
         Shape.cast(payload)
     except TypeError:
@@ -60,12 +60,12 @@ def check_payload(payload: ShapeLike) -> ShapeLike:
 
 
 def check_radix(radix: int) -> int:
-    """Check the number of inputs and outputs of a switch."""
+    """Check a radix: the number of inputs and of outputs of a switch."""
     return check_integer("Radix", radix, 2)
 
 
 def check_delay(delay: int) -> int:
-    """Check the longest delay of another attempt: a power of two, or 0 for none."""
+    """Check the longest delay before a retry: a power of two, or 0 for no delay."""
     delay = check_integer("Delay", delay, 0)
     if delay & (delay - 1):
         raise InvalidValue(f"Delay must be 0 or a power of two, not {delay}")

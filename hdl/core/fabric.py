@@ -3,10 +3,10 @@
 
 A `Fabric` says which instances of which components exist (`Cell`) and which pin drives which. The
 Amaranth component of a network, its Verilog, its compiled simulation, its graph measures and its
-drawing are all made from this one description, and none of them knows what network it is.
+drawing are all derived from this one description, and none of them depends on the kind of network.
 
-*Position is data, not structure*: a cell's address never changes its logic. It comes in on a
-*strap*, an input held at a constant, so that all cells of one `CellType` share one module.
+*Position is data, not structure*: a cell's address never changes its logic. The address is given on
+a *strap*, an input held constant, so that all cells of one `CellType` share one module.
 """
 
 import re
@@ -39,7 +39,7 @@ Path = tuple[str | int, ...]
 
 
 class Pin(NamedTuple):
-    """One end of a wire: a member of a cell's signature, or of the fabric's own (`cell` is None).
+    """One end of a wire: a member of a cell's signature, or of the fabric's own if `cell` is None.
 
     `path` leads to an interface such as `("o", 1)` or to one leaf of it, `("o", 1, "valid")`.
     """
@@ -52,11 +52,11 @@ class Pin(NamedTuple):
 
 
 class Meter(NamedTuple):
-    """What is to be counted at an output of a component, which lists such in its `meters`.
+    """An output of a component that is to be counted; a component lists these in its `meters`.
 
-    `kind` is "pulses" if each bit of the output is an event, "number" if the output is their
-    number in this cycle, and "level" if it is how much is stored. `statistic` is what it is called
-    in results; "dropped" and "corrupted" stand in the books too.
+    `kind` is "pulses" if each bit of the output is an event, "number" if the output is the number
+    of events in this cycle, and "level" if it is the number of items stored. `statistic` is the
+    name used in results; "dropped" and "corrupted" also enter the packet accounting.
     """
 
     statistic: str
@@ -65,7 +65,7 @@ class Meter(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """A port without inner structure: its direction seen from the component, and its shape."""
+    """A port without inner structure: its direction as seen by the component, and its shape."""
 
     flow: wiring.Flow
     shape: ShapeLike
@@ -76,7 +76,7 @@ class Leaf(NamedTuple):
 
 
 def _leaves(signature: wiring.Signature) -> Iterator[tuple[Path, Leaf]]:
-    """All leaves of a signature. (Its own `flatten` needs an object with a signal for each.)"""
+    """All leaves of a signature. (`Signature.flatten` needs an object with a signal for each.)"""
     for name, member in signature.members.items():
         if member.is_port:
             inner: list[tuple[Path, Leaf]] = [((), Leaf(member.flow, member.shape))]
@@ -88,7 +88,7 @@ def _leaves(signature: wiring.Signature) -> Iterator[tuple[Path, Leaf]]:
 
 
 class _Ports:
-    """The leaves of a signature, and which of them lie below each interface."""
+    """The leaves of a signature, and the leaves below each interface."""
 
     def __init__(self, signature: wiring.Signature) -> None:
         self.leaves: dict[Path, Leaf] = dict(_leaves(signature))
@@ -99,7 +99,7 @@ class _Ports:
 
 
 def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
-    """Whether two shapes are one; two layouts of equal width are not."""
+    """Whether two shapes are the same; different layouts of equal width are not."""
     if a is b or a == b:
         return True
     if isinstance(a, ShapeCastable) or isinstance(b, ShapeCastable):
@@ -115,7 +115,7 @@ def member(component: Any, path: Path) -> Any:
 
 
 class CellType:
-    """What all cells of one module have in common: a component class and its parameters.
+    """What all cells of one module share: a component class and its parameters.
 
     Two types with the same class and parameters are equal. `parameters` must be hashable.
 
@@ -124,7 +124,7 @@ class CellType:
     component : type[wiring.Component]
         Class of the component.
     **parameters
-        Its constructor's arguments.
+        Arguments of its constructor.
     """
 
     def __init__(self, component: type[wiring.Component], **parameters: Any) -> None:
@@ -145,7 +145,7 @@ class CellType:
 
     @property
     def name(self) -> str:
-        """The class's name in the style of a Verilog module: `OutputQueued` is `output_queued`."""
+        """The class name in the style of a Verilog module: `OutputQueued` is `output_queued`."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.component.__name__).lower()
 
     @cached_property
@@ -158,16 +158,16 @@ class CellType:
 
     @property
     def meters(self) -> tuple[Meter, ...]:
-        """What is to be counted in each cell."""
+        """The outputs to be counted in each cell."""
         return getattr(self._example, "meters", ())
 
     @property
     def leaves(self) -> dict[Path, Leaf]:
-        """All ports of the component, as paths in its signature."""
+        """All ports of the component, by their path in its signature."""
         return self._ports.leaves
 
     def build(self, contents: Mapping[str, tuple[int, ...]] | None = None) -> wiring.Component:
-        """A new component of this type, its memories initialised with `contents`."""
+        """A new component of this type, with its memories initialised from `contents`."""
         return self.component(**self.parameters, **(contents or {}))
 
 
@@ -178,14 +178,14 @@ class Cell:
     Parameters
     ----------
     name : str
-        Unique in its fabric, and legal in Verilog.
+        Unique in its fabric, and a legal Verilog identifier.
     type : CellType
-        What it is an instance of.
+        The type that it is an instance of.
     straps : Mapping[str, int]
-        Inputs that are held at a constant for this cell.
+        Inputs that are held constant for this cell.
     contents : Mapping[str, tuple[int, ...]]
-        Initial rows of this cell's memories. The name is the constructor's argument as well as the
-        name of the component's `Memory` submodule; rows that are not given are zero.
+        Initial rows of this cell's memories. Each name is both an argument of the constructor and
+        the name of the component's `Memory` submodule; rows that are not given are zero.
     """
 
     name: str
@@ -195,7 +195,7 @@ class Cell:
 
 
 class Fabric:
-    """Cells, and for every pin that needs a driver, the pin that drives it.
+    """Cells, and the driver of every pin that needs one.
 
     Parameters
     ----------
@@ -205,12 +205,12 @@ class Fabric:
     Attributes
     ----------
     cells : dict[str, Cell]
-        By name, in the order in which they were placed.
+        By name, in the order of placement.
     drivers : dict[Pin, Pin]
-        For each receiving leaf (an input of a cell or an output of the boundary) the leaf that
-        drives it (an output of a cell or an input of the boundary). One leaf may drive many.
+        For each receiving leaf (an input of a cell or an output of the boundary), the leaf that
+        drives it (an output of a cell or an input of the boundary). One leaf may drive several.
     links : list[tuple[Pin, Pin]]
-        What `link` was asked to connect, in order: the fabric at the level of interfaces.
+        The pairs that `link` connected, in order: the fabric at the level of interfaces.
     """
 
     def __init__(self, boundary: Mapping[str, wiring.Member]) -> None:
@@ -220,14 +220,14 @@ class Fabric:
         self.cells: dict[str, Cell] = {}
         self.drivers: dict[Pin, Pin] = {}
         self.links: list[tuple[Pin, Pin]] = []
-        # Pairs of interfaces are alike in all cells of a type, and are compared once.
+        # A pair of interfaces is the same for all cells of a type, so it is compared only once.
         self._pairs: dict[tuple, list[tuple[bool, Path, Path]]] = {}
 
     @classmethod
     def alone(cls, type_: CellType, without: Collection[str] = ()) -> "Fabric":
-        """A single cell, whose ports are those of the boundary: nothing is strapped.
+        """A fabric of a single cell, whose ports become the boundary. Nothing is strapped.
 
-        Outputs `without` which the cell shall be are left open.
+        Outputs named in `without` are left unconnected.
         """
         members = type_.build().signature.members.items()
         fabric = cls({name: port for name, port in members if name not in without})
@@ -242,7 +242,7 @@ class Fabric:
         Raises
         ------
         ValueError
-            If the name is taken, or a strap is not an input of the cell, or is out of its range.
+            If the name is taken, or a strap is not an input of the cell or is out of range.
         """
         if cell.name in self.cells:
             raise InvalidValue(f"Cell name {cell.name!r} is already taken by another cell")
@@ -258,16 +258,16 @@ class Fabric:
         return cell
 
     def link(self, a: Pin, b: Pin) -> None:
-        """Connect two ports or interfaces: each leaf of one with the same leaf of the other.
+        """Connect two ports or interfaces, each leaf of one with the same leaf of the other.
 
-        Either end may be the driver of a leaf; the signatures say which.
+        Either end may drive a leaf; the signatures say which.
 
         Raises
         ------
         TypeError
-            If the two ends do not have the same leaves, or a leaf has two shapes.
+            If the two ends do not have the same leaves, or the two shapes of a leaf differ.
         ValueError
-            If a leaf has two drivers, or none, or a cell does not exist.
+            If a leaf has two drivers or none, or a cell does not exist.
         """
         kind = self._ports_of(a), a.cell is None, a.path, self._ports_of(b), b.cell is None, b.path
         pairs = self._pairs.get(kind)
@@ -286,7 +286,7 @@ class Fabric:
         self.links.append((a, b))
 
     def _paired(self, a: Pin, b: Pin) -> Iterator[tuple[bool, Path, Path]]:
-        """The leaves of two interfaces that belong together, and whether that of a drives."""
+        """The matching leaves of two interfaces, and whether the leaf of `a` is the driver."""
         ends_a, ends_b = self.resolve(a), self.resolve(b)
         if ends_a.keys() != ends_b.keys():
             raise InvalidType(f"Pins {a} and {b} can't be linked: their members differ")
@@ -304,13 +304,13 @@ class Fabric:
             yield drives_a, pin_a.path, pin_b.path
 
     def check(self) -> None:
-        """Raise ValueError if some input of a cell, or output of the boundary, has no driver."""
+        """Raise ValueError if an input of a cell or an output of the boundary has no driver."""
         for receiver in self.receivers():
             if receiver not in self.drivers:
                 raise InvalidValue(f"Pin {receiver} is not driven")
 
     def receivers(self) -> Iterator[Pin]:
-        """All leaves that need a driver (strapped inputs don't)."""
+        """All leaves that need a driver; strapped inputs do not."""
         inputs: dict[CellType, list[Path]] = {}
         for cell in self.cells.values():
             if cell.type not in inputs:
@@ -324,14 +324,14 @@ class Fabric:
                 yield Pin(None, path)
 
     def types(self) -> dict[CellType, list[Cell]]:
-        """The cells of each type, types in the order of their first cell."""
+        """The cells of each type, with the types in the order of their first cell."""
         types: dict[CellType, list[Cell]] = {}
         for cell in self.cells.values():
             types.setdefault(cell.type, []).append(cell)
         return types
 
     def metered(self) -> dict[str, list[tuple[Pin, Meter]]]:
-        """The outputs of cells at which something is to be counted, by statistic."""
+        """The outputs of cells to be counted, by statistic."""
         found: dict[str, list[tuple[Pin, Meter]]] = {}
         for cell in self.cells.values():
             for meter in cell.type.meters:
@@ -340,18 +340,18 @@ class Fabric:
         return found
 
     def scope(self, name: str) -> "Scope":
-        """A view of this fabric in which the names of new cells begin with `name` and `_`."""
+        """A view of this fabric that prefixes the names of new cells with `name` and `_`."""
         return Scope(self, name)
 
     def unread(self, type_: CellType) -> set[str]:
-        """Outputs of a type of cells that nothing reads in any of them: only a bench is told."""
+        """Outputs of a cell type that nothing in the fabric reads; only a test bench might."""
         cells = {cell.name for cell in self.types()[type_]}
         used = {pin.path for pin in self.drivers.values() if pin.cell in cells}
         needed = {path[0] for path, leaf in type_.leaves.items() if leaf.flow == In or path in used}
         return {str(path[0]) for path in type_.leaves if path[0] not in needed}
 
     def exposing(self, pins: Mapping[str, Pin]) -> "Fabric":
-        """The same fabric with further outputs at its boundary, by name, each driven by a pin."""
+        """A copy of this fabric with further boundary outputs, by name, each driven by a pin."""
         members = dict(self.signature.members)
         for name, pin in pins.items():
             members[name] = Out(self.resolve(pin)[()][0].shape)
@@ -364,7 +364,7 @@ class Fabric:
         return other
 
     def resolve(self, pin: Pin) -> dict[Path, tuple[Leaf, bool]]:
-        """The leaves below a pin, by the rest of their path, and whether each drives.
+        """The leaves below a pin, by the rest of their path, and whether each is a driver.
 
         Raises
         ------
@@ -386,16 +386,16 @@ class Fabric:
 
 
 class Scope:
-    """A part of a fabric, whose cells have names of their own: so a network can be placed twice.
+    """A part of a fabric with its own cell names, so that a network can be placed twice.
 
-    `place` and `link` are those of the fabric; `pin` gives the fabric's pin for one of the scope,
-    which a network's `place` has returned.
+    `place` and `link` are those of the fabric; `pin` translates a pin of the scope, as returned by
+    a network's `place`, to the fabric's pin.
 
     Parameters
     ----------
     fabric : Fabric
     name : str
-        What the names of the cells begin with.
+        Prefix of the names of the cells.
     """
 
     def __init__(self, fabric: Fabric, name: str) -> None:
@@ -403,11 +403,11 @@ class Scope:
         self.name = name
 
     def pin(self, pin: Pin) -> Pin:
-        """The fabric's pin; those of the boundary stay."""
+        """The fabric's pin for a pin of this scope; pins of the boundary are unchanged."""
         return pin if pin.cell is None else Pin(f"{self.name}_{pin.cell}", pin.path)
 
     def place(self, cell: Cell) -> Cell:
-        """As in `Fabric`; returns the cell as it is named here."""
+        """As in `Fabric`; returns the cell with its name in this scope."""
         self.fabric.place(replace(cell, name=f"{self.name}_{cell.name}"))
         return cell
 
@@ -417,13 +417,13 @@ class Scope:
 
 
 class FabricComponent(wiring.Component):
-    """An Amaranth component made from a fabric: every cell a named submodule.
+    """An Amaranth component made from a fabric. Every cell is a named submodule.
 
-    Elaboration makes each cell anew, which suits Amaranth's simulator and small designs; use
+    Elaboration builds every cell anew, which suits Amaranth's simulator and small designs. Use
     `multicube.hdl.export.verilog` to export large ones.
 
-    Its fabric, if it is given as a function, and its ports are made when they are first looked at:
-    who simulates a network of thousands of terminals on a bench needs neither.
+    The ports, and the fabric if it is given as a function, are made on first access: simulating a
+    network of thousands of terminals on a test bench needs neither.
 
     Parameters
     ----------
@@ -433,14 +433,14 @@ class FabricComponent(wiring.Component):
     ----------
     fabric : Fabric
     instances : dict[str | None, wiring.Component]
-        Once elaborated: the component of each cell by its name, and this component under None.
+        After elaboration: the component of each cell by name, and this component under None.
 
     Members
     -------
     Those of the fabric's boundary.
     """
 
-    # A network is useful as data, without ever being elaborated.
+    # A network is useful as data even if it is never elaborated.
     _MustUse__silence = True
 
     def __init__(self, fabric: Fabric | Callable[[], Fabric]) -> None:
@@ -449,7 +449,7 @@ class FabricComponent(wiring.Component):
         self._has_ports = False
 
     def __getattr__(self, name: str) -> Any:
-        # Comes here for a name that is not known: that of a port, if they have not been made yet.
+        # Called for unknown names only, such as that of a port before the ports have been made.
         if self.__dict__.get("_has_ports", True):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self._has_ports = True

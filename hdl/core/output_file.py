@@ -1,4 +1,4 @@
-"""Output files that are either whole or not there."""
+"""Output files that are either complete or absent."""
 
 import os
 import shutil
@@ -22,20 +22,20 @@ __all__ = [
 
 _STANDARD_OUTPUT = "-"
 _PREFIX = ".multicube-"
-"""Of the names of temporary files: short, as the file's own name may be as long as any can be."""
+"""Prefix of temporary names: short, because the file's own name may have the maximum length."""
 
 AnyPath = str | os.PathLike[str]
 
 
 def check_output(path: AnyPath) -> None:
-    """Check, before the work begins, that a file can be written; `-` is standard output.
+    """Check before the work begins that a file can be written; `-` is standard output.
 
     Raises
     ------
     ValueError
-        If its folder does not exist, it or its folder can't be written to, or it is a folder.
+        If its folder does not exist, the file or folder is not writable, or it is a folder.
     OSError
-        If there can be no such path, as when its name is too long.
+        If no such path can exist, for example because its name is too long.
     """
     if _is_dash(path):
         if sys.stdout is None:
@@ -56,12 +56,12 @@ def check_output(path: AnyPath) -> None:
 
 
 def output_format(path: AnyPath, formats: Sequence[str]) -> str:
-    """The ending of a path, which says what to write; standard output gets the first format.
+    """The suffix of a path, which selects the format; standard output gets the first format.
 
     Raises
     ------
     ValueError
-        If the ending is none of `formats`.
+        If the suffix is not one of `formats`.
     """
     if _is_dash(path):
         return formats[0]
@@ -72,27 +72,27 @@ def output_format(path: AnyPath, formats: Sequence[str]) -> str:
 
 
 def is_standard_output(path: AnyPath) -> bool:
-    """Whether a path is `-`, or the file, device or pipe that standard output goes to."""
+    """Whether a path is `-`, or the file, device or pipe behind standard output."""
     return _is_dash(path) or _is_open_as(sys.stdout, path)
 
 
 def is_regular(path: AnyPath) -> bool:
-    """Whether a path is a file, or will be one, beside which others can be written."""
+    """Whether a path is or will be a regular file, so that others can be written beside it."""
     found = None if _is_dash(path) else _found(path)
     return _stream(path) is None and (found is None or stat.S_ISREG(found.st_mode))
 
 
 @contextmanager
 def whole_file(path: AnyPath) -> Iterator[Path]:
-    """Give the path of a temporary file, and write `path` from it when all is there.
+    """Give the path of a temporary file, and write `path` from it once it is complete.
 
-    A file is written beside its place and renamed, with the owner, group and mode of an older one.
-    Symbolic links are followed, and stay. What can't be replaced so is written in place at the end:
-    standard output (`-`), devices and FIFOs (which wait for a reader), another user's file, and a
-    file in a folder that can't be written to.
+    The temporary file is written to the same folder and renamed; it gets the owner, group and mode
+    of an existing file. Symbolic links are followed and kept. Files that can't be replaced like
+    this are written in place at the end: standard output (`-`), devices and FIFOs (which wait for a
+    reader), another user's file, and a file in a folder that is not writable.
 
-    If the body raises, nothing is left behind and an older file stays as it was. An OSError of
-    writing names `path`.
+    If the body raises, nothing is left behind and an existing file is unchanged. An OSError raised
+    while writing names `path`.
     """
     check_output(path)
     regular, folder = is_regular(path), _followed(path).parent
@@ -114,7 +114,7 @@ def _is_dash(path: AnyPath) -> bool:
 
 
 def _found(path: AnyPath) -> os.stat_result | None:
-    """What there is already, if anything; links are followed."""
+    """The status of what exists at a path, or None; links are followed."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -122,19 +122,19 @@ def _found(path: AnyPath) -> os.stat_result | None:
 
 
 def _followed(path: AnyPath) -> Path:
-    """Where a link leads, whether or not there is something; other paths are as they are."""
+    """The target of a link, whether or not it exists; other paths are unchanged."""
     return Path(os.path.realpath(path) if os.path.islink(path) else path)
 
 
 def _is_open_as(stream: TextIO | None, path: AnyPath) -> bool:
     try:
         return stream is not None and os.path.samestat(os.stat(path), os.fstat(stream.fileno()))
-    except (AttributeError, OSError, ValueError):  # there is no such file, or the stream has none
+    except (AttributeError, OSError, ValueError):  # no such file, or the stream has none
         return False
 
 
 def _stream(path: AnyPath) -> TextIO | None:
-    """The stream that already writes to a path, such as /dev/stdout, if any does."""
+    """The stream that already writes to a path such as /dev/stdout, if there is one."""
     if _is_dash(path):
         return sys.stdout
     return next((each for each in (sys.stdout, sys.stderr) if _is_open_as(each, path)), None)
@@ -142,7 +142,7 @@ def _stream(path: AnyPath) -> TextIO | None:
 
 @contextmanager
 def _naming(path: AnyPath) -> Iterator[None]:
-    """Let an OSError name a path where it names nothing, or the temporary file."""
+    """Make an OSError name `path` if it names nothing, or names the temporary file."""
     try:
         yield
     except OSError as error:
@@ -152,7 +152,7 @@ def _naming(path: AnyPath) -> Iterator[None]:
 
 
 def _rename(temporary: Path, path: Path) -> bool:
-    """Put a file into its place; False if what is there can't be replaced by one like it."""
+    """Move a file into place; return False if the existing one can't be replaced by its like."""
     old, new = _found(path), temporary.stat()
     if old is None:
         mask = os.umask(0)
@@ -165,7 +165,7 @@ def _rename(temporary: Path, path: Path) -> bool:
             os.chown(temporary, old.st_uid, old.st_gid)
         temporary.chmod(stat.S_IMODE(old.st_mode))
         temporary.replace(path)
-    except OSError:  # it is another user's, or a mount point
+    except OSError:  # owned by another user, or a mount point
         return False
     return True
 

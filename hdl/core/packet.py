@@ -19,11 +19,11 @@ __all__ = [
 
 
 class Packet(data.StructLayout):
-    """One word of a link: the routing tag (low bits), and what it carries.
+    """One word of a link: the routing tag (low bits) and the payload.
 
-    Without `flits` every word is a packet. With it a packet is one word or more, *flits*: the first
-    is the header, the last has `last` set. In the others the field `tag` carries data; the boxes
-    rotate it with all the rest, and it is back in place when it arrives.
+    Without `flits` every word is a packet. With `flits` a packet has one or more words, called
+    *flits*: the first is the header, and the last has `last` set. In the others the field `tag`
+    carries data. The boxes rotate it like any tag, and it has its original value on arrival.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Packet(data.StructLayout):
         Width of the tag in bits.
     payload : ShapeLike
     broadcast : bool
-        Add `mask`, as wide as the tag: a 1 in it means both values of this bit of the tag.
+        Add `mask`, as wide as the tag: a 1 means both values of this bit of the tag.
     flits : bool
         Add `last`.
     """
@@ -63,19 +63,19 @@ def check_tag(packet: Packet, radix: int) -> None:
 
 
 def output_port(tag: Value, digit_bits: int, routing: str, input_port: int) -> Value:
-    """The output that a packet asks for in a box: the top digit of its tag.
+    """The output that a packet requests in a box: the top digit of its tag.
 
-    An XOR digit says how the output differs from the input that the packet came in by.
+    An XOR digit is the difference between the output and the input at which the packet arrived.
     """
     digit = tag[len(tag) - digit_bits :]
     return digit ^ input_port if routing == "xor" else digit
 
 
 def requested_outputs(packet: data.View, radix: int, routing: str, input_port: int) -> Value:
-    """One bit for each output of a box: whether a packet (its header) asks for it.
+    """One bit per output of a box: whether a packet, or its header, requests this output.
 
-    A packet without a broadcast mask asks for one; with m bits of its mask set for this box, for
-    2^m.
+    A packet without a broadcast mask requests one output; with m mask bits set for this box, it
+    requests 2^m.
     """
     digit_bits = (radix - 1).bit_length()
     digit = output_port(packet.tag, digit_bits, routing, input_port)
@@ -86,7 +86,7 @@ def requested_outputs(packet: data.View, radix: int, routing: str, input_port: i
 
 
 def forwarded(packet: data.View, digit_bits: int) -> Value:
-    """The packet as the next stage shall see it: tag (and mask) rotated by the digit just used."""
+    """The packet as the next stage sees it: tag (and mask) rotated by the digit just used."""
     rotated = ("tag", "mask")
     return Cat(
         packet[name].rotate_left(digit_bits) if name in rotated else packet[name]
@@ -108,7 +108,7 @@ class TagEncoder(wiring.Component):
     Members
     -------
     source : In(width)
-        This terminal's own address, in the scheme's code. Constant.
+        This terminal's own address, in the code of the scheme. Constant.
     destination : In(width)
     tag : Out(width)
     """
@@ -133,8 +133,8 @@ class TagEncoder(wiring.Component):
 class TagDecoder(wiring.Component):
     """Reads the tag of a packet that has arrived. Combinational.
 
-    A destination tag lets the terminal check that it is the right one; an XOR tag lets it recover
-    the source (Siegel et al., III-C).
+    A destination tag lets the terminal check that the packet is meant for it; an XOR tag lets it
+    recover the source (Siegel et al., III-C).
 
     Parameters
     ----------
@@ -143,12 +143,12 @@ class TagDecoder(wiring.Component):
     Members
     -------
     address : In(width)
-        This terminal's own address, in the scheme's code. Constant.
+        This terminal's own address, in the code of the scheme. Constant.
     tag : In(width)
     source : Out(width)
         Where the packet came from. XOR routing only.
     arrived : Out(1)
-        1 if the packet was sent here. Destination routing only.
+        1 if this terminal is the destination. Destination routing only.
     """
 
     def __init__(self, scheme: TagScheme) -> None:

@@ -1,7 +1,7 @@
-"""What can be chosen of a network: a frozen record whose fields say what they mean and allow.
+"""The parameters of a network: a frozen record whose fields describe their meaning and values.
 
 A network states its parameters once, as a subclass of `Parameters`. The catalogue, the command
-line, the checks, and the lists of `multicube list` are made from it.
+line, the checks and the output of `multicube list` are derived from it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,30 +20,30 @@ __all__ = ["Parameter", "Parameters", "fixed", "integer", "payload_shape", "text
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a value may be, and what it means.
+    """The allowed values of a parameter, and its meaning.
 
     Attributes
     ----------
     description : str
     name : str
-        As the word `name=value` of the command line; that of the field.
+        Name of the field, and of the word `name=value` on the command line.
     default : Any
     title : str
-        What messages call it.
+        The name used in messages.
     least, most : int or None
         Bounds of an integer.
     number : bool
-        Whether it can be an integer.
+        Whether integers are allowed.
     choices : tuple[str, ...]
-        Words that it can be.
+        Words that are allowed.
     form : str
-        Form of the texts that it can be, which whoever uses it reads.
+        Form of the texts that are allowed; the user of the parameter parses them.
     objects : tuple[type, ...]
-        Types of objects that it can be too; whoever uses it checks them.
+        Types of objects that are allowed too; the user of the parameter checks them.
     shape : bool
-        Whether it can be a shape of Amaranth instead of a number of bits.
+        Whether an Amaranth shape is allowed in place of a number of bits.
     listed : bool
-        Whether the command line takes it; if not, it tells families of one class apart.
+        Whether the command line accepts it; if not, it distinguishes families of one class.
     """
 
     description: str
@@ -61,12 +61,12 @@ class Parameter:
 
     @property
     def words(self) -> list[str]:
-        """The words that it can be, and the form of its texts."""
+        """The words that are allowed, and the form of its texts."""
         return [*self.choices, *([self.form] if self.form else [])]
 
     @property
     def values(self) -> str:
-        """What is allowed, in words."""
+        """The allowed values, for messages."""
         if not self.number:
             return ", ".join(self.words)
         bounds = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
@@ -78,7 +78,7 @@ class Parameter:
         Raises
         ------
         ValueError
-            If the text is no integer where one is needed, or is none of the choices.
+            If the text is not an integer where one is required, or not one of the choices.
         """
         if text in self.choices:
             return text
@@ -96,12 +96,12 @@ class Parameter:
         raise InvalidValue(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
 
     def check(self, value: Any) -> Any:
-        """The value if it is as it must be; an integer of any type as Python's own.
+        """Check a value and return it; an integer of any type becomes a Python `int`.
 
         Raises
         ------
         TypeError, ValueError
-            If it is not.
+            If the value is not allowed.
         """
         if isinstance(value, str) and (value in self.choices or self.form):
             return value
@@ -132,7 +132,7 @@ def integer(
     form: str = "",
     title: str = "",
 ) -> Any:
-    """A field that is an integer, or one of some words, or a text of some form."""
+    """A field that is an integer, or one of some words, or a text of a given form."""
     about = Parameter(
         description,
         title=title,
@@ -154,25 +154,25 @@ def word(
     objects: tuple[type, ...] = (),
     listed: bool = True,
 ) -> Any:
-    """A field that is one of some words."""
+    """A field that is one of a list of words."""
     about = Parameter(description, title=title, choices=choices, objects=objects, listed=listed)
     return field(default=default, metadata={"about": about})
 
 
 def fixed(default: Any, description: str) -> Any:
-    """A field that is not for the command line: by it families of one class differ."""
+    """A field that distinguishes families of one class; it is not for the command line."""
     return field(default=default, metadata={"about": Parameter(description, listed=False)})
 
 
 def text(default: str, description: str, form: str, *, title: str = "") -> Any:
-    """A field that is a text of some form."""
+    """A field that is a text of a given form."""
     return field(
         default=default, metadata={"about": Parameter(description, title=title, form=form)}
     )
 
 
 def payload_shape(default: ShapeLike = 16) -> Any:
-    """The field for the shape of a packet's payload; if it is a number of bits, from 1 to 4,096."""
+    """The field for the shape of a packet's payload; a number of bits is from 1 to 4,096."""
     about = Parameter(
         "width of the payload in bits",
         title="Payload",
@@ -186,12 +186,12 @@ def payload_shape(default: ShapeLike = 16) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Parameters(Mapping[str, Any]):
-    """Values for all that can be chosen of a network; also a mapping from their names.
+    """The values of all parameters of a network; also a mapping from their names.
 
     Raises
     ------
     TypeError, ValueError
-        If a value is not as its field allows, or does not go with the others.
+        If a field does not allow a value, or values are not compatible with each other.
     """
 
     def __post_init__(self) -> None:
@@ -200,7 +200,7 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def described(cls) -> tuple[Parameter, ...]:
-        """What each field is, in order."""
+        """The description of each field, in order."""
         return _described(cls)
 
     def __getitem__(self, name: str) -> Any:
@@ -221,12 +221,12 @@ class Parameters(Mapping[str, Any]):
         return hash((type(self), tuple(self.values())))
 
     def _resolve(self, **values: Any) -> None:
-        """Replace values, as "auto" by what it stands for; for `__post_init__` only."""
+        """Replace values, such as "auto" by its meaning; for `__post_init__` only."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def altered(self, **values: Any) -> Self:
-        """The same with other values for some."""
+        """A copy with some values replaced."""
         return type(self)(**{**self, **values})
 
 

@@ -1,1 +1,1 @@
-"""Operations on values: on words of memory, and on messages that meet."""
+"""Operations on values: on words of memory, and on messages that meet in the network."""

@@ -1,4 +1,4 @@
-"""How values that meet become one: associative operations, taken from those on words of memory."""
+"""Folds: associative operations that merge values, taken from those on words of memory."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,23 +16,22 @@ FOLDS: dict[str, Operation] = {
     "max": find_operation("fetch-and-max"),
     "overwrite": find_operation("store"),
 }
-"""What can be made of two values, as of a word in memory and an operand."""
+"""The operations that can merge two values: a word in memory and an operand, so to speak."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """How values become one: two by two, those that come first before those that come later.
+    """Merges values pairwise, earlier values before later ones.
 
-    Sums are modulo 2^width, the maximum is that of signed numbers if the shape is signed, and what
-    overwrites is the value that comes later. All operations are associative; the order of the
-    values matters only where they overwrite each other.
+    Sums are modulo 2^width, the maximum is signed if the shape is, and `overwrite` keeps the later
+    value. All operations are associative; the order of the values matters only for `overwrite`.
 
     Attributes
     ----------
     name : str
         One of `FOLDS`.
     shape : Shape
-        Of a value.
+        Shape of a value.
 
     Raises
     ------
@@ -54,14 +53,14 @@ class Fold:
         return FOLDS[self.name]
 
     def build(self, first: ValueLike, second: ValueLike) -> Value:
-        """One value of two, in hardware."""
-        # The operations know signed words only; one that has no sign gets a 0 for it.
+        """Merge two values into one, in hardware."""
+        # The operations work on signed words; an unsigned one gets a 0 as its sign bit.
         sign = Const(0, 0 if self.shape.signed else 1)
         words = [Cat(Value.cast(value), sign) for value in (first, second)]
         return self.operation.build(*words)[: self.shape.width]
 
     def perform(self, first: int, second: int) -> int:
-        """One value of two. All are integers that the shape can hold."""
+        """Merge two values into one. All are integers that the shape can hold."""
         width = self.shape.width + (not self.shape.signed)
         word = self.operation.perform(first % (1 << width), second % (1 << width), width)
         word %= 1 << self.shape.width

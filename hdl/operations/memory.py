@@ -1,22 +1,22 @@
 # amaranth: UnusedElaboratable=no
-"""What processors can ask of a memory word, and which pairs of requests can become one.
+"""Operations of processors on a memory word, and the pairs of requests that can be combined.
 
-Every operation is a map of the word: with operand e it replaces the value x by `function(x, e)`, in
-one indivisible step, and its reply is the old value x. For all operations here the function is
-*associative*, and that is all that combining needs (C. P. Kruskal, L. Rudolph and M. Snir,
-"Efficient synchronization on multiprocessors with shared memory", ACM TOPLAS 10, 1988). Let a
-request f(e1) meet a later one g(e2) for the same word. One request that does to the word what both
-do, f first, takes their place:
+Every operation is a map of the word. With operand e it replaces the value x by `function(x, e)` in
+one indivisible step, and its reply is the old value x. All functions here are *associative*, and
+combining needs nothing more (C. P. Kruskal, L. Rudolph and M. Snir, "Efficient synchronization on
+multiprocessors with shared memory", ACM TOPLAS 10, 1988). Let a request f(e1) meet a later one
+g(e2) for the same word. Both are replaced by one request with the same effect on the word as f
+followed by g:
 
 - f twice: f with the operand f(e1, e2), since f(f(x, e1), e2) = f(x, f(e1, e2));
 - a load and g: g with the operand e2; f and a load: f with the operand e1;
 - f and a store: a store of e2, whatever f is; a store and g: a store of g(e1, e2).
 
-If its reply is y, the reply to f(e1) is y, and the reply to g(e2) is f(y, e1). So a box must
-remember f and e1, and nothing else of the operations. The order in which requests met is the serial
-order in which the memory seems to have performed them.
+If the reply to the combined request is y, the reply to f(e1) is y, and the reply to g(e2) is
+f(y, e1). So a box must remember f and e1, and nothing else of the operations. The order in which
+requests meet is the serial order in which the memory appears to have performed them.
 
-A further operation needs a name and its function:
+Another operation needs only a name and its function:
 
 >>> from multicube.hdl.operations.memory import OPERATIONS, Operation, Rules
 >>> xor = Operation("fetch-and-xor", lambda x, e: x ^ e)
@@ -59,21 +59,21 @@ class Operation:
     ----------
     name : str
     function : Callable[[int, int], int]
-        The new value, from the old one and the operand; associative. What it returns is reduced to
-        the width of a word.
+        The new value, from the old one and the operand; associative. Its result is truncated to the
+        width of a word.
     hardware : Callable[[Value, Value], Value], optional
-        The same for signed Amaranth values. By default `function`, which does if it uses only
-        operators that integers and Amaranth values have in common. Not used if there is `ones`.
+        The same for signed Amaranth values. By default `function`, which works if it uses only
+        operators that integers and Amaranth values share. Ignored if `ones` is given.
     kind : "update", "load" or "store"
-        Whether the new value depends on both, on the old one only (nothing happens to the word), or
+        Whether the new value depends on both, on the old value only (the word is not changed), or
         on the operand only.
     fetching : str
         For an operation whose reply carries no value, such as a store: the name of the operation
-        with the same function whose reply carries one. Empty if its own does.
+        with the same function whose reply carries one. Empty if its own reply does.
     ones : Callable[[Value, Value], tuple[ValueLike, ValueLike]], optional
-        For an operation that leaves bits alone in which word and operand are equal: whether the new
-        value is 1 where only the word is, and where only the operand is. These operations share
-        their hardware: one look-up table a bit.
+        For an operation that keeps each bit in which word and operand agree: whether the new value
+        is 1 where only the word has a 1, and where only the operand has a 1. These operations share
+        their hardware, one look-up table per bit.
     """
 
     name: str
@@ -85,11 +85,11 @@ class Operation:
 
     @property
     def replies(self) -> bool:
-        """Whether its reply carries the old value."""
+        """Whether the reply carries the old value."""
         return not self.fetching
 
     def perform(self, value: int, operand: int, width: int) -> int:
-        """The new value of a word; all are integers from 0 to 2^width - 1."""
+        """The new value of a word. All arguments are integers from 0 to 2^width - 1."""
         result = self.function(_signed(value, width), _signed(operand, width))
         return result & ((1 << width) - 1)
 
@@ -102,7 +102,7 @@ class Operation:
         return build(value.as_signed(), operand.as_signed())
 
     def choose(self, value: Value, operand: Value) -> tuple[ValueLike, ValueLike] | None:
-        """What `ones` gives, or None."""
+        """The result of `ones`, or None."""
         return self.ones and self.ones(value.as_signed(), operand.as_signed())
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ class Operation:
 
 
 def select_ones(value: Value, operand: Value, of_value: Value, of_operand: Value) -> Value:
-    """The ones that value and operand have in common, and if wanted those of only one of them."""
+    """The ones that value and operand share, and those that only one has if it is selected."""
     width = len(value)
     return (
         (value & operand)
@@ -161,7 +161,7 @@ OPERATION_SETS: dict[str, tuple[Operation, ...]] = {
     "rp3": tuple(op for op in OPERATIONS if op.name not in _ONLY_ULTRACOMPUTER),
     "ultracomputer": tuple(op for op in OPERATIONS if op.name not in _ONLY_RP3),
 }
-"""The operations that each machine's boxes and memories know."""
+"""The operations that the boxes and memories of each machine implement."""
 
 
 def find_operation(name: str, operations: tuple[Operation, ...] = OPERATIONS) -> Operation:
@@ -170,7 +170,7 @@ def find_operation(name: str, operations: tuple[Operation, ...] = OPERATIONS) ->
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no such operation.
     """
     for operation in operations:
         if operation.name == name:
@@ -181,7 +181,7 @@ def find_operation(name: str, operations: tuple[Operation, ...] = OPERATIONS) ->
 
 @dataclass(frozen=True)
 class Policy:
-    """Which pairs of operations a box combines, of those that can be.
+    """Which of the pairs of operations that can be combined a box does combine.
 
     Attributes
     ----------
@@ -218,30 +218,30 @@ POLICIES: dict[str, Policy] = {
         Policy("all", lambda first, second: True),
     )
 }
-"""`none`; `rp3`: like operations, and loads with fetch-and-adds (a load is a fetch-and-add of 0);
-`ultracomputer`: like operations of those that this machine combines, and any two of load, store,
-fetch-and-store and fetch-and-add; `all`: every pair that has a rule."""
+"""`none`; `rp3`: equal operations, and loads with fetch-and-adds (a load is a fetch-and-add of 0);
+`ultracomputer`: equal operations of those that this machine combines, and any two of load, store,
+fetch-and-store and fetch-and-add; `all`: every pair that can be combined."""
 
 
 class Rules:
-    """What a box makes of each pair of operations.
+    """How a box combines each pair of operations.
 
     Parameters
     ----------
     operations : tuple[Operation, ...]
-        The position of each is its code in requests.
+        The position of an operation is its code in requests.
     policy : str or Policy
-        A name is one of `POLICIES`.
+        A name must be one of `POLICIES`.
 
     Attributes
     ----------
     operations, policy
-        As given; `policy` is a `Policy`.
+        The arguments; `policy` is always a `Policy`.
 
     Raises
     ------
     TypeError, ValueError
-        If `operations` is not a tuple of operations with a name each, or there is no such policy.
+        If `operations` is not a tuple of operations with distinct names, or no such policy exists.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class Rules:
         self.policy = policy
 
     def combined(self, first: Operation, second: Operation) -> Operation | None:
-        """The operation that takes the place of two, or None if they can't be combined."""
+        """The operation that replaces two, or None if they can't be combined."""
         if not self.policy.allows(first, second):
             return None
         if first.kind == "load":
@@ -282,11 +282,11 @@ class Rules:
         return second.perform(first_operand, operand, width)
 
     def second_reply(self, first: Operation, first_operand: int, reply: int, width: int) -> int:
-        """The reply to the second of two, from the reply to the combined one."""
+        """The reply to the second request, from the reply to the combined one."""
         return first.perform(reply, first_operand, width)
 
     def pairs(self) -> Iterator[tuple[Operation, Operation, Operation]]:
-        """All pairs that combine, and what they become."""
+        """All pairs that can be combined, with the resulting operation."""
         for first in self.operations:
             for second in self.operations:
                 result = self.combined(first, second)
@@ -305,7 +305,7 @@ class Rules:
 
 
 def check_operations(operations: object) -> None:
-    """Check a choice of operations."""
+    """Check a tuple of operations."""
     if not isinstance(operations, tuple) or not all(
         isinstance(operation, Operation) for operation in operations
     ):
@@ -315,7 +315,7 @@ def check_operations(operations: object) -> None:
         raise InvalidValue("Operations must be at least one, not none")
     for name in names:
         if names.count(name) > 1:
-            raise InvalidValue(f"Operations must have names of their own, not {name!r} twice")
+            raise InvalidValue(f"Operations must have distinct names, not {name!r} twice")
 
 
 class OperationUnit(wiring.Component):
@@ -325,9 +325,9 @@ class OperationUnit(wiring.Component):
     ----------
     operations : tuple[Operation, ...]
     width : int
-        Of a word in bits, at least 1.
+        Width of a word in bits, at least 1.
     used : frozenset[Operation], optional
-        Those that can occur; for others the result means nothing. All by default.
+        Those that can occur; the result for others is undefined. All by default.
 
     Members
     -------
@@ -378,13 +378,13 @@ class OperationUnit(wiring.Component):
 
 
 class Combiner(wiring.Component):
-    """Makes one request of two. Combinational.
+    """Combines two requests into one. Combinational.
 
     Parameters
     ----------
     rules : Rules
     width : int
-        Of a word in bits, at least 1.
+        Width of a word in bits, at least 1.
 
     Members
     -------
@@ -393,7 +393,7 @@ class Combiner(wiring.Component):
     possible : Out(1)
     operation : Out(range(len(operations)))
     operand : Out(width)
-        The combined request, if it is possible.
+        The combined request, valid if `possible` is 1.
     """
 
     def __init__(self, rules: Rules, width: int) -> None:
@@ -439,7 +439,7 @@ class Combiner(wiring.Component):
             first_loads.eq(self.first.matches(*loads) if loads else 0),
             self.operand.eq(unit.result),
         ]
-        # After a load the second operand goes on as it is, as if it were stored.
+        # After a load, the second operand passes unchanged, as if it were stored.
         with m.If(first_loads):
             if stores:
                 m.d.comb += unit.operation.eq(codes[stores[0]])

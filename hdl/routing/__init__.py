@@ -1,1 +1,1 @@
-"""Which channels packets take, which permutations pass, and whether packets can deadlock."""
+"""Routing: the channels that packets take, permutations that pass, and freedom from deadlock."""

@@ -1,12 +1,13 @@
-"""Deadlock of worms: which channel waits for which, and whether any do so in a circle.
+"""Deadlock in wormhole routing: cycles in the channel dependency graph.
 
-Worms deadlock when each of some worms holds a channel (a link in one direction, or a virtual
-channel of it) and waits for one that the next holds, in a circle. So a routing by which no channel
-can wait for another in a circle has no deadlock (Dally and Seitz, 1987).
+Worms deadlock when each of them holds a channel (a link in one direction, or a virtual channel of
+it) and waits for a channel that the next one holds, in a cycle. So a routing algorithm whose
+channel dependency graph has no cycle is free of deadlock (Dally and Seitz, 1987).
 
-Where headers have a choice, it is enough that each has an *escape* channel among those that it may
-take, and that the escape channels have no circle among themselves. A worm that holds one may then
-wait for another right behind it, or behind any number of other channels (Duato, 1993).
+Where headers have a choice of channels, it is enough that one of them is an *escape* channel, and
+that the dependencies among the escape channels have no cycle. A worm that holds an escape channel
+may wait for another one directly, or after it has crossed any number of other channels (Duato,
+1993).
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
@@ -21,7 +22,7 @@ Channel = TypeVar("Channel", bound=Hashable)
 
 
 class WormNetwork(Protocol[Channel]):
-    """What a network tells of its channels: `PacketNetwork` does.
+    """The channels of a network, as `PacketNetwork` describes them.
 
     Attributes
     ----------
@@ -32,25 +33,26 @@ class WormNetwork(Protocol[Channel]):
     ports: int
 
     def moves(self, destination: int) -> Mapping[Channel, Collection[Channel]]:
-        """For each channel that a header for a terminal may come by: those that it may take next.
+        """For each channel that a header for a terminal may use, the channels that it may take
+        next.
 
-        None, if it has arrived.
+        None if the header has arrived.
         """
 
     def is_escape(self, channel: Channel) -> bool:
-        """Whether a channel is an escape channel; where headers have no choice, all are."""
+        """Whether a channel is an escape channel; all are if headers have no choice."""
 
 
 def dependencies(
     moves: Iterable[Mapping[Channel, Collection[Channel]]],
     is_escape: Callable[[Channel], bool] = lambda channel: True,
 ) -> dict[Channel, set[Channel]]:
-    """The escape channels that a worm in each escape channel may wait for.
+    """For each escape channel, the escape channels that a worm that holds it may wait for.
 
     Parameters
     ----------
     moves : Iterable[Mapping]
-        For each destination, as `WormNetwork.moves`.
+        For each destination, the result of `WormNetwork.moves`.
     is_escape : Callable
         As `WormNetwork.is_escape`.
 
@@ -74,7 +76,7 @@ def _escapes(
     channel: Channel,
     is_escape: Callable[[Channel], bool],
 ) -> set[Channel]:
-    """The escape channels that come first on any way from a channel to one destination."""
+    """The first escape channels on all paths from a channel to one destination."""
     found = set(nexts[channel])
     others = [other for other in found if not is_escape(other)]
     while others:
@@ -85,7 +87,9 @@ def _escapes(
 
 
 def dependency_cycle(waits: Mapping[Channel, Iterable[Channel]]) -> list[Channel] | None:
-    """Channels of which each may wait for the one before it, the first again at the end, if any.
+    """A cycle of channels, each of which may wait for the one before it, or None.
+
+    The first channel is repeated at the end.
 
     >>> dependency_cycle({"a": "b", "b": "c", "c": ""})
     >>> dependency_cycle({"a": "b", "b": "a"})
@@ -100,9 +104,10 @@ def dependency_cycle(waits: Mapping[Channel, Iterable[Channel]]) -> list[Channel
 
 
 def deadlock_cycle(network: WormNetwork[Channel]) -> list[Channel] | None:
-    """Channels on which worms may wait for each other in a circle, as `dependency_cycle` gives it.
+    """A cycle of channels on which worms may wait for each other, in the form of
+    `dependency_cycle`.
 
-    None: the network is free of deadlock, as long as its terminals take what arrives.
+    None if the network is free of deadlock, provided that its terminals accept all that arrives.
 
     Raises
     ------

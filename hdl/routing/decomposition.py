@@ -1,7 +1,7 @@
 """Permutations in several passes: through intermediate terminals, or a part of them at a time.
 
 Siegel et al., section V: a Generalized Cube performs bit reversal and the perfect shuffle in two
-passes and every permutation in at most three. Here are ways to find these passes.
+passes and every permutation in at most three. The functions here find these passes.
 """
 
 import functools
@@ -16,19 +16,19 @@ from .passes import links, passable
 __all__ = ["decompose", "direct_passes"]
 
 SEARCHED = 32
-"""Most terminals for which two passes are searched for."""
+"""Largest number of terminals for which two passes are searched for."""
 
 ATTEMPTS = 100
 TRIALS = 20_000
-"""How often a search is begun, and its steps each time: about a second in all."""
+"""Restarts of a search, and its steps per restart: about a second in all."""
 
 
 def direct_passes(plan: MultistagePlan, destinations: Permutation) -> list[list[int | None]]:
-    """Passes in which every packet goes straight to its destination, a part of them in each.
+    """Passes that each send some of the packets directly to their destinations.
 
-    Every pass takes, in the order of the inputs, all that do not conflict with those it has. This
-    gives the paper's two passes of the perfect shuffle, first the inputs 0x..x and then 1x..x. It
-    need not be the smallest number of such passes.
+    Each pass takes the inputs in order, and all those whose paths do not conflict with the inputs
+    already taken. This gives the paper's two passes of the perfect shuffle, first the inputs 0x..x
+    and then 1x..x. It does not always give the smallest number of such passes.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def direct_passes(plan: MultistagePlan, destinations: Permutation) -> list[list[
         If it is no permutation of the plan's terminals.
     """
     check_permutation(destinations, plan.ports)
-    # Of each pass, the links that it uses and what it sends.
+    # For each pass, the links that it uses and the destinations.
     passes: list[tuple[set[int], list[int | None]]] = []
     for source, destination in enumerate(destinations):
         if destination is None:
@@ -53,31 +53,31 @@ def direct_passes(plan: MultistagePlan, destinations: Permutation) -> list[list[
 
 
 def decompose(plan: MultistagePlan, destinations: Permutation) -> list[list[int | None]]:
-    """Passes through intermediate terminals that together make a permutation.
+    """Passes through intermediate terminals that together perform a permutation.
 
-    In each pass all packets move; where a pass leads is where the next one begins. There are
+    All packets move in each pass, and each pass starts where the one before it ended. There are
 
     - one if the network passes the permutation;
-    - two for boxes of 2^m ports if every bit of the output is an exclusive or of bits of the input
+    - two for boxes of 2^m ports if every bit of the output is an exclusive or of bits of the input,
       or the complement of one (bit reversal, shuffles, also inside segments);
-    - two in the baseline network, whose second pass is the mirror image of its first: together
+    - two in the baseline network, where the second pass is the mirror image of the first: together
       they are a Benes network;
     - two for up to 32 terminals if a search finds them, as it does for all 40,320 permutations of
       eight terminals in every wiring, and for most of 32 in the Generalized Cube;
-    - three otherwise, the second being the same for all permutations. Whether two are always
+    - three otherwise, the second of which is the same for all permutations. Whether two are always
       enough is an open problem (section V).
 
-    Silent inputs are given the outputs that nobody uses, in their order, to find the passes.
+    Inputs that send nothing are assigned the unused outputs, in order, to find the passes.
 
     Returns
     -------
     list of list of (int or None)
-        Of each pass, the output that each input sends to.
+        For each pass, the output that each input sends to.
 
     Raises
     ------
     ValueError
-        If it is no permutation of the plan's terminals, or the plan is none of `PLANS`.
+        If it is not a permutation of the plan's terminals, or the plan is not one of `PLANS`.
     """
     check_permutation(destinations, plan.ports)
     if passable(plan, destinations):
@@ -93,7 +93,7 @@ def decompose(plan: MultistagePlan, destinations: Permutation) -> list[list[int 
 
 
 def _path(plan: MultistagePlan, source: int, destination: int) -> list[int]:
-    """The links of a path, as numbers that differ in all stages."""
+    """The links of a path, as numbers that are distinct across stages."""
     return [
         stage * plan.ports + before[source] + after[destination]
         for stage, (before, after) in enumerate(links(plan))
@@ -101,7 +101,7 @@ def _path(plan: MultistagePlan, source: int, destination: int) -> list[int]:
 
 
 def _passes(destinations: Permutation, through: list[list[int]]) -> list[list[int | None]]:
-    """Passes from the terminals at which each packet is after them, without silent packets."""
+    """Passes from the terminals at which each packet is after each pass; unused inputs get None."""
     active = [x for x, to in enumerate(destinations) if to is not None]
     at = list(range(len(destinations)))
     passes = []
@@ -115,9 +115,9 @@ def _passes(destinations: Permutation, through: list[list[int]]) -> list[list[in
 
 
 def _searched(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]] | None:
-    """The intermediate terminals of two passes, by trying; None if none are found.
+    """The intermediate terminals of two passes, found by search; None if none are found.
 
-    A search that takes long has begun badly: it begins anew with the packets in another order.
+    A search that takes long has started badly: it is restarted with the packets in another order.
     """
     paths = _paths(plan)
     second = len(plan.stages) * plan.ports
@@ -159,10 +159,10 @@ def _paths(plan: MultistagePlan) -> list[list[int]]:
 def _linear(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]] | None:
     """The intermediate terminals of two passes, if the permutation is affine over GF(2).
 
-    The matrix of such a permutation passes if all its leading minors are 1, its rows (bits of the
-    output) and columns (bits of the input) taken in the order in which the stages use them. Gauss's
-    elimination makes any matrix the product of two that pass: where a pivot is 0, a column that
-    comes later is added to it. What has been added is, undone, the first pass; what comes of the
+    The network passes such a permutation if all leading minors of its matrix are 1, with the rows
+    (bits of the output) and columns (bits of the input) in the order in which the stages use them.
+    Gaussian elimination makes any matrix a product of two such matrices: where a pivot is 0, a
+    later column is added to it. The inverse of these additions is the first pass; the resulting
     matrix is the second.
     """
     if plan.radix & (plan.radix - 1):
@@ -175,7 +175,8 @@ def _linear(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
     replaced, chosen = (
         [bit for digit in digits for bit in _bits(digit, plan)] for digits in _orders(plan)
     )
-    # By bit of the intermediate terminal: what it adds to the input and, so far, to the output.
+    # For each bit of the intermediate terminal: what it adds to the input and, so far, to the
+    # output.
     input_, output = [0] * width, [0] * width
     for before, after in zip(replaced, chosen):
         input_[after] = 1 << before
@@ -205,7 +206,7 @@ def _product(columns: Sequence[int], x: int) -> int:
 
 
 def _bits(digit: int, plan: MultistagePlan) -> range:
-    """The bits of a digit, from the top: a box of 2^m ports does what m stages of 2 ports do."""
+    """The bits of a digit, from the top: a box of 2^m ports acts as m stages of 2 x 2 boxes."""
     width = plan.code.digit_bits
     return range(digit * width + width - 1, digit * width - 1, -1)
 
@@ -213,8 +214,8 @@ def _bits(digit: int, plan: MultistagePlan) -> range:
 def _orders(plan: MultistagePlan) -> tuple[Digits, Digits]:
     """The source digits that the stages replace, and the destination digits that they choose.
 
-    The order of the two is the same in the Generalized Cube, opposite in the baseline network, and
-    in the butterfly the digit that is chosen last is replaced first.
+    Both orders are the same in the Generalized Cube and opposite in the baseline network. In the
+    butterfly, the digit that is chosen last is replaced first.
     """
     scheme = plan.tags()
     replaced, chosen = scheme.source_digits, scheme.destination_digits
@@ -229,14 +230,15 @@ def _mirrored(replaced: Digits, chosen: Digits) -> bool:
 
 
 def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]]:
-    """The intermediate terminals of two or three passes that make any permutation.
+    """The intermediate terminals of two or three passes that perform any permutation.
 
-    Stage k of the first pass chooses a digit c_k for every packet such that the packets that meet
-    in a box differ, in this stage and in the stage of the last pass that replaces this digit (the
-    looping algorithm of the Benes network, for boxes of any size). So the first pass ends at the
-    digits c_0, c_1, ..., and the last could begin anywhere where, for every k, k of the digits
-    depend on c_0 to c_{k-1} only. If the order of the digits allows it that is the same place.
-    Otherwise one pass between them, which is the same for all permutations, takes the packets from
+    Stage k of the first pass chooses a digit c_k for every packet, such that packets that meet in a
+    box have different digits, both in this stage and in the stage of the last pass that replaces
+    this digit (the looping algorithm of the Benes network, for boxes of any size). So the first
+    pass ends at the digits c_0, c_1, .... The last pass may start at any terminals where, for every
+    k, k of the digits depend only on c_0 to c_{k-1}. If the order of the digits allows it, these
+    are the terminals at which the first pass ends. Otherwise a pass between them, which is the same
+    for all permutations, moves the packets there.
     one place to the other.
     """
     replaced, chosen = _orders(plan)
@@ -250,7 +252,7 @@ def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
     for k in range(n):
         entering = [(c, *(x[j] for j in replaced[k + 1 :])) for c, x in zip(digits, inputs)]
         if rotated and k == n - 1:
-            # A pass between begins and ends with this digit: it depends on the last pass, too.
+            # A middle pass begins and ends with this digit, so it depends on the last pass, too.
             leaving = [(c[:-1], y[chosen[0]]) for c, y in zip(digits, outputs)]
         else:
             leaving = [(c, *(y[j] for j in chosen[: n - 1 - k])) for c, y in zip(digits, outputs)]
@@ -271,9 +273,9 @@ def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
 
 
 def _turned(digits: Digits, radix: int) -> Digits:
-    """Digits in reverse order, those of the second half added to their mirror images.
+    """Digits in reverse order, with those of the second half added to their mirror images.
 
-    Without the sums this reversal would not pass.
+    Without the additions, the network would not pass this reversal.
     """
     size = len(digits)
     return tuple(
@@ -283,15 +285,15 @@ def _turned(digits: Digits, radix: int) -> Digits:
 
 
 def _coloured(left: Sequence[Hashable], right: Sequence[Hashable], colours: int) -> list[int]:
-    """Colours of the edges of a bipartite graph, such that no two that meet have the same.
+    """An edge colouring of a bipartite graph: edges that meet have different colours.
 
-    Edge e joins `left[e]` and `right[e]`; no node has more edges than there are colours. Where the
-    two ends of a new edge lack different colours, these are swapped along the chain of edges that
-    have them in turn.
+    Edge e joins `left[e]` and `right[e]`; no node has more edges than there are colours. If the two
+    ends of a new edge lack different colours, these two colours are swapped along the chain of
+    edges that have them alternately.
     """
     coloured: list[int] = []
     ends = (left, right)
-    # Of each side and node, the edge of each colour.
+    # For each side and node, the edge of each colour.
     edges: tuple[dict[Hashable, list[int | None]], ...] = ({}, {})
     for edge in range(len(left)):
         one, other = (

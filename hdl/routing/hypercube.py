@@ -1,11 +1,13 @@
-"""Routing in a hypercube: which dimensions a header may cross next, and why no worms deadlock.
+"""Routing in a hypercube: the dimensions that a header may cross next, and why worms can't
+deadlock.
 
 Node a of a hypercube of dimension n has a link to each node whose address differs in one bit. Bit i
 of a ^ d, the *relative address*, says whether a packet in node a for node d still has to cross
-dimension i. A *minimal* routing crosses just those; the routings here differ in their order.
+dimension i. A *minimal* routing algorithm crosses only those; the algorithms here differ in the
+order in which they cross them.
 
-All are proved free of deadlock in the words of `next_dimensions`; `topology.deadlock` looks for
-circles of channels without them.
+`next_dimensions` states why each of them is free of deadlock. `routing.deadlock` checks the same by
+a search for cycles of channels, without these arguments.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +29,7 @@ HypercubeRouting = Literal["ecube", "pcube", "adaptive"]
 HYPERCUBE_ROUTINGS: tuple[HypercubeRouting, ...] = ("ecube", "pcube", "adaptive")
 
 Channel = tuple[int, int, int]
-"""A node, the dimension in which a link leaves it, and which of the link's channels: 0, or 1."""
+"""The node that a link leaves, its dimension, and the channel of the link: 0, or 1."""
 
 
 def _bits(word: int) -> list[int]:
@@ -35,27 +37,28 @@ def _bits(word: int) -> list[int]:
 
 
 def next_dimensions(routing: HypercubeRouting, node: int, destination: int) -> list[int]:
-    """The dimensions that a header in a node may cross next, lowest first; none: it has arrived.
+    """The dimensions that a header in a node may cross next, lowest first; empty if it has arrived.
 
-    - `ecube` crosses them in order, the lowest first: one path for each pair. A channel waits for
-      those of higher dimensions only, so there is no circle.
-    - `pcube` (Glass and Ni, 1992) crosses, in any order, first those in which the header goes from
-      1 to 0, then those from 0 to 1. Of the h! shortest paths over k dimensions down and h - k up
-      it allows k! (h - k)!. A channel down waits for channels up, and for those down from an
-      address with fewer ones; one up only for those up from an address with more ones. So there is
-      no circle, without virtual channels.
-    - `adaptive` (after Duato, 1993) crosses any, in any order. Each link has two channels. The
-      *escape* channel may be asked for in the lowest dimension only, as with `ecube`; the other one
-      in all dimensions, but only while its queue is empty, so that no header waits in it behind
-      another worm. A header at the head of a queue always waits for an escape channel too. One that
-      has passed an escape channel has crossed all dimensions up to that one, so whatever it crosses
-      next, it asks for escape channels of higher dimensions only: these have no circle among
-      them. Those of the highest dimension empty, and so those of the next, and all that wait.
+    - `ecube` crosses them in order, the lowest first: one path per pair. A channel depends only on
+      channels of higher dimensions, so the dependencies have no cycle.
+    - `pcube` (Glass and Ni, 1992) first crosses, in any order, the dimensions in which the header
+      goes from 1 to 0, then those from 0 to 1. If k of h dimensions are down (1 to 0), it allows
+      k! (h - k)! of the h! shortest paths. A channel down depends on channels up, and on channels
+      down from addresses with fewer ones; a channel up depends only on channels up from addresses
+      with more ones. So the dependencies have no cycle, without virtual channels.
+    - `adaptive` (after Duato, 1993) crosses any, in any order. Each link has two channels. A header
+      may request the *escape* channel only in the lowest dimension, as with `ecube`. It may request
+      the other channel in all dimensions, but only while the queue of that channel is empty, so
+      that no header waits in it behind another worm. A header at the head of a queue always
+      requests an escape channel too. After an escape channel, a header has crossed all dimensions
+      up to that one, so it requests only escape channels of higher dimensions, and these have no
+      cycle. The escape channels of the highest dimension always drain, so do those of the next
+      lower one, and so on; hence every header that waits can proceed.
 
     Raises
     ------
     ValueError
-        If there is no such routing.
+        If the routing algorithm does not exist.
     """
     differing = node ^ destination
     if routing == "ecube":
@@ -68,7 +71,7 @@ def next_dimensions(routing: HypercubeRouting, node: int, destination: int) -> l
 
 
 def dimension_path(routing: HypercubeRouting, source: int, destination: int) -> list[int]:
-    """The dimensions that a header crosses one after the other if nothing hinders it."""
+    """The dimensions that a header crosses, in order, if nothing blocks it."""
     crossed: list[int] = []
     node = source
     while choices := next_dimensions(routing, node, destination):
@@ -78,7 +81,7 @@ def dimension_path(routing: HypercubeRouting, source: int, destination: int) -> 
 
 
 def next_channels(routing: HypercubeRouting, node: int, destination: int) -> list[Channel]:
-    """The channels that a header in a node may take next; 0 are the escape channels."""
+    """The channels that a header in a node may take next; channel 0 is the escape channel."""
     dimensions = next_dimensions(routing, node, destination)
     if routing != "adaptive":
         return [(node, i, 0) for i in dimensions]
@@ -88,12 +91,12 @@ def next_channels(routing: HypercubeRouting, node: int, destination: int) -> lis
 def channel_moves(
     dimension: int, relation: Callable[[int, int], Iterable[Channel]], destination: int
 ) -> dict[Channel, list[Channel]]:
-    """For each channel that a header for a destination may come by: those that it may take next.
+    """For each channel that a header for a destination may use, the channels that it may take next.
 
     Parameters
     ----------
     dimension : int
-        Of the hypercube.
+        Dimension of the hypercube.
     relation : Callable
         The channels that a header in a node (first) for a destination (second) may take next.
     destination : int

@@ -1,20 +1,20 @@
 """Independent subnetworks of one network (Siegel et al., III-D). Pure Python, without Amaranth.
 
 A *subnetwork* is 2^s terminals whose addresses agree in n - s bits and take all values in the
-others. If a packet from a member only ever changes the other bits of its source address into those
-of its destination, it goes to a member, and it shares no link with the packets of a subnetwork that
-has no terminal in common with its own. So any disjoint subnetworks are a *partition*.
+others. Suppose that a packet from a member changes only the other bits of its source address, into
+those of its destination. Then it goes to a member, and it shares no link with the packets of a
+disjoint subnetwork. So any set of disjoint subnetworks is a *partition*.
 
 The *mask* M of a subnetwork has a 1 in each address bit in which its members differ. The network
-interface of a member sends an *effective tag* in the place of the one that it is given: E = T AND M
-for XOR tags, E = D AND M OR S AND NOT M for destination tags. In the bits that are 0 in the
-*broadcast* mask's AND with M, nothing is doubled, and so broadcasts stay inside, too.
+interface of a member replaces the tag that it is given by an *effective tag*: E = T AND M for XOR
+tags, E = D AND M OR S AND NOT M for destination tags. The *broadcast* mask is replaced by its AND
+with M, so broadcasts stay inside, too.
 
-Not all networks are of this kind. In a ring, packets from terminal 0 to 2 take a link that leaves
-terminal 1, and so do those from 1 to 3: `shared_channel` looks for such links. Multistage wirings
-must replace, in each stage, an address bit of the source by the *same* bit of the destination. The
-cube, the omega network, the indirect cube and the flip network do. The baseline and the butterfly
-don't: between their stages the links of what should be two subnetworks are the same.
+Not all networks can be partitioned. In a ring, packets from terminal 0 to 2 take a link that leaves
+terminal 1, and so do those from 1 to 3; `shared_channel` looks for such links. In a multistage
+network, each stage must replace an address bit of the source by the *same* bit of the destination.
+The cube, the omega network, the indirect cube and the flip network do. The baseline and the
+butterfly do not: between their stages, the links of two subnetworks would be the same.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -41,7 +41,7 @@ _Taken = TypeVar("_Taken", bound=Hashable, covariant=True)
 
 
 def check_partitionable(tags: TagScheme) -> None:
-    """Raise ValueError if the stages of a network can't be held to its subnetworks by masks."""
+    """Raise ValueError if masks can't confine packets to subnetworks in every stage."""
     radix = tags.code.radix
     if radix & (radix - 1):
         raise InvalidValue(f"Partitions need a radix that is a power of two, not {radix}")
@@ -55,7 +55,7 @@ def check_partitionable(tags: TagScheme) -> None:
 
 
 def effective_tag(tags: TagScheme, mask: int, source: int, tag: int) -> int:
-    """The tag E that leads from `source` to a member of its subnetwork, whatever `tag` is.
+    """The tag E that leads from `source` to a member of its subnetwork, for any `tag`.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ def effective_tag(tags: TagScheme, mask: int, source: int, tag: int) -> int:
     mask : int
         M of the subnetwork, in the order of address bits.
     source : int
-        Address of the terminal that sends.
+        Address of the sending terminal.
     tag : int
-        What it wants to send. If it leads to a member, it is not changed.
+        The tag to be sent. It is not changed if it leads to a member.
 
     Raises
     ------
     ValueError
-        If the wiring can't be partitioned in this way.
+        If the wiring can't be partitioned.
     """
     check_partitionable(tags)
     allowed = tags.in_stage_order(mask)
@@ -81,7 +81,7 @@ def effective_tag(tags: TagScheme, mask: int, source: int, tag: int) -> int:
 
 @dataclass(frozen=True)
 class Subnetwork:
-    """2^s terminals of 2^n: all whose addresses agree in n - s bits.
+    """2^s of 2^n terminals: all those whose addresses agree in n - s bits.
 
     Attributes
     ----------
@@ -114,12 +114,12 @@ class Subnetwork:
 
     @classmethod
     def of(cls, bits: int, members: Iterable[int]) -> "Subnetwork":
-        """The subnetwork of these members.
+        """The subnetwork with these members.
 
         Raises
         ------
         ValueError
-            If they are none, or one does not exist or is listed twice, or they are not all the
+            If there are none, one does not exist or is listed twice, or they are not all the
             terminals whose addresses agree in some bits.
         """
         members = sorted(members)
@@ -147,7 +147,7 @@ class Subnetwork:
 
     @classmethod
     def joining(cls, bits: int, one: int, other: int) -> "Subnetwork":
-        """The smallest subnetwork with both of these members."""
+        """The smallest subnetwork that contains both terminals."""
         return cls(bits, one ^ other, one & other)
 
     def __str__(self) -> str:
@@ -174,7 +174,7 @@ class Subnetwork:
         return (self.value ^ other.value) & ~(self.mask | other.mask) == 0
 
     def common(self, other: "Subnetwork") -> "Subnetwork":
-        """The members of both of two subnetworks that overlap."""
+        """The members that two overlapping subnetworks share."""
         return Subnetwork(self.bits, self.mask & other.mask, self.value | other.value)
 
     def halves(self, bit: int) -> tuple["Subnetwork", "Subnetwork"]:
@@ -183,7 +183,7 @@ class Subnetwork:
         Raises
         ------
         ValueError
-            If the members don't differ in this bit.
+            If the members do not differ in this bit.
         """
         bit = check_integer("Bit", bit, 0, self.bits - 1)
         if not self.mask >> bit & 1:
@@ -202,7 +202,7 @@ class Subnetwork:
 class Partition:
     """Disjoint subnetworks of a network of 2^n terminals.
 
-    They need not hold all terminals; each of the others is alone, as a subnetwork of size one.
+    They need not contain all terminals; each other terminal is a subnetwork of size one.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Partition:
     Raises
     ------
     ValueError
-        If two subnetworks have a terminal in common, or one is of another network.
+        If two subnetworks have a terminal in common, or one is of a network of another size.
     """
 
     bits: int
@@ -242,13 +242,13 @@ class Partition:
 
     @classmethod
     def of_members(cls, ports: int, groups: Iterable[Iterable[int]]) -> "Partition":
-        """The subnetworks with these members."""
+        """The partition into subnetworks with these members."""
         bits = _bits(ports)
         return cls(bits, tuple(Subnetwork.of(bits, members) for members in groups))
 
     @classmethod
     def of_bits(cls, ports: int, fixed: Iterable[Mapping[int, int]]) -> "Partition":
-        """The subnetworks whose members have these values in these address bits.
+        """The partition into subnetworks whose members have these values in these address bits.
 
         Examples
         --------
@@ -271,13 +271,13 @@ class Partition:
         return cls(bits, tuple(subnetworks))
 
     def halved(self, terminal: int, bit: int) -> "Partition":
-        """The partition in which the subnetwork of a terminal is halved by an address bit."""
+        """The partition with the subnetwork of a terminal halved by an address bit."""
         halves = self.of(terminal).halves(bit)
         others = [part for part in self.subnetworks if terminal not in part]
         return Partition(self.bits, (*others, *halves))
 
     def of(self, terminal: int) -> Subnetwork:
-        """The subnetwork of a terminal."""
+        """The subnetwork that contains a terminal."""
         terminal = check_integer("Terminal", terminal, 0, (1 << self.bits) - 1)
         for subnetwork in self.subnetworks:
             if terminal in subnetwork:
@@ -290,7 +290,7 @@ class Partition:
 
 
 class RoutedNetwork(Protocol[_Taken]):
-    """What a network tells of its paths: `PacketNetwork` does.
+    """The paths of a network, as `PacketNetwork` describes them.
 
     Attributes
     ----------
@@ -305,25 +305,25 @@ class RoutedNetwork(Protocol[_Taken]):
 
 
 class SharedChannel(NamedTuple, Generic[Channel]):
-    """A channel that packets of two disjoint subnetworks take."""
+    """A channel that packets of two disjoint subnetworks may take."""
 
     channel: Channel
     subnetworks: tuple[Subnetwork, Subnetwork]
 
 
 def shared_channel(network: RoutedNetwork[Channel]) -> SharedChannel[Channel] | None:
-    """A channel that keeps two subnetworks of some partition from being independent, if any.
+    """A channel that two disjoint subnetworks share, or None if every partition is independent.
 
-    The time that it takes grows with the number of all pairs of terminals.
+    The run time is proportional to the number of pairs of terminals.
 
     Raises
     ------
     ValueError
-        If the network's terminals are no power of two, or it can't tell its channels.
+        If the number of terminals is not a power of two, or the network does not list its channels.
 
     Examples
     --------
-    Terminals on a bus, which hear each other only:
+    Terminals on a bus, each of which hears all others:
 
     >>> class Bus:
     ...     ports = 4
@@ -338,10 +338,10 @@ def shared_channel(network: RoutedNetwork[Channel]) -> SharedChannel[Channel] | 
     users: dict[Channel, list[Subnetwork]] = {}
     common: dict[Channel, Subnetwork] = {}
     for source, destination in product(range(network.ports), repeat=2):
-        # Each subnetwork that has both ends has these, too.
+        # Every subnetwork that contains both ends contains these, too.
         user = Subnetwork.joining(bits, source, destination)
         for channel in network.channels(source, destination):
-            # Subnetworks of which any two overlap have a member that is in all of them.
+            # If any two of some subnetworks overlap, all of them have a member in common.
             if not user.overlaps(common.setdefault(channel, user)):
                 other = next(one for one in users[channel] if not one.overlaps(user))
                 return SharedChannel(channel, (other, user))
@@ -351,7 +351,7 @@ def shared_channel(network: RoutedNetwork[Channel]) -> SharedChannel[Channel] | 
 
 
 def _bits(ports: int) -> int:
-    """n of N = 2^n."""
+    """n, where N = 2^n is the number of terminals."""
     ports = check_integer("Ports", ports, 2)
     if ports & (ports - 1):
         raise InvalidValue(f"Ports of a partitioned network must be a power of two, not {ports}")

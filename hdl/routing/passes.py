@@ -1,8 +1,8 @@
-"""Which permutations a multistage network passes at once, and how its boxes are then set.
+"""Which permutations a multistage network passes at once, and the box settings for them.
 
-A permutation is a list: element X is the output that input X sends to, or None where X is silent
+A permutation is a list: element X is the output that input X sends to, or None if X sends nothing
 (Siegel et al., section V). A network *passes* it if no two of its paths share a link. The paths are
-those that the routing tags make, so tags and settings lead to the same connections.
+those of the routing tags, so tags and settings lead to the same connections.
 """
 
 import functools
@@ -27,13 +27,13 @@ __all__ = [
 ]
 
 Settings = list[list[tuple[int, ...]]]
-"""Of each stage and box, the input that each of its outputs shows; no input twice."""
+"""For each stage and box, the input that each of its outputs is connected to; no input twice."""
 
 
 class Conflict(NamedTuple):
     """A link that the paths of several sources need: an output of a box.
 
-    As text it says so in words.
+    Its string form describes it in words.
     """
 
     stage: int
@@ -60,7 +60,7 @@ def conflicts(plan: MultistagePlan, destinations: Permutation) -> list[Conflict]
     Raises
     ------
     ValueError
-        If it is no permutation of the plan's terminals.
+        If it is not a permutation of the plan's terminals.
     """
     users: dict[tuple[int, int, int], list[int]] = {}
     for source, hop in _hops(plan, destinations):
@@ -78,7 +78,7 @@ def passable(plan: MultistagePlan, destinations: Permutation) -> bool:
     Raises
     ------
     ValueError
-        If it is no permutation of the plan's terminals.
+        If it is not a permutation of the plan's terminals.
     """
     check_permutation(destinations, plan.ports)
     pairs = [(x, to) for x, to in enumerate(destinations) if to is not None]
@@ -95,8 +95,8 @@ def links(plan: MultistagePlan) -> list[tuple[list[int], list[int]]]:
     Returns
     -------
     list of tuple
-        Of each stage, a number for each source and one for each destination; their sum is the link.
-        For a link's label has some digits of the source and some of the destination.
+        For each stage, a number per source and one per destination; their sum is the link, because
+        a link's label has some digits of the source and some of the destination.
     """
 
     def numbers(source: int, destination: int) -> list[int]:
@@ -115,15 +115,15 @@ def links(plan: MultistagePlan) -> list[tuple[list[int], list[int]]]:
 
 
 def settings(plan: MultistagePlan, destinations: Permutation) -> Settings:
-    """How the boxes are set to pass a permutation.
+    """The box settings that pass a permutation.
 
-    Where inputs are silent, the outputs that are left in a box show its inputs that are left, in
-    their order. For a full permutation there is one setting only.
+    If some inputs send nothing, the remaining outputs of a box are connected to its remaining
+    inputs in order. For a full permutation there is exactly one setting.
 
     Raises
     ------
     ValueError
-        If it is no permutation of the plan's terminals, or the network does not pass it; the
+        If it is not a permutation of the plan's terminals, or the network does not pass it; the
         message names the first conflict.
     """
     shown: list[list[dict[int, int]]] = [[{} for _ in range(plan.boxes)] for _ in plan.stages]
@@ -141,19 +141,19 @@ def _completed(shown: dict[int, int], radix: int) -> tuple[int, ...]:
 
 
 def connections(plan: MultistagePlan, settings: Settings) -> list[int]:
-    """The permutation that set boxes make: `settings` undone.
+    """The permutation that the box settings perform: the inverse of `settings`.
 
     Raises
     ------
     ValueError
-        If the settings are not those of one permutation of ports for each box.
+        If the settings do not give each box one permutation of its ports.
     """
     sizes = [len(column) for column in settings]
     if sizes != [plan.boxes] * len(plan.stages):
         raise InvalidValue(
             f"Settings must be of {len(plan.stages)} stages of {plan.boxes} boxes, not {sizes}"
         )
-    # at[line]: the input of the network whose packet is on the line of this label.
+    # at[line]: the input of the network whose packet is on the line with this label.
     at = list(range(plan.ports))
     for s, (stage, column) in enumerate(zip(plan.stages, settings)):
         entered = list(at)
@@ -173,9 +173,9 @@ def connections(plan: MultistagePlan, settings: Settings) -> list[int]:
 
 
 def state_name(setting: tuple[int, ...]) -> str:
-    """What the literature calls a setting: straight or exchange.
+    """The name of a setting in the literature: straight or exchange.
 
-    For a box of more than two ports that is neither, the input that each output shows.
+    Any other setting of a larger box is written as the input that each output is connected to.
     """
     if setting == tuple(range(len(setting))):
         return "straight"
@@ -185,8 +185,8 @@ def state_name(setting: tuple[int, ...]) -> str:
 
 
 def count_passable(plan: MultistagePlan) -> int:
-    """How many permutations of all its terminals a network passes: one for each setting.
+    """The number of full permutations that a network passes: one for each setting.
 
-    That is N^(n/2) for boxes of two ports (Siegel et al., section V), (b!)^(nN/b) in general.
+    It is N^(n/2) for 2 x 2 boxes (Siegel et al., section V), and (b!)^(nN/b) in general.
     """
     return math.factorial(plan.radix) ** (len(plan.stages) * plan.boxes)

@@ -1,7 +1,7 @@
 """The permutations that parallel programs need most (Siegel et al., section V).
 
-Each function gives, for N = `ports` terminals, the list whose element X is the terminal that X
-sends to. They raise ValueError, saying what is allowed, where N or a parameter does not fit.
+Each function returns, for N = `ports` terminals, a list whose element X is the terminal that X
+sends to. They raise ValueError if N or a parameter does not fit; the message says what is allowed.
 """
 
 import math
@@ -26,11 +26,11 @@ __all__ = [
 ]
 
 Permutation = Sequence[int | None]
-"""The output that each input sends to; None where it is silent."""
+"""The output that each input sends to; None for an input that sends nothing."""
 
 
 def check_permutation(destinations: Permutation, ports: int) -> None:
-    """Raise ValueError if this is no permutation, not even a partial one, of so many terminals."""
+    """Raise ValueError if this is not a permutation, full or partial, of `ports` terminals."""
     if len(destinations) != ports:
         raise InvalidValue(f"Permutation must have {ports} destinations, not {len(destinations)}")
     seen = set()
@@ -74,9 +74,9 @@ def bit_reversal(ports: int) -> list[int]:
 
 
 def transpose(ports: int) -> list[int]:
-    """A matrix stored by rows to one stored by columns: the bits of X rotated by half of them.
+    """A matrix stored by rows to one stored by columns: the bits of X rotated by half their number.
 
-    The matrix is square if n is even, else it has twice as many rows as columns.
+    The matrix is square if n is even; otherwise it has twice as many rows as columns.
     """
     n = _bits(ports)
     columns = n // 2
@@ -136,4 +136,4 @@ PERMUTATIONS: dict[str, tuple[Callable[..., list[int]], tuple[str, ...]]] = {
     "segment-shuffle": (segment_shuffle, ("J",)),
     "segment-bit-reversal": (segment_bit_reversal, ("J",)),
 }
-"""Of each permutation, by name: the function, and the names of its parameters."""
+"""For each permutation, by name: the function, and the names of its parameters."""

@@ -12,9 +12,11 @@ from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format
 from ...hdl.networks.catalogue import find
 from ...hdl.networks.multistage.parameters import NEUTRAL
+from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
+from ..report.save import FORMATS, save_sweep
 from ..run.simulation import simulate
-from ..run.sweeps import FORMATS, Sweep, parse_loads
+from ..run.sweeps import parse_loads
 from ..run.sweeps import sweep as run_sweep
 from ..workload.traffic import is_finite, read_trace
 from .words import check_outputs, messages, network_arguments, network_from, run_options, told
@@ -216,7 +218,7 @@ def sweep(
         network_from(network, parameters), parse_loads(loads), progress=True, **options
     )
     for path in output:
-        curve.save(path)
+        save_sweep(curve, path)
     if as_json:
         click.echo(json.dumps(curve.to_json()))
     else:

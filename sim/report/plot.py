@@ -8,12 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...hdl.core.output_file import output_format
+from ..measure.curve import Sweep
 from ..measure.result import Result
-from ..run.sweeps import PICTURES, Sweep
 from ..theory import predict
 from .drawing import save_figure
 
 __all__ = ["draw_sweeps"]
+
+_ENDINGS = (".png", ".svg")
 
 
 def draw_sweeps(
@@ -42,7 +44,7 @@ def draw_sweeps(
     ValueError
         If the name ends otherwise, or the folder does not exist.
     """
-    output_format(path, PICTURES)
+    output_format(path, _ENDINGS)
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     latency, throughput = figure.subplots(1, 2)
     labels = labels or [_label(sweep) for sweep in sweeps]

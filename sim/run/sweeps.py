@@ -1,13 +1,9 @@
 """Curves: the same network and traffic at many loads."""
 
-import csv
-import json
 import math
-import os
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 import joblib
@@ -15,20 +11,14 @@ from tqdm import tqdm
 
 from ...hdl.core.checks import check_integer, check_limit
 from ...hdl.core.errors import InvalidValue, MulticubeError
-from ...hdl.core.output_file import output_format, whole_file
 from ...hdl.networks import Network
 from ..engines.selection import resolve_engine
+from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
 from ..workload.traffic import Pattern, check_load, pattern
 from .simulation import Run, simulate_runs
 
-__all__ = ["FORMATS", "PICTURES", "Sweep", "parse_loads", "sweep"]
-
-PICTURES = (".png", ".svg")
-"""Endings of picture files."""
-
-FORMATS = (".csv", ".json", *PICTURES)
-"""Endings of what a sweep can be written to."""
+__all__ = ["parse_loads", "sweep"]
 
 ZERO_LOAD = 0.01
 """Load, in flits a terminal and cycle, at which packets hardly ever meet."""
@@ -40,98 +30,6 @@ MOST_PROCESSES = 1024
 
 REFINEMENTS = 2
 """How often the interval in which saturation begins is divided, by four each time."""
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """A network at rising loads.
-
-    Attributes
-    ----------
-    network : Network
-    traffic : str
-    points : list[Result]
-        By rising load.
-    zero_load : Result
-        At a load of 0.01 flits a terminal and cycle.
-    """
-
-    network: Network
-    traffic: str
-    points: list[Result]
-    zero_load: Result
-
-    @property
-    def zero_load_latency(self) -> float | None:
-        """Mean latency in cycles when packets hardly ever meet."""
-        return self.zero_load.latency.mean
-
-    @property
-    def saturation_throughput(self) -> float | None:
-        """Most that the network carried, packets a terminal and cycle; None if never saturated."""
-        if not any(point.saturated for point in self.points):
-            return None
-        return max(point.throughput for point in self.points)
-
-    @property
-    def saturation_interval(self) -> tuple[float, float] | None:
-        """Highest load that it carried below the lowest that it did not; None if it carried all."""
-        return _saturation_interval(self.points)
-
-    def to_json(self) -> dict[str, Any]:
-        """All points, and what follows from them."""
-        return {
-            "network": self.zero_load.network,
-            "parameters": self.zero_load.parameters,
-            "traffic": self.traffic,
-            "zero_load_latency": self.zero_load_latency,
-            "saturation_throughput": self.saturation_throughput,
-            "saturation_interval": self.saturation_interval,
-            "points": [point.to_json() for point in self.points],
-        }
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the sweep to a file: .csv (a line a point; `-` too), .json, .png or .svg.
-
-        Raises
-        ------
-        ValueError
-            If the name ends otherwise, or the file can't be written.
-        """
-        kind = output_format(path, FORMATS)
-        if kind == ".json":
-            with whole_file(path) as file:
-                file.write_text(json.dumps(self.to_json()) + "\n")
-        elif kind == ".csv":
-            with whole_file(path) as file, open(file, "w", newline="") as stream:
-                writer = csv.DictWriter(stream, list(self.rows()[0]))
-                writer.writeheader()
-                writer.writerows(self.rows())
-        else:
-            from ..report.plot import draw_sweeps  # with matplotlib, which takes long to import
-
-            draw_sweeps([self], path)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A flat record of each point."""
-        return [
-            {
-                "offered_load": point.offered_load,
-                "throughput": point.throughput,
-                "latency_mean": point.latency.mean,
-                "latency_ci99": point.latency.ci99,
-                "latency_p50": point.latency.p50,
-                "latency_p95": point.latency.p95,
-                "latency_p99": point.latency.p99,
-                "latency_max": point.latency.max,
-                "network_latency_mean": point.network_latency.mean,
-                "predicted_latency_mean": point.predicted["latency_mean"],
-                "least_served_throughput": point.least_served["throughput"],
-                "saturated": point.saturated,
-                "verdict": point.verdict,
-            }
-            for point in self.points
-        ]
 
 
 def parse_loads(text: str) -> list[float]:
@@ -161,15 +59,6 @@ def parse_loads(text: str) -> list[float]:
     for load in loads:
         check_load(load)
     return sorted(set(loads))
-
-
-def _saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None:
-    saturated = [point.offered_load for point in points if point.saturated]
-    if not saturated:
-        return None
-    first = min(saturated)
-    carried = [point.offered_load for point in points if point.offered_load < first]
-    return max(carried, default=0.0), first
 
 
 def sweep(
@@ -252,7 +141,7 @@ def sweep(
         flits = sum(network.lengths) / 2
         zero_load, *points = measure([ZERO_LOAD / flits, *sorted(set(loads))])
         for _ in range(REFINEMENTS if refine else 0):
-            interval = _saturation_interval(points)
+            interval = saturation_interval(points)
             if interval is None:
                 break
             low, high = interval

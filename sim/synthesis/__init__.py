@@ -3,7 +3,7 @@
 from .cost import cost_command
 from .design import Design, network_design, verilog_design
 from .devices import DEVICES, Area, Device
-from .measure import Measurement, Setup, Storage, measure
+from .measurement import Measurement, Setup, Storage, measure
 from .tools import SynthesisError
 
 __all__ = [

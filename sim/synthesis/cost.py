@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ...hdl.core.errors import InvalidValue, MulticubeError
 from .design import Design
-from .measure import Setup, Storage, area_of
+from .measurement import Setup, Storage, area_of
 from .tools import ToolTimeout
 
 __all__ = ["Part", "cost_command"]

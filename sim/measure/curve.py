@@ -1,0 +1,90 @@
+"""What runs at rising loads have shown together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...hdl.networks import Network
+from .result import Result
+
+__all__ = ["Sweep", "saturation_interval"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A network at rising loads.
+
+    Attributes
+    ----------
+    network : Network
+    traffic : str
+    points : list[Result]
+        By rising load.
+    zero_load : Result
+        At a load of 0.01 flits a terminal and cycle.
+    """
+
+    network: Network
+    traffic: str
+    points: list[Result]
+    zero_load: Result
+
+    @property
+    def zero_load_latency(self) -> float | None:
+        """Mean latency in cycles when packets hardly ever meet."""
+        return self.zero_load.latency.mean
+
+    @property
+    def saturation_throughput(self) -> float | None:
+        """Most that the network carried, packets a terminal and cycle; None if never saturated."""
+        if not any(point.saturated for point in self.points):
+            return None
+        return max(point.throughput for point in self.points)
+
+    @property
+    def saturation_interval(self) -> tuple[float, float] | None:
+        """Highest load that it carried below the lowest that it did not; None if it carried all."""
+        return saturation_interval(self.points)
+
+    def to_json(self) -> dict[str, Any]:
+        """All points, and what follows from them."""
+        return {
+            "network": self.zero_load.network,
+            "parameters": self.zero_load.parameters,
+            "traffic": self.traffic,
+            "zero_load_latency": self.zero_load_latency,
+            "saturation_throughput": self.saturation_throughput,
+            "saturation_interval": self.saturation_interval,
+            "points": [point.to_json() for point in self.points],
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat record of each point."""
+        return [
+            {
+                "offered_load": point.offered_load,
+                "throughput": point.throughput,
+                "latency_mean": point.latency.mean,
+                "latency_ci99": point.latency.ci99,
+                "latency_p50": point.latency.p50,
+                "latency_p95": point.latency.p95,
+                "latency_p99": point.latency.p99,
+                "latency_max": point.latency.max,
+                "network_latency_mean": point.network_latency.mean,
+                "predicted_latency_mean": point.predicted["latency_mean"],
+                "least_served_throughput": point.least_served["throughput"],
+                "saturated": point.saturated,
+                "verdict": point.verdict,
+            }
+            for point in self.points
+        ]
+
+
+def saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None:
+    """Highest load carried below the lowest that was not; None if all loads were carried."""
+    saturated = [point.offered_load for point in points if point.saturated]
+    if not saturated:
+        return None
+    first = min(saturated)
+    carried = [point.offered_load for point in points if point.offered_load < first]
+    return max(carried, default=0.0), first
