@@ -133,7 +133,7 @@ class BoardBench(Fabric):
         self.identity = _identity(network, instruments)
         source = bench.cells[bench.sources[0]].type
         straps = {
-            path[0]: leaf.width
+            str(path[0]): leaf.width
             for path, leaf in source.leaves.items()
             if path[0] in _STRAPS and path[0] not in fixed
         }
@@ -167,7 +167,7 @@ class BoardBench(Fabric):
     def _counters(self, cell: str) -> list[str]:
         """A cell's outputs that are numbers."""
         leaves = self.bench.cells[cell].type.leaves.items()
-        ports = [path[0] for path, leaf in leaves if leaf.flow == Out and len(path) == 1]
+        ports = [str(path[0]) for path, leaf in leaves if leaf.flow == Out and len(path) == 1]
         has = self.instruments
         absent = {
             *(() if has.finite else ("latest",)),
@@ -200,8 +200,8 @@ class BoardBench(Fabric):
         offset_bits = (max(map(sum, sizes)) - 1).bit_length()
         if len(groups) << offset_bits > 1 << ADDRESS_BITS:
             raise InvalidValue(f"A board can't read the counters of {self.network.ports} terminals")
-        terminals, end = self.network.ports << offset_bits, len(groups) << offset_bits
-        self.blocks = [range(terminals), range(terminals, end)]
+        terminals, meters = self.network.ports << offset_bits, len(groups) << offset_bits
+        self.blocks = [range(terminals), range(terminals, meters)]
         end = Pin(self._port, ("chain",))
         for number, group in enumerate(groups):
             name = f"station_{number}"

@@ -84,7 +84,7 @@ class Bench(Fabric):
         self.time = time
         self.link_meters: list[tuple[str, list[Pin]]] = []
         self.meters: dict[str, dict[str, str]] = {}
-        self.latencies = ("total", "network")
+        self.latencies: tuple[str, ...] = ("total", "network")
         self.timer = self.place(Cell("timer", CellType(Timer)))
 
     def with_sources(self, sources: SourcePlan) -> Self:
@@ -178,7 +178,8 @@ class PacketBench(Bench):
         for index in range(network.ports):
             straps = {"address": code.encode(index)}
             contents = sources.contents[index] if sources.contents else {}
-            self.place(Cell(self.sources[index], source, straps | sources.straps[index], contents))
+            own = {**straps, **sources.straps[index]}
+            self.place(Cell(self.sources[index], source, own, contents))
             self.place(Cell(self.sinks[index], sink, straps))
             self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
             self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])

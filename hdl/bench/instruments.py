@@ -32,7 +32,8 @@ class Timer(wiring.Component):
     now : Out(32)
     """
 
-    now: Out(32)
+    def __init__(self) -> None:
+        super().__init__({"now": Out(32)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -360,16 +360,16 @@ class Processor(wiring.Component):
             self.background_sum.eq(self.background_sum + Mux(background, held, 0)),
         ]
         if self.history is not None:
-            self._keep(m, note, expected)
+            self._keep(m, self.history, note, expected)
 
-    def _keep(self, m: Module, note: data.View, expected: Value) -> None:
+    def _keep(self, m: Module, history: Memory, note: data.View, expected: Value) -> None:
         """Write an answered request into the history, while there is room."""
-        m.submodules.history = self.history
-        write = self.history.write_port()
-        row = Signal(range(self.history.depth + 1))
+        m.submodules.history = history
+        write = history.write_port()
+        row = Signal(range(history.depth + 1))
         access, asked = write.data, note.request
         m.d.comb += [
-            write.en.eq(expected & (row != self.history.depth)),
+            write.en.eq(expected & (row != history.depth)),
             write.addr.eq(row),
             access.tag.eq(asked.tag),
             access.address.eq(asked.address),

@@ -104,7 +104,8 @@ class ProgramBench(Fabric):
             self.link(Pin(None, (f"offer_{n}",)), Pin(name, ("offer",)))
         for ends in network.fabric.links:
             a, b = (
-                Pin(self.ports[pin.path[1]], ("o",)) if pin.cell is None else pin for pin in ends
+                Pin(self.ports[int(pin.path[1])], ("o",)) if pin.cell is None else pin
+                for pin in ends
             )
             self.link(a, b)
         self.meters = place_meters(self, Pin(None, ("on",)))

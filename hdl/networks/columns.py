@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..topology.multistage import MultistagePlan
+from ..topology.redundant_paths import RedundantPathPlan
 
 __all__ = ["Columns", "place_columns"]
 
@@ -18,7 +19,7 @@ class Columns(NamedTuple):
 
 def place_columns(
     fabric: Fabric | Scope,
-    plan: MultistagePlan,
+    plan: MultistagePlan | RedundantPathPlan,
     boxes: Sequence[CellType],
     *,
     name: str = "box",
@@ -30,7 +31,7 @@ def place_columns(
     Parameters
     ----------
     fabric : Fabric
-    plan : MultistagePlan
+    plan : MultistagePlan or RedundantPathPlan
     boxes : Sequence[CellType]
         Type of the boxes of each stage. They have interfaces `i` and `o`, arrays of as many ports
         as links reach them: port p of a box is its interfaces p * d to p * d + d - 1, where d is
@@ -46,11 +47,11 @@ def place_columns(
     inputs: list[Pin] = []
     # For each line, by the label that the last column gave it: the pins that drive it.
     drivers: list[list[Pin]] = []
-    for s, stage in enumerate(plan.stages):
+    for s in range(last + 1):
         for x in range(plan.boxes):
             fabric.place(Cell(f"{name}_{s}_{x}", boxes[s], straps(s, x)))
         for label in range(plan.ports):
-            box, port = plan.port(s, plan.relabel(label, stage.entry))
+            box, port = plan.port(s, plan.relabel(label, plan.stages[s].entry))
             if s == 0:
                 inputs.append(Pin(f"{name}_0_{box}", ("i", port)))
                 continue

@@ -69,7 +69,7 @@ class CombiningParameters(Parameters):
     operations: str | tuple[Operation, ...] = word(
         "all", "what boxes and memories know", tuple(OPERATION_SETS), objects=(tuple,)
     )
-    lengths: int | str = packet_length(
+    lengths: int | str | Sequence[int] = packet_length(
         "words of a load or reply, and of other requests", "SHORT:LONG"
     )
     beats: int = integer(1, "cycles that a word takes on a link", least=1, most=64)
@@ -177,6 +177,7 @@ class CombiningNetwork(Network):
             self.code = redundant.code
             self.tag_bits = redundant.tag_bits
         self.paths = given.paths
+        assert isinstance(given.lengths, int | str)  # the record has made a text of a pair
         short, long = parse_lengths(given.lengths)
         self.lengths = short * given.beats, long * given.beats
         self.ports = given.ports

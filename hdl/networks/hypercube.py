@@ -127,7 +127,8 @@ class HypercubeNetwork(PacketNetwork):
 
     def channels(self, source: int, destination: int) -> list[Pin]:
         """As in `PacketNetwork`: all links of the shortest paths that the routing allows."""
-        nodes, pins = {source}, []
+        nodes = {source}
+        pins: list[Pin] = []
         while nodes:
             links = [
                 link for node in nodes for link in next_channels(self.routing, node, destination)
@@ -146,7 +147,7 @@ class HypercubeNetwork(PacketNetwork):
 
     def is_escape(self, channel: Pin) -> bool:
         """As in `PacketNetwork`."""
-        return channel.path[1] <= self.n
+        return int(channel.path[1]) <= self.n
 
     def _pin(self, channel: Channel) -> Pin:
         node, dimension, number = channel

@@ -23,9 +23,8 @@ class Xoroshiro128(wiring.Component):
         Combinational from the state.
     """
 
-    seed: In(128)
-    valid: Out(1)
-    value: Out(64)
+    def __init__(self) -> None:
+        super().__init__({"seed": In(128), "valid": Out(1), "value": Out(64)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -53,7 +53,8 @@ def list_(as_json: bool) -> None:
         table = Table(heading, "settings" if preset else "aliases", "description")
         for family in FAMILIES.values():
             if (family.preset is not None) == preset:
-                settings = {"": family.preset.family, **family.preset.defaults} if preset else {}
+                base = family.preset
+                settings = {} if base is None else {"": base.family, **base.defaults}
                 words = " ".join(f"{k}={v}" if k else str(v) for k, v in settings.items())
                 table.add_row(family.name, words or ", ".join(family.aliases), family.description)
         console.print(table)

@@ -1,14 +1,14 @@
 """Engines: what steps a fabric cycle by cycle. All give the same values, bit for bit."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from ...hdl.core.fabric import Pin
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "PortEngine"]
 
 
-class Engine(Protocol):
+class PortEngine(Protocol):
     """One or more runs of one network, stepped together.
 
     The runs of an engine are fabrics that differ only in straps and contents of memories. Every
@@ -38,6 +38,17 @@ class Engine(Protocol):
 
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
         """The value of one port (a member without inner structure) in each of many cells."""
+
+    def close(self) -> None:
+        """Give back what the engine holds: it steps no more. The end of a `with` block does so."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+class Engine(PortEngine, Protocol):
+    """An engine that shows the memories of cells too, not only their ports."""
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
         """All rows of a memory of a cell, each as an unsigned integer.

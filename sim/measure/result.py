@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from ...hdl.core.errors import MulticubeError
+
+if TYPE_CHECKING:
+    from ..run.messages import MessageRun
 
 __all__ = ["CONFIDENCE", "Latency", "Result", "SimulationError", "ratio_interval"]
 
@@ -239,7 +242,7 @@ class Result:
 class SimulationError(MulticubeError):
     """A run whose books do not balance. `result` holds them."""
 
-    def __init__(self, message: str, result: Result) -> None:
+    def __init__(self, message: str, result: "Result | MessageRun") -> None:
         super().__init__(message)
         self.result = result
 

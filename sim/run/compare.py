@@ -15,7 +15,7 @@ from ...hdl.core.checks import check_integer
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Pin
 from ...hdl.networks import Network
-from ..engines import Engine
+from ..engines import PortEngine
 from ..engines.amaranth import AmaranthEngine
 from ..engines.compiled import CompiledEngine
 from ..engines.compiled.errors import CompilerFailed, EngineError, NoCompiler
@@ -76,7 +76,7 @@ class Timing:
         return asdict(self)
 
 
-def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> Engine:
+def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> PortEngine:
     if name == "amaranth":
         return AmaranthEngine(benches[0])
     if name == "compiled":
@@ -87,7 +87,7 @@ def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> Engine
     return VerilatorEngine(bench, visible, limit=verilator_limit)
 
 
-def _crossed(engine: Engine, bench: Bench) -> int:
+def _crossed(engine: PortEngine, bench: Bench) -> int:
     """Packets that have crossed a link in the first run."""
     packed = engine.read([name for name, _ in bench.link_meters], "crossed")
     return sum(

@@ -5,7 +5,7 @@ from typing import Any
 
 from amaranth.lib.wiring import Out
 
-from ...hdl.bench import Bench
+from ...hdl.bench import Bench, MemoryBench
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import STAMP_SUM_BITS
 from ...hdl.networks.network import Window
@@ -69,8 +69,8 @@ class Probe:
         """By cell: the value of each output of its meter."""
         meters = list(cells.values())
         leaves = self.bench.cells[meters[0]].type.leaves.items()
-        ports = [path[0] for path, leaf in leaves if leaf.flow == Out]
-        columns = [self.engine.read(meters, str(port), self.run) for port in ports]
+        ports = [str(path[0]) for path, leaf in leaves if leaf.flow == Out]
+        columns = [self.engine.read(meters, port, self.run) for port in ports]
         return {cell: dict(zip(ports, row)) for cell, row in zip(cells, zip(*columns))}
 
     @property
@@ -105,7 +105,7 @@ class Probe:
     @property
     def serializable(self) -> bool | None:
         """Whether a serial order explains all replies; None if that can't be said."""
-        if not self.bench.network.has_memory:
+        if not isinstance(self.bench, MemoryBench):
             return None
         return is_serializable(self.engine, self.bench, self.run)
 

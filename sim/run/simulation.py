@@ -165,6 +165,8 @@ def _drain(probe: Probe, batch: int, patience: int) -> Generator[int, None, int]
 
 def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps:
     """A run with random traffic: warm-up, window, drain."""
+    traffic = run.traffic
+    assert isinstance(traffic, Pattern)  # a trace is finite
     batch = _batch(network)
     settled = partial = False
     drain = begin = end = 0
@@ -223,7 +225,7 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
     return _result(
         probe,
         network,
-        traffic=run.traffic.name,
+        traffic=traffic.name,
         engine=engine,
         seed=run.seed,
         cycles=cycles,
@@ -237,7 +239,7 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
         rejected=rejected,
         latency=probe.latency("total", ratio_interval(totals, packets)),
         network_latency=probe.latency("network", ratio_interval(networks, packets)),
-        predicted=predict(network, run.load, uniform=run.traffic.uniform),
+        predicted=predict(network, run.load, uniform=traffic.uniform),
         saturated=saturated,
         verdict=verdict,
     )

@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Literal, cast, get_args
+from typing import Generic, Literal, TypeVar, cast, get_args
 
 from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import stream, wiring
@@ -29,6 +29,8 @@ from ...hdl.topology.extra_stage import Fault, Kind
 from ...hdl.topology.multistage import MultistagePlan
 
 __all__ = ["EFFECTS", "Injection", "LinkFault", "StuckBox", "inject", "parse_fault", "places"]
+
+_Fabric = TypeVar("_Fabric", bound=Fabric)
 
 Effect = Literal["dead", "lossy", "flip", "straight"]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
@@ -259,13 +261,13 @@ def places(plan: MultistagePlan) -> Iterator[Fault]:
 
 
 def inject(
-    fabric: Fabric,
+    fabric: _Fabric,
     plan: MultistagePlan,
     injections: Iterable[Injection],
     *,
     spare: Iterable[Fault] = (),
     seed: int = 1,
-) -> Fabric:
+) -> _Fabric:
     """The same fabric (a bench is still a bench) with faults in it.
 
     Parameters
@@ -326,10 +328,10 @@ def _straps(injection: Injection) -> dict[str, int]:
     }
 
 
-class _Faulty:
+class _Faulty(Generic[_Fabric]):
     """A copy of a fabric in which links can be cut and boxes replaced."""
 
-    def __init__(self, fabric: Fabric, plan: MultistagePlan, seed: int) -> None:
+    def __init__(self, fabric: _Fabric, plan: MultistagePlan, seed: int) -> None:
         self.plan = plan
         self.seed = seed
         self.fabric = copy(fabric)

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -262,7 +263,10 @@ def _fraction(text: str, letter: str, word: str) -> float:
     return fraction
 
 
-def _number(text: str, word: str, kind: type) -> int | float:
+_Number = TypeVar("_Number", int, float)
+
+
+def _number(text: str, word: str, kind: type[_Number]) -> _Number:
     try:
         return kind(word)
     except ValueError:

@@ -1,6 +1,6 @@
 """The Extra Stage Cube: a cube network that works on with any one box or link broken."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
@@ -10,8 +10,10 @@ from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ...primitives.packet import Packet
 from ...topology.extra_stage import Configuration, ExtraStagePlan
 from ...topology.tags import Routing
-from ..network import PacketNetwork
 from .extra_stage_cells import AvoidedLines, Bypass, PathEnd, PathSelector
+
+if TYPE_CHECKING:
+    from .network import MultistageNetwork
 
 __all__ = [
     "Controls",
@@ -56,7 +58,7 @@ def controls(plan: ExtraStagePlan, configuration: Configuration) -> Controls:
 def _place(fabric: Fabric | Scope, name: str, type_: CellType, **settings: int | Pin) -> None:
     """Add a cell some of whose inputs are constant, and others driven by pins."""
     pins = {port: value for port, value in settings.items() if isinstance(value, Pin)}
-    straps = {port: int(value) for port, value in settings.items() if port not in pins}
+    straps = {port: int(value) for port, value in settings.items() if not isinstance(value, Pin)}
     fabric.place(Cell(name, type_, straps))
     for port, pin in pins.items():
         fabric.link(pin, Pin(name, (port,)))
@@ -165,8 +167,8 @@ class ReconfigurableExtraStageCube(FabricComponent):
 
     Parameters
     ----------
-    network : PacketNetwork
-        A `MultistageNetwork` with an extra stage; its `faults` don't matter.
+    network : MultistageNetwork
+        With an extra stage; its `faults` don't matter.
 
     Members
     -------
@@ -181,7 +183,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
         Only if the network has parity: a damaged packet for this terminal is discarded.
     """
 
-    def __init__(self, network: PacketNetwork) -> None:
+    def __init__(self, network: "MultistageNetwork") -> None:
         self.network = network
         link = stream.Signature(network.packet)
         members = {
@@ -189,7 +191,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
             "o": Out(link).array(network.ports),
             "bypass_extra": In(1),
             "bypass_last": In(1),
-            "avoid": In(AvoidedLines(network.plan.last)),
+            "avoid": In(AvoidedLines(network.extra_plan.last)),
         }
         if network.parameters.parity != "none":
             members["corrupted"] = Out(1).array(network.ports)

@@ -6,7 +6,7 @@ from ...core.errors import InvalidValue
 from ...core.fabric import CellType, Fabric, Pin, Scope
 from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
-from ...terminals.parity import place_parity, protected
+from ...terminals.parity import Granularity, place_parity, protected
 from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults
 from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
 from ..columns import place_columns
@@ -54,11 +54,12 @@ class MultistageNetwork(PacketNetwork):
     parameters_type = MultistageParameters
     parameters: MultistageParameters
     isolates = True
-    plan: MultistagePlan | ExtraStagePlan
+    plan: MultistagePlan
     configuration: Configuration | None = None
 
     def _set_up(self) -> None:
         given = self.parameters
+        assert given.resubmit != "auto"  # the record has resolved it
         self.family = given.wiring
         self.ports = given.ports
         self.radix = given.radix
@@ -71,9 +72,9 @@ class MultistageNetwork(PacketNetwork):
         self.flits = given.switching.has_flits(self.lengths[1])
         self.ordered = given.replication == 1 and given.switching.keeps_order(given)
         if given.extra_stage:
-            self.plan = extra_stage_plan(given.ports)
-            self.configuration = self.plan.configure(parse_faults(given.faults))
-            self.stages = len(self.plan.path(0, 0, self.configuration))
+            self.plan = plan = extra_stage_plan(given.ports)
+            self.configuration = plan.configure(parse_faults(given.faults))
+            self.stages = len(plan.path(0, 0, self.configuration))
             # With both of these stages in use, packets can leave the lines of their subnetwork.
             self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
             # A broadcast may take another of two paths than the packets for one of its outputs.
@@ -86,6 +87,13 @@ class MultistageNetwork(PacketNetwork):
         self.boxes = self._boxes(self.packet)
         for box in dict.fromkeys(self.boxes):
             box.build()  # What a box refuses, its network refuses when it is made, not later.
+
+    @property
+    def extra_plan(self) -> ExtraStagePlan:
+        """The plan of a network with an extra stage; ValueError for one without."""
+        if not isinstance(self.plan, ExtraStagePlan):
+            raise InvalidValue("Network must have an extra stage")
+        return self.plan
 
     @property
     def theory(self) -> Theory | None:
@@ -125,7 +133,7 @@ class MultistageNetwork(PacketNetwork):
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         if self.configuration is None:
             return self.place_controlled(fabric, None, packet)
-        return self.place_controlled(fabric, controls(self.plan, self.configuration), packet)
+        return self.place_controlled(fabric, controls(self.extra_plan, self.configuration), packet)
 
     def place_controlled(
         self, fabric: Fabric | Scope, controls: Controls | None, packet: Packet | None = None
@@ -136,7 +144,8 @@ class MultistageNetwork(PacketNetwork):
         boxes = self._boxes(packet)
         # Circuits have parity outside, in the words that pass them; packets inside an extra stage,
         # made over the tag that the boxes see.
-        inside = given.parity != "none" and controls is not None and not given.switching.circuits
+        parity = None if given.parity == "none" else given.parity
+        inside = parity if controls is not None and not given.switching.circuits else None
         if controls is not None:
             terminals = self._place_extra_stage(fabric, packet, boxes, controls, parity=inside)
         elif given.replication == 1:
@@ -152,9 +161,9 @@ class MultistageNetwork(PacketNetwork):
         ends = given.switching.ends(given, self._protected(packet), self.tags, self.stages)
         if ends is not None:
             terminals = place_ends(fabric, self.tags.code, terminals, ends)
-        if given.parity == "none" or inside:
+        if parity is None or inside is not None:
             return terminals
-        return Terminals(*place_parity(fabric, packet, given.parity, *terminals))
+        return Terminals(*place_parity(fabric, packet, parity, *terminals))
 
     def _place_copy(
         self, fabric: Fabric | Scope, boxes: list[CellType], name: str, copy: int
@@ -182,21 +191,21 @@ class MultistageNetwork(PacketNetwork):
         boxes: list[CellType],
         controls: Controls,
         *,
-        parity: bool,
+        parity: Granularity | None,
     ) -> Terminals:
         """Place the boxes of an Extra Stage Cube, what chooses the paths, and parity between."""
         kind = Kind()
         if self.parameters.switching.circuits:
             packet, kind = self._protected(packet), Kind(CircuitLink)
-        links = place_stages(fabric, self.plan, boxes[0], controls, kind)
-        if parity:
-            links = place_parity(fabric, widened(packet), self.parameters.parity, *links)
+        links = place_stages(fabric, self.extra_plan, boxes[0], controls, kind)
+        if parity is not None:
+            links = place_parity(fabric, widened(packet), parity, *links)
         return Terminals(*place_choice(fabric, packet, self.tags.routing, controls, *links, kind))
 
     def path(self, source: int, destination: int) -> list[Pin]:
         """As in `Network`; of several copies, or links in a bundle, always the first."""
         if self.configuration is not None:
-            hops = self.plan.path(source, destination, self.configuration)
+            hops = self.extra_plan.path(source, destination, self.configuration)
             return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
         name = "box" if self.parameters.replication == 1 else "box_0"
         links = [self.parameters.dilation] * (self.stages - 1) + [1]

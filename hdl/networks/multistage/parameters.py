@@ -8,7 +8,7 @@ from amaranth.hdl import ShapeLike
 from ...boxes.circuit import POLICIES
 from ...core.errors import InvalidValue
 from ...core.parameters import Parameters, integer, payload_shape, text, word
-from ...terminals.parity import PARITIES
+from ...terminals.parity import PARITIES, Granularity
 from ...topology import multistage
 from ...topology.tags import ROUTINGS, Routing
 from ..flits import packet_length, parse_lengths
@@ -61,7 +61,9 @@ class MultistageParameters(Parameters):
     refill: str = word("auto", "a slot freed in a cycle can be filled in it", REFILLS, plain="auto")
     queues: str = word("input", "where a cut-through switch has its queues", QUEUES, plain="input")
     extra_stage: int = integer(0, "1: an Extra Stage Cube", least=0, most=1, plain=0)
-    parity: str = word("none", "parity inside the network", ("none", *PARITIES), plain="none")
+    parity: Granularity | Literal["none"] = word(
+        "none", "parity inside the network", ("none", *PARITIES), plain="none"
+    )
     faults: str = text("", "what an Extra Stage Cube avoids: box:1:3, link:2:5", "FAULTS", plain="")
 
     def __post_init__(self) -> None:
@@ -81,7 +83,7 @@ class MultistageParameters(Parameters):
             policy=policy,
             resubmit=resubmit,
         )
-        self._check_options()
+        self._check_options(resubmit)
         self._check_redundancy()
         if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
             raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
@@ -90,7 +92,7 @@ class MultistageParameters(Parameters):
                 f"Broadcast masks need a radix that is a power of two, not {self.radix}"
             )
 
-    def _check_options(self) -> None:
+    def _check_options(self, resubmit: int) -> None:
         """Raise ValueError if an option does not go with the switch, or with resubmission."""
         plain = self.plain()
         changed = [name for name in OPTIONS if self[name] != plain[name]]
@@ -105,7 +107,7 @@ class MultistageParameters(Parameters):
                 raise InvalidValue(
                     f"Parameter resubmit must be 0 with policy=hold, not {self.resubmit}"
                 )
-            if self.resubmit & self.resubmit - 1:
+            if resubmit & resubmit - 1:
                 raise InvalidValue(f"Resubmit must be a power of two, not {self.resubmit}")
             for name in ("dilation", "replication", "broadcast"):
                 if name in changed:

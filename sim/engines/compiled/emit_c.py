@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ....hdl.core.fabric import Path
-from .ir import Graph, Module, Node
+from .ir import Graph, Module, Node, Register, Write
 
 __all__ = ["DRIVER", "LANES", "InputKind", "TypeCode", "element_bytes", "emit"]
 
@@ -247,7 +247,7 @@ class _TypeEmitter:
         # All reads of the old rows are done: write, and read for the outputs of the next cycle.
         for number, memory in enumerate(module.memories):
             for write in memory.writes:
-                body.write(number, memory, write)
+                body.write(number, write)
         nodes = [
             (path, word, node)
             for path in self.early
@@ -314,7 +314,7 @@ class _Body:
     def _output_width(self, path: Path, word: int) -> int:
         return self.emitter.code.module.widths[path][word]
 
-    def as_width(self, register: object) -> str:
+    def as_width(self, register: Register) -> str:
         return self._of_width(register.next, register.width)
 
     def _of_width(self, node: Node, width: int) -> str:
@@ -434,7 +434,7 @@ class _Body:
         )
         return f"-r_{name}" if node.width == 1 else f"r_{name}"
 
-    def write(self, number: int, memory: object, write: object) -> None:
+    def write(self, number: int, write: Write) -> None:
         type_, words, rows = self._rows(number)
         self.lines.append(f"{{ V e = {self.mask(write.enable)}; if (any(e)) {{")
         self.lines.append(

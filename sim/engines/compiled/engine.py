@@ -10,6 +10,7 @@ from functools import cached_property
 
 import psutil
 from vcd import VCDWriter
+from vcd.writer import Variable
 
 from ....hdl.core.checks import check_integer
 from ....hdl.core.errors import InvalidType, InvalidValue
@@ -255,7 +256,7 @@ class VcdRecorder:
         ]
         self._record()
 
-    def _variable(self, cell: str, name: str, width: int) -> object:
+    def _variable(self, cell: str, name: str, width: int) -> Variable:
         *inner, last = name.split(".")
         if last.startswith("$"):  # which begins a keyword in a VCD file
             last = f"unnamed{last}"

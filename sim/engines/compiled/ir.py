@@ -29,6 +29,7 @@ cat         offsets             the arguments side by side, each at its offset
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ....hdl.core.fabric import Path
 
@@ -44,12 +45,12 @@ class Node:
     __slots__ = ("args", "attr", "op", "serial", "width")
 
     def __init__(
-        self, op: str, args: "tuple[Node, ...]", width: int, attr: object, serial: int
+        self, op: str, args: "tuple[Node, ...]", width: int, attr: Any, serial: int
     ) -> None:
         self.op = op
         self.args = args
         self.width = width
-        self.attr = attr
+        self.attr = attr  # of the type that belongs to the operation
         self.serial = serial
 
     def __repr__(self) -> str:
@@ -67,11 +68,11 @@ Words = tuple[Node, ...]
 
 @dataclass
 class Register:
-    """A word of state that the clock edge replaces."""
+    """A word of state that the clock edge replaces. `next` is set once all state is known."""
 
     width: int
     init: int
-    next: Node | None = None
+    next: Node = field(init=False)
 
 
 @dataclass
@@ -184,7 +185,7 @@ class Graph:
         self.zero = self.const(0)
         self.one = self.const(1)
 
-    def _node(self, op: str, args: Sequence[Node], width: int, attr: object = None) -> Node:
+    def _node(self, op: str, args: Sequence[Node], width: int, attr: Any = None) -> Node:
         key = (op, tuple(arg.serial for arg in args), width, attr)
         node = self._nodes.get(key)
         if node is None:
@@ -413,11 +414,11 @@ class Graph:
             case "xor":
                 return self.xor(*args)
             case "add":
-                return self.add(*args, node.width)
+                return self.add(args[0], args[1], node.width)
             case "sub":
-                return self.sub(*args, node.width)
+                return self.sub(args[0], args[1], node.width)
             case "mul":
-                return self.mul(*args, node.width)
+                return self.mul(args[0], args[1], node.width)
             case "eq":
                 return self.eq(*args)
             case "ult":

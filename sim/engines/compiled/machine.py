@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In
 from ....hdl.core.errors import InvalidValue
 from ....hdl.core.fabric import CellType, Fabric, Path, Pin
 from .build import load_libraries
-from .emit_c import DRIVER, LANES, TypeCode, element_bytes, emit
+from .emit_c import DRIVER, LANES, InputKind, TypeCode, element_bytes, emit
 from .errors import AssertionViolated
 from .ir import WORD, Graph, Module, Node, evaluate
 from .schedule import Schedule
@@ -62,8 +62,8 @@ class _CContext(ctypes.Structure):
 _DRIVER_FUNCTIONS = ("publish", "settle", "run")
 
 
-def _address(function: object) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value
+def _address(library: ctypes.CDLL, function: str) -> int | None:
+    return ctypes.cast(getattr(library, function), ctypes.c_void_p).value
 
 
 def _word(value: int, word: int, width: int) -> int:
@@ -96,6 +96,13 @@ class _Group:
         )
         self.wires = {key: row for row, key in enumerate(self.outputs)}
         self.first_wire = 0
+        # The tables of `_CType`, which a machine that is loaded fills.
+        self.state: np.ndarray = np.zeros(0, np.uint32)
+        self.index: np.ndarray = np.zeros(0, np.int32)
+        self.straps: np.ndarray = np.zeros(0, np.uint32)
+        self.live: np.ndarray = np.zeros(0, np.uint32)
+        self.memories: dict[int, np.ndarray] = {}  # but those that are kept in registers
+        self.kinds: tuple[InputKind, ...] = ()
 
     def arrange(self, runs: int) -> None:
         """Give each cell its place: by class, then by run; each class fills whole vectors."""
@@ -224,16 +231,14 @@ class Machine:
         group.straps = _aligned((vectors, len(group.inputs), LANES), np.uint32)
         group.live = _aligned(cells, np.uint32)
         group.live[[name is not None for name in group.names]] = 0xFFFFFFFF
-        group.memories = []
-        for memory in module.memories:
+        for number, memory in enumerate(module.memories):
             if memory.registers is not None:
-                group.memories.append(None)
                 continue
             words = len(word_widths(memory.width))
             kind = {1: np.uint8, 2: np.uint16, 4: np.uint32}[element_bytes(memory.width)]
             array = _aligned((cells, memory.rows, words), kind)
             array[:] = _rows(memory.init, words)
-            group.memories.append(array)
+            group.memories[number] = array
         for (run, name), place in group.places.items():
             for memory_name, rows in self.fabrics[run].cells[name].contents.items():
                 self._set_contents(group, place, memory_name, rows)
@@ -250,10 +255,11 @@ class Machine:
         _, any_name = next(iter(group.places))
         strapped = self.fabric.cells[any_name].straps
         for row, (path, word) in enumerate(group.inputs):
-            if path[0] in strapped:
+            port = str(path[0])
+            if port in strapped:
                 width = word_widths(group.module.inputs[path])[word]
                 group.straps[vectors, row, lanes] = [
-                    _word(self.fabrics[run].cells[name].straps[path[0]], word, width)
+                    _word(self.fabrics[run].cells[name].straps[port], word, width)
                     for run, name in group.places
                 ]
                 kinds.append("strap")
@@ -341,11 +347,12 @@ class Machine:
         self._c_types = (_CType * len(groups))()
         self._keep: list[object] = []
         for c_type, group, library in zip(self._c_types, groups, self._libraries):
-            pointers = [None if array is None else array.ctypes.data for array in group.memories]
+            addresses = {number: rows.ctypes.data for number, rows in group.memories.items()}
+            pointers = [addresses.get(number) for number in range(len(group.module.memories))]
             memories = (ctypes.c_void_p * len(pointers))(*pointers)
             self._keep.append(memories)
-            c_type.publish = _address(library.publish)
-            c_type.update = _address(library.update)
+            c_type.publish = _address(library, "publish")
+            c_type.update = _address(library, "update")
             c_type.cells = group.cells
             c_type.state = group.state.ctypes.data
             c_type.index = group.index.ctypes.data
@@ -358,7 +365,7 @@ class Machine:
         for task in plan.tasks:
             number = numbers[task.type]
             function = f"late_{sets[task.type][task.outputs]}"
-            late_ = _address(getattr(self._libraries[number], function))
+            late_ = _address(self._libraries[number], function)
             type_ = ctypes.addressof(self._c_types[number])
             for begin, end in (groups[number].ranges[each] for each in task.classes):
                 last = tasks[-1] if tasks else None
@@ -427,8 +434,8 @@ class Machine:
             cell = self.fabrics[run].cells[pin.cell]
             leaf = cell.type.leaves[pin.path]
             if leaf.flow == In:
-                if pin.path[0] in cell.straps:
-                    return cell.straps[pin.path[0]]
+                if (port := str(pin.path[0])) in cell.straps:
+                    return cell.straps[port]
                 return self._driven(self.fabric.drivers[pin], leaf.width, run)
             return self._driven(pin, leaf.width, run)
         leaf = self.fabric.boundary[pin.path]
@@ -483,7 +490,7 @@ class Machine:
         if group.module.memories[number].registers is not None:
             return [sum(rows) for rows in zip(*(self.memory(cell, name, run) for cell in cells))]
         rows = group.memories[number]
-        total = np.zeros(rows.shape[1:], dtype=np.uint64)
+        total: np.ndarray = np.zeros(rows.shape[1:], dtype=np.uint64)
         for cell in cells:
             total += rows[group.places[run, cell]]
         return [sum(part << WORD * i for i, part in enumerate(row)) for row in total.tolist()]
@@ -528,7 +535,7 @@ class Machine:
     def _arrays(self) -> list[np.ndarray]:
         arrays = [self._now]
         for group in self._groups.values():
-            arrays += [group.state, *(rows for rows in group.memories if rows is not None)]
+            arrays += [group.state, *group.memories.values()]
         return arrays
 
     def identity(self) -> str:
@@ -578,8 +585,8 @@ class Machine:
             widths = [module.widths[path][word] for path, word in group.outputs]
             check_words("wires", of_group.reshape(-1, len(widths), LANES), widths)
             check_words("registers", next(parts), [each.width for each in module.registers])
-            for memory, rows in zip(module.memories, group.memories):
-                if rows is not None:
+            for memory in module.memories:
+                if memory.registers is None:
                     limits = [_ones(width) for width in word_widths(memory.width)]
                     if np.any(next(parts) > np.array(limits, np.uint32)):
                         raise InvalidValue(f"State holds rows wider than memory {memory.name}")
@@ -611,7 +618,7 @@ def _rows(values: Sequence[int], words: int) -> np.ndarray:
     return np.array(parts, np.uint32).reshape(len(values), words)
 
 
-def _kind(vectors: np.ndarray, live: np.ndarray) -> str:
+def _kind(vectors: np.ndarray, live: np.ndarray) -> InputKind:
     """How the lanes of all vectors find an input, from the wires that drive them."""
     alive = live.reshape(-1, LANES) != 0
     first = vectors[:, :1]

@@ -4,13 +4,13 @@ All that is private to Amaranth's internals, and may change with its next minor 
 the fine netlist that `build_netlist` makes, from which Amaranth's own back ends work too.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from amaranth.hdl import Fragment, Value
 from amaranth.hdl import _nir as nir
-from amaranth.hdl._ir import PortDirection, build_netlist
+from amaranth.hdl._ir import Design, PortDirection, build_netlist
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -75,7 +75,9 @@ def _message(cell: nir.AsyncProperty | nir.SyncProperty) -> str:
 
 
 class _Lowering:
-    def __init__(self, name: str, netlist: nir.Netlist, design: object, paths: dict) -> None:
+    def __init__(
+        self, name: str, netlist: nir.Netlist, design: Design, paths: Mapping[str, Path]
+    ) -> None:
         self.name = name
         self.netlist = netlist
         self.design = design
@@ -123,7 +125,7 @@ class _Lowering:
                 self._sync_read(index, cell)
         for memory in self.memories:
             if memory.registers is not None:
-                self._write_registers(memory)
+                self._write_registers(memory, memory.registers)
         outputs = {
             self.paths[port]: self.value(value) for port, value in self.netlist.top.ports_o.items()
         }
@@ -246,8 +248,8 @@ class _Lowering:
             )
         return a.mux(hit, new, old)
 
-    def _write_registers(self, memory: Memory) -> None:
-        for row, registers in enumerate(memory.registers):
+    def _write_registers(self, memory: Memory, rows: Sequence[Sequence[int]]) -> None:
+        for row, registers in enumerate(rows):
             words = tuple(self._register(register) for register in registers)
             for write in memory.writes:
                 hit = self.graph.and_(write.enable, self._is_row((write.address,), row))

@@ -92,6 +92,7 @@ def _levels(
     """The level of each late output, by depth-first search without recursion."""
 
     def before(pin: Pin) -> list[Pin]:
+        assert pin.cell is not None  # the boundary has no late outputs
         cell = fabric.cells[pin.cell]
         found = []
         for path in late[cell.type][pin.path]:

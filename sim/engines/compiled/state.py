@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class State:
             "cycles": self.cycles,
             "arrays": [len(arrays) for arrays in self.arrays],
         }
-        parts = {
+        parts: dict[str, Any] = {  # any, since NumPy has a flag among its named arguments
             f"{number}_{index}": array
             for number, arrays in enumerate(self.arrays)
             for index, array in enumerate(arrays)
