@@ -1,4 +1,4 @@
-"""Boxes of multistage networks: interchange boxes, and switches of every mode made of them."""
+"""Boxes of multistage networks: interchange boxes, and switches for every switching mode."""
 
 from ..primitives.interchange_box import BoxState, InterchangeBox
 from .packet_switches import InputQueuedSwitch, OutputQueuedSwitch

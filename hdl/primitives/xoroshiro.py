@@ -18,9 +18,9 @@ class Xoroshiro128(wiring.Component):
     seed : In(128)
         Initial state, taken in the first cycle after reset. Must not be zero.
     valid : Out(1)
-        0 in the first cycle after reset only.
+        0 only in the first cycle after reset.
     value : Out(64)
-        Combinational from the state.
+        Combinational function of the state.
     """
 
     def __init__(self) -> None:
