@@ -1,4 +1,4 @@
-"""What the processors of a bench saw of the memory: was it one operation after another?"""
+"""Checks the memory accesses that the processors of a bench recorded for a serial order."""
 
 from collections import defaultdict
 
@@ -15,10 +15,10 @@ __all__ = ["access_histories", "is_serializable"]
 def access_histories(
     engine: Engine, bench: MemoryBench, run: int = 0
 ) -> dict[int, list[Access]] | None:
-    """By word, as `CombiningNetwork.locate` numbers them: the accesses that have been answered.
+    """The answered accesses to each word, by its number as in `CombiningNetwork.locate`.
 
-    Each processor's are in the order in which it sent them. None if the processors have not kept
-    all of them.
+    The accesses of each processor are in the order in which it sent them. None if the processors
+    have not recorded all accesses.
     """
     network = bench.network
     layout = access_layout(network.link)
@@ -60,9 +60,10 @@ def _modules(network: CombiningNetwork) -> dict[int, int]:
 
 
 def is_serializable(engine: Engine, bench: MemoryBench, run: int = 0) -> bool | None:
-    """Whether each word's history is serial, also with respect to time, from 0 to what it holds.
+    """Whether the history of each word is serial and agrees with the times of its accesses.
 
-    None if the processors have not kept all accesses, or the search for an order was given up.
+    Words are 0 at the beginning, and end with the value that the memory holds. None if the
+    processors have not recorded all accesses, or the search for an order was given up.
     """
     histories = access_histories(engine, bench, run)
     if histories is None:
