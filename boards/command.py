@@ -157,7 +157,7 @@ def _summary(result: Build) -> str:
 
 
 _RUN = (
-    click.option("--load", default=0.5, show_default=True, help="Packets a terminal and cycle."),
+    click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle."),
     click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
     click.option("--cycles", default=2000, show_default=True, help="Length of the window."),
     warmup_option,

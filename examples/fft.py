@@ -254,7 +254,7 @@ def replay_table(
         )
     table.caption = (
         "trace, done: cycles until its last value is sent, and until it has arrived;\n"
-        "mean, p95, max: latency in cycles; rate: packets a terminal and cycle"
+        "mean, p95, max: latency in cycles; rate: packets per terminal per cycle"
     )
     return table
 

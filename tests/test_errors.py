@@ -93,7 +93,7 @@ BAD = [
     (f"sim cube --traffic shift:{HUGE}9{HUGE}", "needs an integer where it says '999"),
     (f"sweep cube --loads {'0.1,' * 1000}", "Loads must be FIRST:LAST:STEP or a list"),
     ("sweep cube --loads 0:inf:0.1", "Loads must be FIRST:LAST:STEP or a list"),
-    ("sim cube --load nan", "Load must be from 0 to 1 packets a terminal and cycle, not nan"),
+    ("sim cube --load nan", "Load must be from 0 to 1 packets per terminal per cycle, not nan"),
     ("sim cube --traffic hotspot:nan", "Fraction H of hotspot must be from 0 to 1, not nan"),
     ("sim cube payload=0", "Payload must be at least 1, not 0"),
     ("sim combining --operations load,x", "x"),

@@ -248,7 +248,7 @@ def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> N
             lambda: ConnectionMachine(1, combine="add"),
             "or",
             ValueError,
-            "^Operation must be add, as the network's, not 'or'$",
+            "^Operation must be add, the network's own, not 'or'$",
         ),
         (
             lambda: ConnectionMachine(1),
@@ -256,7 +256,7 @@ def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> N
             ValueError,
             "^Operation must be one of add, or, max, overwrite, not 'xor'$",
         ),
-        (lambda: "cube", None, TypeError, "^Network must be one that carries packets, not 'cube'$"),
+        (lambda: "cube", None, TypeError, "^Network must be a PacketNetwork, not 'cube'$"),
         (
             lambda: build("cube", ports=4, broadcast=1),
             None,

@@ -440,7 +440,7 @@ def test_node_leaves_out_what_only_a_bench_is_told() -> None:
         (["cube", "ports=7"], ".*7.*"),
         (["cube", "--top", "cube"], "--top, --clock and --reset belong to --verilog FILE"),
         (["connection-machine", "--node", "ports"], "Parameter must be written as .*'ports'"),
-        (["combining", "--node"], "A node alone needs a network whose cells are all alike, .*"),
+        (["combining", "--node"], "Option --node needs a network whose cells are all alike, .*"),
         ([], "Give the name of a network, or --verilog FILE --top NAME"),
         (["--verilog", "a.v"], "--verilog FILE needs --top NAME, .*"),
         (["--verilog", "a.v", "--top", "a"], ".*No such file or directory: 'a.v'"),

@@ -179,7 +179,7 @@ def test_pattern_rejects_terminal(terminal: int) -> None:
 
 @pytest.mark.parametrize("load", [-0.001, 1.001, float("nan"), float("inf")])
 def test_load_is_a_probability(load: float) -> None:
-    message = f"^Load must be from 0 to 1 packets a terminal and cycle, not {load}$"
+    message = f"^Load must be from 0 to 1 packets per terminal per cycle, not {load}$"
     with pytest.raises(ValueError, match=message):
         check_load(load)
     with pytest.raises(ValueError, match=message):

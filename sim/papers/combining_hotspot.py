@@ -98,7 +98,7 @@ def hot_spots(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Requests a processor and cycle; all are fetch-and-adds, a fraction h for one word, "
+            "Requests per processor per cycle; all are fetch-and-adds, a fraction h for one word, "
             "the others for words drawn uniformly; 2 x 2 boxes, 16 requests outstanding each.",
             "Predicted, without combining: the load, but at most 1/(1 + h (N - 1)). "
             "Combined: the share of the requests that did not reach the memory themselves.",
@@ -135,12 +135,12 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
                 accepted.axhline(limit, color=f"C{colour}", linestyle=":", linewidth=0.8)
         accepted.set(
             title=f"N = {ports:,}",
-            xlabel="offered (requests a processor and cycle)",
-            ylabel="accepted (requests a processor and cycle)",
+            xlabel="offered (requests per processor per cycle)",
+            ylabel="accepted (requests per processor per cycle)",
             ylim=(0, None),
         )
         latency.set(
-            xlabel="offered (requests a processor and cycle)",
+            xlabel="offered (requests per processor per cycle)",
             ylabel="round trip of requests not for the hot word (cycles)",
             yscale="log",
         )

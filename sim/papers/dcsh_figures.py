@@ -136,7 +136,7 @@ def _figure(options: Options, *, decision: int, betas: Sequence[float]) -> Paper
         notes.append(
             f"{beta:.0%} local, model: {_slower(crossing_load(*models))}; "
             f"RTL: {_slower(_crossing(own))}. At most the DCSH carried {_most(own, 'dcsh')}, "
-            f"the torus {_most(own, 'torus')} messages a node and cycle."
+            f"the torus {_most(own, 'torus')} messages per node per cycle."
         )
     return PaperResult(
         columns=(
@@ -192,7 +192,7 @@ def _draw(rows: Sequence[dict[str, Any]], k: int, decision: int, betas: Sequence
                 label=f"{label}, RTL",
             )
         axes.set(
-            xlabel="load (messages a node and cycle)",
+            xlabel="load (messages per node per cycle)",
             ylabel="mean latency (cycles)",
             xlim=(0, None),
             ylim=(0, 6 * _LENGTH),

@@ -115,8 +115,8 @@ def figure_9(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw_bandwidth(rows),
         notes=(
-            "Packets a processor and cycle at p = 1. The paper prints no numbers with this figure;",
-            "its limit for the crossbar is 1 - 1/e = 0.6321.",
+            "Packets per processor per cycle at p = 1. The paper gives no numbers for this figure.",
+            "Its limit for the crossbar is 1 - 1/e = 0.6321.",
         ),
     )
 
@@ -190,7 +190,7 @@ def equation_1(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw_recurrence(rows),
         notes=(
-            "Packets delivered a terminal and cycle, uniform traffic.",
+            "Packets delivered per terminal per cycle, uniform traffic.",
             "(1) is exact under its assumptions, (2) an upper bound of it.",
         ),
     )
@@ -224,7 +224,7 @@ def _draw_recurrence(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.set_xscale("log", base=2)
         axes.set(
             xlabel="N, number of terminals",
-            ylabel="throughput (packets a terminal and cycle)",
+            ylabel="throughput (packets per terminal per cycle)",
             ylim=(0, None),
             title=f"p = {load:g}",
         )

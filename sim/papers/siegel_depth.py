@@ -73,8 +73,8 @@ def saturation(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Packets a terminal and cycle at load 1, uniform traffic, 2 x 2 boxes. An input-queued "
-            "switch of depth 1 is the single-buffered one.",
+            "Packets per terminal per cycle at load 1, uniform traffic, 2 x 2 boxes. The "
+            "input-queued switch of depth 1 is the single-buffered switch.",
             "Refill: a slot freed in a cycle can be filled in the same cycle. Own: what a switch "
             "does if it is not told. At depth 1 it refills (else every link rests in every other "
             "cycle); deeper it does not, which keeps `ready` out of chains through the stages.",
@@ -111,7 +111,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.set_xticks(depths, [str(depth) for depth in depths])
         axes.set(
             xlabel="depth of a queue (packets)",
-            ylabel="saturation throughput (packets a terminal and cycle)",
+            ylabel="saturation throughput (packets per terminal per cycle)",
             ylim=(0, 1),
             title=f"N = {ports:,}",
         )

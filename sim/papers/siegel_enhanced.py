@@ -88,7 +88,7 @@ def _compared(
         rows=rows,
         draw=lambda: multistage_figure(plan, stage_names=stage_names(plan), **picture),
         notes=(
-            "Parts are counted in the netlist; throughput in packets a terminal and cycle, p = 1.",
+            "Parts are counted in the netlist. Throughput: packets per terminal per cycle, p = 1.",
             *notes,
         ),
     )

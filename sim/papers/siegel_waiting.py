@@ -122,7 +122,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
                 label=f"{label}, RTL",
             )
         axes.set(
-            xlabel="p (packets a terminal and cycle)",
+            xlabel="p (packets per terminal per cycle)",
             ylabel="mean waiting time (cycles)",
             xlim=(0, 0.87),
             ylim=(0, None),

@@ -116,7 +116,7 @@ def under_load(options: Options) -> PaperResult:
             f"traffic); crossed: as measured, at load {ZERO_LOAD}.",
             "Latency in the network, in cycles: predicted without load (distance + 2, and + 1 "
             f"in wormhole routers); measured at load {ZERO_LOAD}.",
-            "Throughput in packets a terminal and cycle: the most of all loads, and at load 1. A "
+            "Throughput in packets per terminal per cycle: the most of all loads, and at load 1. A "
             "terminal can send and take 1; hotspot:0.02 is limited by one terminal's output.",
         ),
     )
@@ -140,7 +140,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
             grid[1][column].plot(row["loads"], row["latencies"], **look)
         grid[0][column].set(title=traffic, ylim=(0, 1.02))
         grid[1][column].set(yscale="log", xlabel="offered load")
-    grid[0][0].set_ylabel("throughput (packets a terminal and cycle)")
+    grid[0][0].set_ylabel("throughput (packets per terminal per cycle)")
     grid[1][0].set_ylabel("latency in the network (cycles)")
     for axes in grid.flat:
         axes.grid(alpha=0.3)

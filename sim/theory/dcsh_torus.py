@@ -1,6 +1,6 @@
 """The model of Ould-Khaoua and Sotudeh: DCSH and torus under traffic with spheres of locality.
 
-Equation numbers are the paper's (section III). m is the load in messages a node and cycle, all
+Equation numbers are the paper's (section III). m is the load in messages per node per cycle, all
 times are in cycles. Beyond saturation the model has no solution; latencies are then infinite.
 
 Conventions of the model, found by averaging over all pairs of nodes: a sphere message is for any

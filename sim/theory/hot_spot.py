@@ -7,7 +7,7 @@ __all__ = ["hot_spot_limit"]
 
 
 def hot_spot_limit(ports: int, hot: float) -> float:
-    """Most requests a processor and cycle without combining.
+    """Most requests per processor per cycle without combining.
 
     A fraction `hot` of the requests is for one module, which answers one a cycle, and the others
     are for any: 1 = N x (hot + (1 - hot) / N) requests, so x = 1 / (1 + hot (N - 1)).

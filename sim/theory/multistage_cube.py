@@ -1,7 +1,7 @@
 """The paper's analysis of multistage cube networks (Siegel et al. 1989, section VI).
 
 Every function is for uniform traffic, where each packet goes to any output with equal
-probability. p is the load in packets a terminal and cycle, k the radix of the switches, and
+probability. p is the load in packets per terminal per cycle, k the radix of the switches, and
 c the length of a packet in cycles. Waiting times and delays are in cycles.
 """
 
@@ -89,7 +89,7 @@ def unbuffered_stages(p: float, k: int) -> Iterator[float]:
 
 
 def unbuffered_throughput(p: float, k: int, stages: int) -> float:
-    """Throughput of an unbuffered network, packets a terminal and cycle, by recurrence (1)."""
+    """Throughput of an unbuffered network, packets per terminal per cycle, by recurrence (1)."""
     rates = unbuffered_stages(p, k)
     rate = p
     for _ in range(stages):

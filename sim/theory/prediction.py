@@ -33,7 +33,7 @@ class _Some(TypedDict, total=False):
 
 
 def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
-    """Mean latency (cycles), throughput (packets a terminal and cycle) and mean attempts a packet.
+    """Mean latency (cycles), throughput (packets per terminal per cycle) and attempts per packet.
 
     The formulas are for uniform traffic: for the DCSH with packets of one length the latency of
     Ould-Khaoua and Sotudeh's model, for multistage networks those of Siegel et al., VI:
@@ -46,7 +46,7 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     ----------
     network : Network
     load : float
-        Packets a terminal and cycle.
+        Packets per terminal per cycle.
     uniform : bool
         Whether the traffic is.
     """

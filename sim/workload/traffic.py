@@ -76,7 +76,7 @@ class Pattern:
         ----------
         network : PacketNetwork
         load : float
-            Packets a terminal and cycle, 0 to 1; in steps of 2^-22.
+            Packets per terminal per cycle, 0 to 1; in steps of 2^-22.
         seed : int
             Runs with the same seed are the same, bit for bit; not negative.
         depth : int
@@ -184,7 +184,7 @@ def _random_state(seed: int, terminal: int) -> int:
 def check_load(load: float) -> None:
     """Raise ValueError if a load is not a probability."""
     if not 0 <= load <= 1:
-        raise InvalidValue(f"Load must be from 0 to 1 packets a terminal and cycle, not {load}")
+        raise InvalidValue(f"Load must be from 0 to 1 packets per terminal per cycle, not {load}")
 
 
 TRAFFIC = (
