@@ -4,10 +4,10 @@ import csv
 import hashlib
 import importlib
 import json
+import pickle
 import re
 import sys
-from collections.abc import Callable
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,13 +15,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from multicube.hdl import MulticubeError
 from multicube.hdl.networks import build
 from multicube.sim import Result, simulate
 from multicube.sim.measure.curve import Sweep
 from multicube.sim.report.plot import draw_sweeps
 from multicube.sim.report.save import save_sweep
-from multicube.sim.run.sweeps import MOST_LOADS, ZERO_LOAD, parse_loads, sweep
+from multicube.sim.run.sweeps import MOST_LOADS, ZERO_LOAD, LoadsLost, parse_loads, sweep
 
 module = importlib.import_module(
     "multicube.sim.run.sweeps"
@@ -292,13 +291,66 @@ def test_failed_write_leaves_the_old_file(
     assert path.read_bytes() == b"old"
 
 
-def test_a_killed_process_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(**_: Any) -> Callable[..., None]:
-        raise BrokenProcessPool
+def test_killed_processes_lose_nothing(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> None:
+    """What had been finished is kept, and what was lost runs again."""
+    rounds: list[tuple[int, list[int]]] = []
 
-    monkeypatch.setattr("joblib.Parallel", broken)
-    with pytest.raises(MulticubeError, match=r"^One of 2 processes was killed, by lack of memory"):
-        sweep(build("cube", ports=2), [0.1], processes=2)
+    def kill_half(jobs: list, processes: int) -> Iterator[tuple[int, list[Result]]]:
+        rounds.append((processes, [len(runs) for _, (_, runs), _ in jobs]))
+        for number, (_, (_, runs), _) in enumerate(jobs):
+            if number or len(rounds) > 1:
+                yield number, [replace(curve.zero_load, offered_load=run.load) for run in runs]
+
+    monkeypatch.setattr(module, "finished_jobs", kill_half)
+    network = build("cube", ports=2)
+    found = sweep(network, [0.1, 0.2, 0.3], engine="compiled", processes=2, refine=False)
+    assert [point.offered_load for point in found.points] == [0.1, 0.2, 0.3]
+    assert rounds == [(2, [2, 2]), (1, [1, 1])]
+    assert (found.partial, found.lost) == (False, ())
+
+
+def test_lost_loads_are_named(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> None:
+    def kill(jobs: list, _: int) -> Iterator[tuple[int, list[Result]]]:
+        for number, (_, (_, (run, *_)), _) in enumerate(jobs):
+            if run.load not in (0.2, 0.3):
+                yield number, [replace(curve.zero_load, offered_load=run.load)]
+
+    monkeypatch.setattr(module, "finished_jobs", kill)
+    message = r"^Processes were killed, by .*; no result for these loads: 0\.2, 0\.3$"
+    with pytest.raises(LoadsLost, match=message) as caught:
+        sweep(build("cube", ports=2), [0.1, 0.2, 0.3, 0.4], engine="amaranth", processes=2)
+    found = caught.value.sweep
+    assert [point.offered_load for point in found.points] == [0.1, 0.4]
+    assert found.to_json()["lost"] == [0.2, 0.3]
+    assert pickle.loads(pickle.dumps(caught.value)).sweep.lost == (0.2, 0.3)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_interrupted_sweep_keeps_what_is_whole(
+    processes: int, monkeypatch: pytest.MonkeyPatch, curve: Sweep
+) -> None:
+    """A run that was cut short is no point of the curve."""
+
+    def measure(_: Any, runs: list, **__: Any) -> list[Result]:
+        cut = [run.load >= 0.2 for run in runs]
+        return [
+            replace(curve.zero_load, offered_load=run.load, partial=partial)
+            for run, partial in zip(runs, cut)
+        ]
+
+    def interrupt(jobs: list, _: int) -> Iterator[tuple[int, list[Result]]]:
+        yield 0, measure(*jobs[0][1])
+        yield 1, measure(*jobs[1][1])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "simulate_runs", measure)
+    monkeypatch.setattr(module, "finished_jobs", interrupt)
+    network = build("cube", ports=2)
+    found = sweep(network, [0.1, 0.2, 0.3], engine="amaranth", processes=processes)
+    assert [point.offered_load for point in found.points] == [0.1]
+    assert found.to_json()["partial"] is True
+    with pytest.raises(KeyboardInterrupt):
+        sweep(network, [0.2, 0.3], engine="amaranth", processes=processes)
 
 
 def test_sweep_rejects_arguments() -> None:

@@ -20,19 +20,25 @@ class Sweep:
     traffic : str
     points : list[Result]
         By rising load.
-    zero_load : Result
+    zero_load : Result or None
         At a load of 0.01 flits a terminal and cycle.
+    partial : bool
+        Whether the sweep was interrupted: runs that had not ended are left out.
+    lost : tuple[float, ...]
+        Loads that are missing because the processes that simulated them were killed.
     """
 
     network: Network
     traffic: str
     points: list[Result]
-    zero_load: Result
+    zero_load: Result | None
+    partial: bool = False
+    lost: tuple[float, ...] = ()
 
     @property
     def zero_load_latency(self) -> float | None:
         """Mean latency in cycles when packets hardly ever meet."""
-        return self.zero_load.latency.mean
+        return None if self.zero_load is None else self.zero_load.latency.mean
 
     @property
     def saturation_throughput(self) -> float | None:
@@ -49,9 +55,11 @@ class Sweep:
     def to_json(self) -> dict[str, Any]:
         """All points, and what follows from them."""
         return {
-            "network": self.zero_load.network,
-            "parameters": self.zero_load.parameters,
+            "network": self.network.family,
+            "parameters": self.network.chosen,
             "traffic": self.traffic,
+            "partial": self.partial,
+            "lost": list(self.lost),
             "zero_load_latency": self.zero_load_latency,
             "saturation_throughput": self.saturation_throughput,
             "saturation_interval": self.saturation_interval,

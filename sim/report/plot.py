@@ -102,7 +102,7 @@ def _dots(axes: Axes, points: Sequence[Result], values: Sequence[float], colour:
 
 
 def _label(sweep: Sweep) -> str:
-    words = sweep.zero_load.parameters
+    words = sweep.network.chosen
     names = ("ports", "radix", "switch", "depth")
     shown = " ".join(f"{name}={words[name]}" for name in names if name in words)
-    return f"{sweep.zero_load.network} {shown}"
+    return f"{sweep.network.family} {shown}"

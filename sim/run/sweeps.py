@@ -1,8 +1,7 @@
 """Load sweeps: the same network and traffic at many loads."""
 
 import math
-from collections.abc import Sequence
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -10,15 +9,16 @@ import joblib
 from tqdm import tqdm
 
 from ...hdl.core.checks import check_integer, check_limit
-from ...hdl.core.errors import InvalidValue, MulticubeError
+from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
 from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
 from ..workload.traffic import Pattern, check_load, pattern
 from .simulation import Run, simulate_runs
+from .workers import Job, finished_jobs
 
-__all__ = ["parse_loads", "sweep"]
+__all__ = ["LoadsLost", "parse_loads", "sweep"]
 
 ZERO_LOAD = 0.01
 """A load, in flits per terminal per cycle, at which packets hardly ever meet."""
@@ -100,54 +100,128 @@ def sweep(
     ------
     SimulationError, TypeError, ValueError
         As `simulate_runs`.
-    MulticubeError
-        If one of the processes was killed.
+    LoadsLost
+        If processes were killed, and again when what they had simulated was run again.
+    KeyboardInterrupt
+        If it came before any run had ended; later the sweep is partial.
     """
     if isinstance(traffic, str):
         traffic = pattern(traffic, network.ports)
-    if not loads:
-        raise InvalidValue("Loads must be given, at least one")
+    loads = _checked(loads)
     if processes is not None:
         processes = check_integer("Processes", processes, 1)
         check_limit("Processes", processes, MOST_PROCESSES)
     workers = processes or joblib.cpu_count()
+    engine = resolve_engine(engine)
     options = {"engine": engine, "bins": bins, "threads": 1}
+    finished: Finished = finished_jobs if workers > 1 else _finished_here
+    found: dict[float, Result] = {}
+    lost: list[float] = []
+    zero_load = ZERO_LOAD / (sum(network.lengths) / 2)
+
+    def points() -> list[Result]:
+        asked = sorted(load for load in found if load != zero_load or load in loads)
+        return [found[load] for load in asked]
 
     with ExitStack() as stack:
         if scheduler is not None:
             workers = stack.enter_context(_cluster(scheduler))
+            finished = _finished_on_cluster
         bar = stack.enter_context(
             tqdm(unit="loads", disable=None if progress else True, leave=False)
         )
 
-        def measure(wanted: Sequence[float]) -> list[Result]:
-            runs = [Run(traffic, load, **parameters) for load in wanted]
-            share = -(-len(runs) // workers) if resolve_engine(engine) == "compiled" else 1
-            jobs = [runs[at : at + share] for at in range(0, len(runs), share)]
+        def measure(wanted: Sequence[float]) -> None:
+            runs = {load: Run(traffic, load, **parameters) for load in wanted}
             bar.total = (bar.total or 0) + len(runs)
-            results = []
-            try:
-                for done in joblib.Parallel(n_jobs=workers, return_as="generator")(
-                    joblib.delayed(simulate_runs)(network, job, **options) for job in jobs
-                ):
-                    results += done
-                    bar.update(len(done))
-            except BrokenProcessPool:
-                raise MulticubeError(
-                    f"One of {workers} processes was killed, perhaps for lack of memory"
-                ) from None
-            return results
+            side_by_side = -(-len(runs) // workers) if engine == "compiled" else 1
+            # What is lost runs once more with fewer processes, each with less to hold.
+            for processes, share in ((workers, side_by_side), (-(-workers // 2), 1)):
+                left = [load for load in runs if load not in found]
+                shares = [left[at : at + share] for at in range(0, len(left), share)]
+                jobs: list[Job] = [
+                    (simulate_runs, (network, [runs[load] for load in each]), options)
+                    for each in shares
+                ]
+                for number, results in finished(jobs, processes):
+                    # One that was interrupted, and so ended early, is no point of a curve.
+                    whole = {
+                        load: result
+                        for load, result in zip(shares[number], results)
+                        if not result.partial
+                    }
+                    found.update(whole)
+                    bar.update(len(whole))
+            lost.extend(load for load in runs if load not in found)
 
-        flits = sum(network.lengths) / 2
-        zero_load, *points = measure([ZERO_LOAD / flits, *sorted(set(loads))])
-        for _ in range(REFINEMENTS if refine else 0):
-            interval = saturation_interval(points)
-            if interval is None:
-                break
-            low, high = interval
-            points += measure([round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)])
-            points.sort(key=lambda point: point.offered_load)
-    return Sweep(network, traffic.name, points, zero_load)
+        partial = False
+        try:
+            measure(list(dict.fromkeys([zero_load, *loads])))
+            for _ in range(REFINEMENTS if refine else 0):
+                interval = saturation_interval(points())
+                if interval is None or lost:
+                    break
+                low, high = interval
+                measure([round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)])
+        except KeyboardInterrupt:
+            if not points():
+                raise
+            partial = True
+    curve = Sweep(
+        network, traffic.name, points(), found.get(zero_load), partial, tuple(sorted(lost))
+    )
+    if lost:
+        raise LoadsLost(curve)
+    return curve
+
+
+def _checked(loads: Sequence[float]) -> list[float]:
+    """The distinct loads of a sequence or an array, by size."""
+    try:
+        given = list(loads)
+    except TypeError:
+        raise InvalidType(f"Loads must be a sequence of numbers, not {loads!r}") from None
+    if not given:
+        raise InvalidValue("Loads must be given, at least one")
+    for load in given:
+        check_load(load)
+    return sorted({float(load) for load in given})
+
+
+class LoadsLost(MulticubeError):
+    """Loads that could not be simulated, for their processes were killed.
+
+    `sweep` holds all others.
+    """
+
+    def __init__(self, sweep: Sweep) -> None:
+        loads = ", ".join(f"{load:g}" for load in sweep.lost)
+        super().__init__(
+            f"Processes were killed, by lack of memory maybe; no result for these loads: {loads}"
+        )
+        self.sweep = sweep
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.sweep,)
+
+
+Finished = Callable[[Sequence[Job], int], Iterator[tuple[int, Any]]]
+"""What carries out jobs with a number of processes, as `workers.finished_jobs` does."""
+
+
+def _finished_here(jobs: Sequence[Job], _: int) -> Iterator[tuple[int, Any]]:
+    """Carry out jobs in this process, until one is interrupted."""
+    for number, (function, arguments, options) in enumerate(jobs):
+        results = function(*arguments, **options)
+        yield number, results
+        if len(results) < len(arguments[1]) or any(result.partial for result in results):
+            raise KeyboardInterrupt
+
+
+def _finished_on_cluster(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, Any]]:
+    """Carry out jobs where joblib's are carried out now."""
+    delayed = [joblib.delayed(function)(*words, **options) for function, words, options in jobs]
+    yield from enumerate(joblib.Parallel(n_jobs=processes, return_as="generator")(delayed))
 
 
 class _cluster:
@@ -164,6 +238,9 @@ class _cluster:
             self.client = Client(address, timeout=10)
         except (OSError, ValueError) as error:
             raise InvalidValue(f"Scheduler {address} can't be reached: {error}") from None
+        if not self.client.nthreads():
+            self.client.close()
+            raise InvalidValue(f"Scheduler {address} has no workers")
         self.backend = joblib.parallel_config(backend="dask")
 
     def __enter__(self) -> int:
