@@ -89,7 +89,7 @@ def _network(words: tuple[str, ...], node: bool) -> tuple[dict[str, Any], Design
 
 
 def _print(what: dict[str, Any], found: Measurement) -> None:
-    words = told(what.get("network", what.get("top")), what["parameters"])
+    words = told(what["network" if "network" in what else "top"], what["parameters"])
     area, storage = found.area, found.storage
     rows = [
         ("4-input tables in all", area.tables),
