@@ -354,6 +354,11 @@ def test_network_has_no_combinational_cycle(switch: str, routing: str) -> None:
     assert "bypass" in rtlil.convert(network)
 
 
+def test_reconfiguration_needs_an_extra_stage() -> None:
+    with pytest.raises(ValueError, match=r"^Network must have an extra stage$"):
+        ReconfigurableExtraStageCube(MultistageNetwork(8))
+
+
 def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
     """The same network, never reset, is set for one fault after another."""
     network = MultistageNetwork(8, payload=6, extra_stage=1)
