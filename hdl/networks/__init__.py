@@ -1,4 +1,4 @@
-"""Networks: components made of switches and a wiring plan."""
+"""Networks: components made of switches according to a wiring plan."""
 
 from .axi_stream import AXI_CLOCK, AxiStreamNetwork
 from .catalogue import FAMILIES, build
