@@ -145,7 +145,7 @@ def test_the_board_has_no_counters_that_it_was_not_given(lean_torus: Bench) -> N
     run = Run(pattern("one-each", 4), source_depth=depth)
     bench = lean_torus.board.bench.with_sources(run.sources(lean_torus.network))
     line = _line(lean_torus.path)
-    with pytest.raises(ValueError, match=r"^Traffic of a number of packets needs a board"):
+    with pytest.raises(ValueError, match=r"^Traffic with a fixed number of packets needs a board"):
         BoardEngine(line, lean_torus.board, bench)
     run = Run(pattern("uniform", 4), source_depth=depth)
     bench = lean_torus.board.bench.with_sources(run.sources(lean_torus.network))

@@ -118,7 +118,7 @@ def test_torus_with_one_channel(k: int, n: int, directions: int, free: bool) -> 
 
 
 def test_rejects_networks_that_do_not_wait() -> None:
-    with pytest.raises(ValueError, match=r"^A network that refers messages has no channels that"):
+    with pytest.raises(ValueError, match=r"^A network that deflects messages has no channels that"):
         deadlock_cycle(ConnectionMachine(2))
 
 
@@ -154,7 +154,7 @@ def test_command(words: str, circle: list[str] | None) -> None:
 
 
 def test_command_rejects_memory() -> None:
-    with pytest.raises(ValueError, match=r"^Deadlock is looked for in networks of packets, not in"):
+    with pytest.raises(ValueError, match=r"^Deadlock can be checked for packet networks only, not"):
         CliRunner().invoke(command, ["combining"], catch_exceptions=False)
 
 

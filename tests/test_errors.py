@@ -103,7 +103,7 @@ BAD = [
     ),
     ("permute cube ports=4 3,2,1", "Permutation must have 4 destinations, not 3"),
     ("permute torus 3,2,1", "Network must be a multistage network, not 'torus'"),
-    ("deadlock combining", "Deadlock is looked for in networks of packets, not in combining"),
+    ("deadlock combining", "Deadlock can be checked for packet networks only, not combining"),
 ]
 
 

@@ -230,10 +230,10 @@ def test_messages_rejected(
     ("copies", "message"),
     [
         ([(0, [4], 1)], "^Destination must be from 0 to 3, not 4$"),
-        ([(0, [1], 1), (2, [1], 1)], "^Copies must be one a terminal, not several for 1$"),
-        ([(0, [1], 1), (1, [2], 1)], "^Copies must be one a terminal, not several for 1$"),
-        ([(0, [1], 1), (0, [2], 1)], "^Copies must be one a terminal, not several for 0$"),
-        ([(0, [0], 1)], "^Copies must be one a terminal, not several for 0$"),
+        ([(0, [1], 1), (2, [1], 1)], "^Copies must be one per terminal, not several for 1$"),
+        ([(0, [1], 1), (1, [2], 1)], "^Copies must be one per terminal, not several for 1$"),
+        ([(0, [1], 1), (0, [2], 1)], "^Copies must be one per terminal, not several for 0$"),
+        ([(0, [0], 1)], "^Copies must be one per terminal, not several for 0$"),
     ],
 )
 def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> None:

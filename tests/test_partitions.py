@@ -349,7 +349,7 @@ def test_shared_channel(sharing: list[tuple[int, int]], found: tuple[str, str] |
         (
             "connection-machine",
             {"n": 3},
-            "A network that refers messages, over any free wire, keeps no partitions",
+            "A network that deflects messages, over any free wire, can't be partitioned",
         ),
         (
             "torus",

@@ -44,7 +44,9 @@ def copy_rounds(copies: Mapping[int, Sequence[int]]) -> list[list[tuple[int, int
     for source, destinations in copies.items():
         for destination in destinations:
             if destination in receivers:
-                raise InvalidValue(f"Copies must be one a terminal, not several for {destination}")
+                raise InvalidValue(
+                    f"Copies must be one per terminal, not several for {destination}"
+                )
             receivers.add(destination)
         rows.append([source, *sorted(destinations, key=source.__xor__)])
     rounds = []

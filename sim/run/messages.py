@@ -247,7 +247,7 @@ class Messenger:
             for destination in destinations:
                 self._check(Message(source, destination, value))
             if values[source] is not None:
-                raise InvalidValue(f"Copies must be one a terminal, not several for {source}")
+                raise InvalidValue(f"Copies must be one per terminal, not several for {source}")
             values[source] = value
         rounds = []
         for pairs in copy_rounds({source: destinations for source, destinations, _ in copies}):

@@ -1,4 +1,4 @@
-"""The multistage cube network and its topological equals, run in any of the ways of `SWITCHES`."""
+"""The multistage cube network and its equivalents, in any of the switching modes of `SWITCHES`."""
 
 from ...boxes.circuit import CircuitLink
 from ...boxes.unbuffered import later_bits, verdict_delay
@@ -21,24 +21,24 @@ __all__ = ["FAMILIES", "MultistageNetwork"]
 
 
 class MultistageNetwork(PacketNetwork):
-    """A b^n-port multistage network of b x b switches (Siegel et al., III to VI).
+    """A b^n-terminal multistage network of b x b switches (Siegel et al., III to VI).
 
-    Every path passes n switches; an unhindered header takes n cycles, and a packet of c flits
-    n + c - 1. The box of stage s and number x is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy
-    c of a replicated network); all boxes of a stage are of one type, and all of the network unless
-    it is dilated, since a packet's tag tells them all they need.
+    Every path passes n switches; an unblocked header takes n cycles, and a packet of c flits takes
+    n + c - 1. Box x of stage s is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy c of a
+    replicated network). All boxes of a stage have the same type, and so do all boxes of the network
+    unless it is dilated, since a packet's tag contains all that they need.
 
     Its arguments are those of `MultistageParameters`. With an extra stage (`topology.extra_stage`)
-    there are n + 1 stages, of which one is bypassed unless there are faults to avoid.
+    there are n + 1 stages, one of which is bypassed unless there are faults to avoid.
 
     Attributes
     ----------
     plan : MultistagePlan
     configuration : Configuration or None
-        How an extra stage is set.
+        The configuration of the extra stage, if there is one.
     radix : int
     boxes : list[CellType]
-        Of each stage.
+        The type of the boxes of each stage.
 
     Members
     -------
@@ -48,7 +48,7 @@ class MultistageNetwork(PacketNetwork):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as its field allows, or does not go with the switch.
+        If a field does not allow a parameter, or the parameter is not compatible with the switch.
     """
 
     parameters_type = MultistageParameters
@@ -77,7 +77,7 @@ class MultistageNetwork(PacketNetwork):
             self.stages = len(plan.path(0, 0, self.configuration))
             # With both of these stages in use, packets can leave the lines of their subnetwork.
             self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
-            # A broadcast may take another of two paths than the packets for one of its outputs.
+            # A broadcast may take a different path than the packets for one of its outputs.
             self.ordered = self.isolates or not self.broadcasts
         else:
             self.plan = multistage_plan(given.wiring, given.ports, given.radix)
@@ -86,7 +86,7 @@ class MultistageNetwork(PacketNetwork):
         self.tags = self.plan.tags(given.routing)
         self.boxes = self._boxes(self.packet)
         for box in dict.fromkeys(self.boxes):
-            box.build()  # What a box refuses, its network refuses when it is made, not later.
+            box.build()  # An invalid box must be rejected now, not during elaboration.
 
     @property
     def extra_plan(self) -> ExtraStagePlan:
@@ -113,12 +113,12 @@ class MultistageNetwork(PacketNetwork):
         return self.plan
 
     def _boxes(self, packet: Packet) -> list[CellType]:
-        """The boxes of each stage, for packets that terminals see like this."""
+        """The boxes of each stage, for packets of this layout at the terminals."""
         inside = self._inside(packet)
         return list(self.parameters.switching.boxes(self.parameters, inside, len(self.plan.stages)))
 
     def _protected(self, packet: Packet) -> Packet:
-        """The packet with its parity, if there is one."""
+        """The packet with its parity, if any."""
         parity = self.parameters.parity
         return packet if parity == "none" else protected(packet, parity)
 
@@ -138,12 +138,12 @@ class MultistageNetwork(PacketNetwork):
     def place_controlled(
         self, fabric: Fabric | Scope, controls: Controls | None, packet: Packet | None = None
     ) -> Terminals:
-        """As `place`, for a network whose extra stage, if any, is set in this way."""
+        """As `place`, for a network whose extra stage, if any, is configured by `controls`."""
         given = self.parameters
         packet = packet or self.packet
         boxes = self._boxes(packet)
-        # Circuits have parity outside, in the words that pass them; packets inside an extra stage,
-        # made over the tag that the boxes see.
+        # With circuits, parity is outside, in the words that pass through them; with packets it is
+        # inside an extra stage, computed over the tag that the boxes see.
         parity = None if given.parity == "none" else given.parity
         inside = parity if controls is not None and not given.switching.circuits else None
         if controls is not None:
@@ -157,7 +157,7 @@ class MultistageNetwork(PacketNetwork):
             ]
             drops = given.policy != "hold"
             terminals = place_copies(fabric, self._protected(packet), copies, drops=drops)
-        # The interfaces see the packet with its parity, which is made in front of them.
+        # The interfaces see the packet with its parity, which is generated before them.
         ends = given.switching.ends(given, self._protected(packet), self.tags, self.stages)
         if ends is not None:
             terminals = place_ends(fabric, self.tags.code, terminals, ends)
@@ -193,7 +193,7 @@ class MultistageNetwork(PacketNetwork):
         *,
         parity: Granularity | None,
     ) -> Terminals:
-        """Place the boxes of an Extra Stage Cube, what chooses the paths, and parity between."""
+        """Place the boxes of an Extra Stage Cube, the choice of paths, and parity between them."""
         kind = Kind()
         if self.parameters.switching.circuits:
             packet, kind = self._protected(packet), Kind(CircuitLink)
@@ -203,7 +203,7 @@ class MultistageNetwork(PacketNetwork):
         return Terminals(*place_choice(fabric, packet, self.tags.routing, controls, *links, kind))
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`; of several copies, or links in a bundle, always the first."""
+        """As in `Network`; of several copies, or of the links of a bundle, always the first."""
         if self.configuration is not None:
             hops = self.extra_plan.path(source, destination, self.configuration)
             return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]

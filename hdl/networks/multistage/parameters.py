@@ -1,4 +1,4 @@
-"""What can be chosen of a multistage network."""
+"""The parameters of multistage networks."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,11 +22,11 @@ OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues
 
 @dataclass(frozen=True, eq=False)
 class MultistageParameters(Parameters):
-    """As `MultistageNetwork` takes them.
+    """The parameters of `MultistageNetwork`.
 
-    `depth`, if "auto", is 4, or twice the greatest length for cut-through, or what the switch has
-    by definition; `resubmit` is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
-    "auto" a slot freed in a cycle can be filled in it at depth 1 only.
+    `depth` "auto" is 4, or twice the largest length for cut-through, or the only depth that the
+    switch has; `resubmit` "auto" is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
+    "auto" a slot freed in a cycle can be filled in the same cycle only at depth 1.
     """
 
     ports: int = integer(8, "terminals, a power of the radix", least=2, most=2**16)
@@ -37,34 +37,38 @@ class MultistageParameters(Parameters):
         "auto", "packets, or flits, that fit into each queue", least=0, choices=("auto",)
     )
     payload: ShapeLike = payload_shape()
-    routing: Routing = word("destination", "what the tag holds", ROUTINGS)
+    routing: Routing = word("destination", "tag scheme", ROUTINGS)
     length: int | str = packet_length(plain=1)
     policy: str = word(
-        "auto", "what becomes of a blocked packet or request", ("auto", *POLICIES), plain="hold"
+        "auto", "policy for a blocked packet or request", ("auto", *POLICIES), plain="hold"
     )
     hold_limit: int = integer(
         16, "cycles until modified-hold drops a request", least=1, most=2**16, plain=16
     )
     dilation: int = integer(
-        1, "links in the place of each one between stages", least=1, most=64, plain=1
+        1, "links that replace each link between stages", least=1, most=64, plain=1
     )
     replication: int = integer(1, "copies of the network", least=1, most=64, plain=1)
     resubmit: int | Literal["auto"] = integer(
         "auto",
-        "longest delay until a dropped packet is sent again; 0: never",
+        "longest delay before a dropped packet is sent again; 0: never",
         least=0,
         most=2**16,
         choices=("auto",),
         plain=0,
     )
     broadcast: int = integer(0, "1: packets carry a broadcast mask", least=0, most=1, plain=0)
-    refill: str = word("auto", "a slot freed in a cycle can be filled in it", REFILLS, plain="auto")
+    refill: str = word(
+        "auto", "a slot freed in a cycle can be filled in the same one", REFILLS, plain="auto"
+    )
     queues: str = word("input", "where a cut-through switch has its queues", QUEUES, plain="input")
     extra_stage: int = integer(0, "1: an Extra Stage Cube", least=0, most=1, plain=0)
     parity: Granularity | Literal["none"] = word(
         "none", "parity inside the network", ("none", *PARITIES), plain="none"
     )
-    faults: str = text("", "what an Extra Stage Cube avoids: box:1:3, link:2:5", "FAULTS", plain="")
+    faults: str = text(
+        "", "faults that an Extra Stage Cube avoids: box:1:3, link:2:5", "FAULTS", plain=""
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,7 +97,7 @@ class MultistageParameters(Parameters):
             )
 
     def _check_options(self, resubmit: int) -> None:
-        """Raise ValueError if an option does not go with the switch, or with resubmission."""
+        """Raise ValueError if an option is not compatible with the switch or resubmission."""
         plain = self.plain()
         changed = [name for name in OPTIONS if self[name] != plain[name]]
         for name in changed:
@@ -122,7 +126,7 @@ class MultistageParameters(Parameters):
             )
 
     def _check_redundancy(self) -> None:
-        """Raise ValueError if an extra stage, or the faults it avoids, do not go with the rest."""
+        """Raise ValueError if an extra stage, or its faults, are not compatible with the rest."""
         if self.extra_stage and (self.wiring, self.radix) != ("cube", 2):
             raise InvalidValue(
                 f"An extra stage needs wiring=cube and radix=2, not {self.wiring} and {self.radix}"
@@ -134,7 +138,7 @@ class MultistageParameters(Parameters):
 
     @property
     def switching(self) -> Switching:
-        """The switch that is named."""
+        """The selected switching mode."""
         return SWITCHES[self.switch]
 
     @property
