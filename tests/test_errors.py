@@ -90,7 +90,7 @@ BAD = [
     (f"sim cube --bins {HUGE}", "Bins must be from 2 to "),
     (f"sim {HUGE}", "Network must be one of cube, "),
     (f"sim cube --traffic {HUGE}", "Traffic must be one of uniform, "),
-    (f"sim cube --traffic shift:{HUGE}9{HUGE}", "needs an integer where it says '999"),
+    (f"sim cube --traffic shift:{HUGE}9{HUGE}", "needs an integer in place of '999"),
     (f"sweep cube --loads {'0.1,' * 1000}", "Loads must be FIRST:LAST:STEP or a list"),
     ("sweep cube --loads 0:inf:0.1", "Loads must be FIRST:LAST:STEP or a list"),
     ("sim cube --load nan", "Load must be from 0 to 1 packets per terminal per cycle, not nan"),
