@@ -494,5 +494,5 @@ def test_tool_that_takes_too_long(
 
 def test_design_of_two_clocks() -> None:
     report = {"fmax": {"clk$glb_clk": {"achieved": 50.0}, "half$glb": {"achieved": 90.0}}}
-    with pytest.raises(SynthesisError, match=r"^Only designs of a single clock .* of clk, half$"):
+    with pytest.raises(SynthesisError, match=r"^Only designs with a single clock .* with clk, half$"):
         _route(1, report)
