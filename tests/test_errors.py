@@ -99,7 +99,7 @@ BAD = [
     ("sim combining --operations load,x", "x"),
     (
         "paper siegel-eq3 --quick --cycles 1",
-        "Cycles must be more: no packet was measured in so few",
+        "Cycles are too few: no packet was delivered in the window",
     ),
     ("permute cube ports=4 3,2,1", "Permutation must have 4 destinations, not 3"),
     ("permute torus 3,2,1", "Network must be a multistage network, not 'torus'"),
