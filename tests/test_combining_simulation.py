@@ -467,7 +467,7 @@ BAD = [
     ("sim combining --operations load,", "not ''"),
     ("sim combining --traffic hotspot:2", "Fraction H of hotspot must be from 0 to 1, not 2"),
     ("sim combining --traffic all-to-one:8", "Terminal T of all-to-one must be from 0 to 7, not 8"),
-    ("sim combining --traffic all-to-one:x", "needs an integer where it says 'x'"),
+    ("sim combining --traffic all-to-one:x", "needs an integer in place of 'x'"),
     ("sim combining --traffic one-each:1", "Traffic must be one of uniform, "),
     ("sim combining --traffic broadcast:0.5", "needs a network with broadcast=1"),
     ("sim combining --history -1", "History must be from 0 to 262144, not -1"),

@@ -269,7 +269,7 @@ BAD = [
     ("sim cube --bins 1", "Bins must be from 2 to 1048576, not 1"),
     ("sim cube --engine warp", "Engine must be one of auto, ", "not 'warp'"),
     ("sim cube --traffic rush", "Traffic must be one of uniform, ", "not 'rush'"),
-    ("sim cube --traffic shift:x", "Traffic 'shift:x' needs an integer where it says 'x'"),
+    ("sim cube --traffic shift:x", "Traffic 'shift:x' needs an integer in place of 'x'"),
     ("sim cube --traffic lambda:2:1", "Factor j of lambda must have no common factor", "not 2"),
     ("sim cube --traffic hotspot:2", "Fraction H of hotspot must be from 0 to 1, not 2"),
     ("sim cube ports=9 radix=3 --traffic bit-reversal", "a power of two as ports, not 9"),

@@ -90,7 +90,7 @@ BAD = [
     (f"sim cube --bins {HUGE}", "Bins must be from 2 to "),
     (f"sim {HUGE}", "Network must be one of cube, "),
     (f"sim cube --traffic {HUGE}", "Traffic must be one of uniform, "),
-    (f"sim cube --traffic shift:{HUGE}9{HUGE}", "needs an integer where it says '999"),
+    (f"sim cube --traffic shift:{HUGE}9{HUGE}", "needs an integer in place of '999"),
     (f"sweep cube --loads {'0.1,' * 1000}", "Loads must be FIRST:LAST:STEP or a list"),
     ("sweep cube --loads 0:inf:0.1", "Loads must be FIRST:LAST:STEP or a list"),
     ("sim cube --load nan", "Load must be from 0 to 1 packets per terminal per cycle, not nan"),
@@ -99,7 +99,7 @@ BAD = [
     ("sim combining --operations load,x", "x"),
     (
         "paper siegel-eq3 --quick --cycles 1",
-        "Cycles must be more: no packet was measured in so few",
+        "Cycles are too few: no packet was delivered in the window",
     ),
     ("permute cube ports=4 3,2,1", "Permutation must have 4 destinations, not 3"),
     ("permute torus 3,2,1", "Network must be a multistage network, not 'torus'"),

@@ -80,7 +80,7 @@ def messages(outputs: Sequence[str]) -> AbstractContextManager:
 
 
 def told(name: str, parameters: Mapping[str, Any]) -> str:
-    """A name and its parameters in words; of a network, without those that are plain."""
+    """A name and its parameters as words; for a network, without those of plain value."""
     plain = FAMILIES[name].component.parameters_type.plain() if name in FAMILIES else {}
     words = (f"{key}={value}" for key, value in parameters.items() if value != plain.get(key))
     return " ".join([name, *words])

@@ -21,9 +21,9 @@ CLOCK_PERIOD = 1e-6
 
 @contextmanager
 def _interrupts_held() -> Iterator[list[int]]:
-    """Collect Ctrl-C, and raise KeyboardInterrupt for it at the end.
+    """Defer Ctrl-C: raise its KeyboardInterrupt at the end.
 
-    In the middle of a step of time the simulator would keep some registers of it and lose others.
+    An interrupt in the middle of a time step would update some registers and not others.
     """
     came: list[int] = []
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -40,7 +40,7 @@ def _interrupts_held() -> Iterator[list[int]]:
 
 
 class AmaranthEngine:
-    """Runs one fabric in Amaranth's simulator: the reference.
+    """Runs one fabric in Amaranth's simulator, the reference.
 
     Implements `Engine` with one run.
 
@@ -48,8 +48,8 @@ class AmaranthEngine:
     ----------
     fabric : Fabric
     vcd : path-like, optional
-        Where to write all signals of the run. The file appears when it is finished, by `close` or
-        by leaving the engine's `with` block; if that raises, it does not.
+        File for all signals of the run. It appears once it is complete: at `close`, or at the end
+        of the engine's `with` block. It does not appear if the block raises.
     """
 
     name = "amaranth"
@@ -71,8 +71,8 @@ class AmaranthEngine:
 
     async def _count(self, context: Any) -> None:
         self._context = context
-        # `advance` already begins what comes next in time. Let that not be the first clock edge:
-        # inputs that are set before the first cycle belong to it.
+        # `advance` already starts the next event. It must not be the first clock edge, because
+        # inputs that are set before the first cycle belong to that cycle.
         await context.delay(CLOCK_PERIOD / 10)
         while True:
             await context.tick()
@@ -103,7 +103,7 @@ class AmaranthEngine:
         return [sum(rows) for rows in zip(*(self.memory(cell, name, run) for cell in cells))]
 
     def close(self) -> None:
-        """Finish the VCD file, if there is one."""
+        """Complete the VCD file, if there is one."""
         self._stack.close()
 
     def __enter__(self) -> "AmaranthEngine":

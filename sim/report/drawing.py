@@ -209,7 +209,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If the name ends otherwise, or the file can't be written.
+        If the name has another suffix, or the file can't be written.
     """
     kind = output_format(path, (".svg", ".png", ".pdf"))
     metadata = {"Date": None} if kind == ".svg" else {}

@@ -42,7 +42,7 @@ def draw_sweeps(
     Raises
     ------
     ValueError
-        If the name ends otherwise, or the folder does not exist.
+        If the name has another suffix, or the folder does not exist.
     """
     output_format(path, _ENDINGS)
     figure = Figure(figsize=(11, 4.8), layout="constrained")

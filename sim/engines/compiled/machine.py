@@ -1,4 +1,4 @@
-"""The tables that the generated code works on, and access to what is in them."""
+"""The tables that the generated code works on, and access to their contents."""
 
 import ctypes
 import hashlib
@@ -67,7 +67,7 @@ def _address(library: ctypes.CDLL, function: str) -> int | None:
 
 
 def _word(value: int, word: int, width: int) -> int:
-    """A word of a value, as wires and registers hold it: one bit is a mask."""
+    """A word of a value as wires and registers hold it: a single bit is a mask."""
     part = value >> WORD * word & (1 << width) - 1
     return -part & 0xFFFFFFFF if width == 1 else part
 
@@ -77,7 +77,7 @@ def _up(count: int) -> int:
 
 
 class _Group:
-    """All cells of one type in all runs: where each is, and their arrays."""
+    """All cells of one type in all runs: their positions and arrays."""
 
     def __init__(self, type_: CellType, module: Module, classes: Sequence[Sequence[str]]) -> None:
         self.type = type_
@@ -96,16 +96,16 @@ class _Group:
         )
         self.wires = {key: row for row, key in enumerate(self.outputs)}
         self.first_wire = 0
-        # The tables of `_CType`, which a machine that is loaded fills.
+        # The tables of `_CType`, filled when the machine is loaded.
         self.state: np.ndarray = np.zeros(0, np.uint32)
         self.index: np.ndarray = np.zeros(0, np.int32)
         self.straps: np.ndarray = np.zeros(0, np.uint32)
         self.live: np.ndarray = np.zeros(0, np.uint32)
-        self.memories: dict[int, np.ndarray] = {}  # but those that are kept in registers
+        self.memories: dict[int, np.ndarray] = {}  # except those kept in registers
         self.kinds: tuple[InputKind, ...] = ()
 
     def arrange(self, runs: int) -> None:
-        """Give each cell its place: by class, then by run; each class fills whole vectors."""
+        """Assign a position to each cell: by class, then by run; each class fills whole vectors."""
         for names in self.classes:
             begin = len(self.names)
             for run in range(runs):
@@ -117,11 +117,11 @@ class _Group:
 
     @property
     def cells(self) -> int:
-        """Number of places, padding included."""
+        """Number of positions, including padding."""
         return len(self.names)
 
     def wire(self, path: Path, word: int, place: int) -> int:
-        """Number of the wire of a word of an output of the cell at a place."""
+        """Number of the wire for a word of an output of the cell at a position."""
         vector, lane = divmod(place, LANES)
         row = vector * len(self.outputs) + self.wires[path, word]
         return self.first_wire + row * LANES + lane
@@ -134,11 +134,11 @@ class _Drivers:
     Attributes
     ----------
     numbers : np.ndarray
-        Of the cells that they drive, among those of a group.
+        Positions, within a group, of the cells that they drive.
     first : list[int]
         By word: number of the wire of the first cell.
     offsets : np.ndarray
-        From it to the wire that drives each of the cells.
+        Offset from it to the wire that drives each of the cells.
     """
 
     numbers: np.ndarray
@@ -152,7 +152,7 @@ class Machine:
     Parameters
     ----------
     fabrics : Sequence[Fabric]
-        One a run, alike but for straps and contents of memories.
+        One per run; they differ only in straps and contents of memories.
     modules : Mapping[CellType, Module]
     plan : Schedule
     """
@@ -176,7 +176,7 @@ class Machine:
         self._lay_wires()
 
     def load(self) -> None:
-        """Allocate and fill the tables, and compile: what takes memory and time."""
+        """Allocate and fill the tables, and compile. This takes memory and time."""
         self._now = _aligned(self._wire_count, np.uint32)
         self._next = _aligned(self._wire_count, np.uint32)
         for group in self._groups.values():
@@ -210,7 +210,7 @@ class Machine:
 
     @property
     def bytes(self) -> int:
-        """Memory that the tables take."""
+        """Bytes of memory that the tables take."""
         total = 8 * self._wire_count
         for group in self._groups.values():
             total += 4 * group.cells * (len(group.module.registers) + 2 * len(group.inputs))
@@ -245,9 +245,9 @@ class Machine:
         self._connect(group)
 
     def _connect(self, group: _Group) -> None:
-        """Note where each input of each cell comes from: the value of a strap, or a wire's number.
+        """Record the source of each input of each cell: a strap's value, or a wire's number.
 
-        All cells of a path and word at once: there can be hundreds of thousands.
+        All cells are handled at once for each path and word: there can be hundreds of thousands.
         """
         vectors, lanes = np.divmod(np.fromiter(group.places.values(), np.int64), LANES)
         kinds = []
@@ -273,7 +273,7 @@ class Machine:
         group.kinds = tuple(kinds)
 
     def _drivers(self, group: _Group, path: Path) -> list["_Drivers"]:
-        """What drives an input of all cells of a group, by the output that it is."""
+        """The outputs that drive an input of the cells of a group, with the cells of each."""
         found: dict[tuple[CellType | None, Path], tuple[list[int], list[int]]] = {}
         for number, (run, name) in enumerate(group.places):
             driver = self.fabric.drivers[Pin(name, path)]
@@ -393,7 +393,7 @@ class Machine:
         Raises
         ------
         AssertionViolated
-            If an assertion fails; the cycle in which it does is not completed.
+            If an assertion fails; the cycle in which it fails is not completed.
         """
         done = self._driver.run(self._context, cycles)
         self.cycle += done
@@ -506,7 +506,7 @@ class Machine:
         return {name: module.signals(name)[1] for name in module.signal_names}
 
     def signal(self, cell: str, name: str, run: int) -> int:
-        """Any signal inside a cell, computed from the state where the code holds it no more."""
+        """Any signal inside a cell, recomputed from the state if the code does not store it."""
         group = self._groups[self.fabric.cells[cell].type]
         try:
             words, _ = group.module.signals(name)
@@ -539,7 +539,7 @@ class Machine:
         return arrays
 
     def identity(self) -> str:
-        """A hash of what is run: cells by name, their types' logic, how they are wired, straps."""
+        """A hash of the runs: names of cells, logic of their types, wires and straps."""
         known = hashlib.sha256("\0".join(self._sources).encode())
         boundary = [[path, *place] for path, place in self._boundary.items()]
         known.update(json.dumps([self.runs, boundary]).encode())
@@ -559,16 +559,16 @@ class Machine:
         return tuple(array.copy() for array in self._arrays())
 
     def check(self, saved: Sequence[np.ndarray]) -> None:
-        """Check arrays that are to become the state.
+        """Check arrays that are to be restored as the state.
 
         Raises
         ------
         ValueError
-            If their shapes or types differ, or they hold what no run can have come to.
+            If their shapes or types differ, or they hold values that no run can have.
         """
         forms = [(array.shape, array.dtype) for array in self._arrays()]
         if [(np.shape(array), getattr(array, "dtype", None)) for array in saved] != forms:
-            raise InvalidValue("State holds arrays of other shapes or types")
+            raise InvalidValue("State has arrays of other shapes or types")
         wires, *rest = saved
         groups = list(self._groups.values())
         first = groups[0].first_wire if groups else self._wire_count
@@ -589,10 +589,10 @@ class Machine:
                 if memory.registers is None:
                     limits = [_ones(width) for width in word_widths(memory.width)]
                     if np.any(next(parts) > np.array(limits, np.uint32)):
-                        raise InvalidValue(f"State holds rows wider than memory {memory.name}")
+                        raise InvalidValue(f"State has rows wider than memory {memory.name}")
 
     def restore(self, cycle: int, saved: Sequence[np.ndarray]) -> None:
-        """Go back to a saved state, which `check` has accepted."""
+        """Restore a saved state that `check` has accepted."""
         for array, old in zip(self._arrays(), saved):
             array[:] = old
         self._next[:] = self._now
@@ -619,7 +619,7 @@ def _rows(values: Sequence[int], words: int) -> np.ndarray:
 
 
 def _kind(vectors: np.ndarray, live: np.ndarray) -> InputKind:
-    """How the lanes of all vectors find an input, from the wires that drive them."""
+    """How the lanes of all vectors read an input, from the wires that drive them."""
     alive = live.reshape(-1, LANES) != 0
     first = vectors[:, :1]
     if np.all((vectors == first) | ~alive):
