@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from typing import Any
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, Signal
 from amaranth.lib import io
 
+from ..hdl.core.children import run_program
 from ..hdl.core.errors import InvalidValue
 from ..hdl.export.verilog import verilog_text
 from ..sim.synthesis import SynthesisError
@@ -171,20 +171,21 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
     script = write_plan(board, bench, folder, seed=seed)
     bitstream = folder / f"{_NAME}.bit" if board.tools == "ecp5" else folder / f"{_NAME}.bin"
     bitstream.unlink(missing_ok=True)
-    done = subprocess.run(
-        ["sh", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
-        reason = said[0].strip() if said else f"{script} ended with status {done.returncode}"
-        raise SynthesisError(f"The build of {board.name} failed: {reason}")
-    result = _report(board, bench, folder, bitstream)
-    if not result.meets_timing:
-        bitstream.unlink()
-        raise SynthesisError(
-            f"Timing is not met: {result.fmax_mhz:.1f} MHz of the {result.clock_mhz:g} MHz that "
-            f"{board.name} needs"
-        )
+    try:
+        done = run_program(["sh", script], folder=folder, environment=environment)
+        if done.returncode:
+            said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
+            reason = said[0].strip() if said else f"{script} ended with status {done.returncode}"
+            raise SynthesisError(f"The build of {board.name} failed: {reason}")
+        result = _report(board, bench, folder, bitstream)
+        if not result.meets_timing:
+            raise SynthesisError(
+                f"Timing is not met: {result.fmax_mhz:.1f} MHz of the {result.clock_mhz:g} MHz "
+                f"that {board.name} needs"
+            )
+    except BaseException:  # what nothing vouches for must not be there to be used
+        bitstream.unlink(missing_ok=True)
+        raise
     return result
 
 

@@ -16,7 +16,7 @@ from ..hdl.core.errors import InvalidValue
 from ..hdl.core.output_file import check_output, whole_file
 from ..hdl.networks import Network
 from ..sim.command.simulation import print_result
-from ..sim.command.words import network_arguments, network_from, warmup_option
+from ..sim.command.words import INTERRUPTED, network_arguments, network_from, warmup_option
 from ..sim.measure.result import Result
 from ..sim.run.simulation import Run, run_bench
 from ..sim.workload.traffic import pattern
@@ -203,7 +203,7 @@ def run(
     else:
         print_result(result)
     if result.partial:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def _measure(

@@ -13,6 +13,7 @@ __all__ = ["ADDRESS_BITS", "WORD_BITS", "CommandPort", "strap_words"]
 
 WORD_BITS = 32
 ADDRESS_BITS = 16
+COUNTER_BITS = 32
 _BODY_BYTES = 5
 
 
@@ -109,7 +110,7 @@ class CommandPort(wiring.Component):
         left = Signal(range(max(STATUS_BYTES, _BODY_BYTES + CRC_BYTES)))
         reply = Signal(8)
         count = Signal(16)
-        steps = Signal(32)
+        steps = Signal(COUNTER_BITS)
         wait = Signal(range(self.latency + 1))
         status = Cat(Const(self.identity, 8 * IDENTITY_BYTES), self.now)
         position = Signal(range(STATUS_BYTES))
@@ -217,8 +218,11 @@ class CommandPort(wiring.Component):
                 m.d.sync += [self.address.eq(argument), self.clear.eq(1), self.load.eq(1)]
                 m.next = "LOAD"
             with m.Case(Command.RUN):
-                m.d.sync += steps.eq(argument - self.now)
-                m.next = "RUN"
+                # A cycle that is more than half of all ahead is one that is past.
+                ahead = (argument - self.now)[:COUNTER_BITS]
+                with m.If(~ahead[-1]):
+                    m.d.sync += steps.eq(ahead)
+                    m.next = "RUN"
             with m.Case(Command.READ):
                 m.d.sync += [self.address.eq(argument), count.eq(argument[ADDRESS_BITS:])]
             for name, numbers in words.items():

@@ -27,6 +27,9 @@ _ATTEMPTS = 3
 _QUIET = 0.1
 """Seconds without a byte after which a wrong reply counts as complete."""
 
+_PATIENCE = 1.0
+"""Seconds after which it should have said all."""
+
 _LONGEST_READ = 1024
 """Bytes per reply: longer ones would take too long."""
 
@@ -84,8 +87,12 @@ class Line:
         """Complete an unfinished frame, so that the board waits for a new one."""
         self.port.write(bytes(FRAME_BYTES))
         self.port.timeout = _QUIET
+        deadline = time.monotonic() + _PATIENCE
         while self.port.read(_LONGEST_READ):
-            pass
+            if time.monotonic() > deadline:
+                raise BoardError(
+                    f"Port {self.port.port} sends without end: is it a board of this library?"
+                )
         self.port.timeout = self._timeout
 
     def close(self) -> None:
@@ -105,7 +112,8 @@ def open_line(name: str, *, baud: int, timeout: float = 2) -> Line:
     except ImportError:
         raise BoardError("Serial ports need pyserial: pip install 'multicube[boards]'") from None
     try:
-        return Line(serial.Serial(name, baud, timeout=timeout, exclusive=True))
+        port = serial.Serial(name, baud, timeout=timeout, write_timeout=timeout, exclusive=True)
+        return Line(port)
     except (serial.SerialException, ValueError, OSError) as error:
         raise BoardError(f"Port {name} can't be opened: {error}") from None
 
@@ -142,7 +150,7 @@ class BoardEngine:
         self._gates = {"send": 0, "measure": 0}
         self._piece = _FIRST_PIECE
         self._bytes: dict[range, bytes] = {}
-        status = line.ask(Command.STATUS, size=STATUS_BYTES)
+        status = self._status()
         if status[:IDENTITY_BYTES] != board.identity:
             raise BoardError(
                 f"The board holds another network than {board.network.family}, or it was built "
@@ -172,6 +180,9 @@ class BoardEngine:
                         self.line.ask(Command.STRAP + word, part)
             self.line.ask(Command.LOAD, terminal)
 
+    def _status(self) -> bytes:
+        return self.line.ask(Command.STATUS, size=STATUS_BYTES)
+
     def _gate(self) -> None:
         self.line.ask(Command.GATES, self._gates["send"] | self._gates["measure"] << 1)
 
@@ -196,6 +207,9 @@ class BoardEngine:
             self.cycle += piece
             if time.perf_counter() - start < _SHORT:
                 self._piece = max(self._piece, 2 * piece)
+        now = int.from_bytes(self._status()[IDENTITY_BYTES:], "little")
+        if now != self.cycle:
+            raise BoardError(f"The board has run {now} cycles, not {self.cycle} as it was told to")
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
         """Set `send` or `measure`."""

@@ -27,7 +27,8 @@ class Command(IntEnum):
     CLEAR: resets the test bench to cycle 0.
     GATES: bit 0 of the argument sets `send`, bit 1 `measure`.
     LOAD: the source whose number is the argument loads the values of the straps.
-    RUN: runs the test bench until its cycle number is the argument, modulo 2^32.
+    RUN: runs the test bench until its cycle number is the argument, modulo 2^32; it does not run if
+      that cycle has passed (2^31 or more ahead).
     READ: replies with the bytes from the address in the argument's lower half on; the upper half is
       their number.
     STRAP + n: sets word n of the straps to the argument.

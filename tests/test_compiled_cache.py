@@ -27,14 +27,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compilations(monkeypatch: pytest.MonkeyPatch) -> Compilations:
     """The calls of the C compiler, but for those that ask for its version."""
     calls: Compilations = []
-    run = subprocess.run
+    run = build.run_program
 
     def counted(command: list[str], **options: Any) -> Any:
         if "--version" not in command:
             calls.append(command)
         return run(command, **options)
 
-    monkeypatch.setattr(build.subprocess, "run", counted)
+    monkeypatch.setattr(build, "run_program", counted)
     return calls
 
 

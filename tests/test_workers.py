@@ -66,8 +66,9 @@ def fail(number: int) -> None:
 
 
 def test_errors_come_back(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InvalidValue, match=r"^This is 3$") as caught:
+    with pytest.raises(InvalidValue, match=r"^This is 3") as caught:
         dict(finished_jobs(calls(fail, 3), 1))
+    assert str(caught.value) == "This is 3"
     assert "in fail" in caught.value.__notes__[0]
     assert not dict(finished_jobs(calls(fail, 0), 1))
     assert capfd.readouterr().err == "multicube: There is not enough memory for a process\n"

@@ -1,13 +1,15 @@
 """`multicube bench`: how fast each engine is on this machine."""
 
 import json
+import sys
+from collections.abc import Sequence
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from ..run.compare import Timing, compare_engines
-from .words import network_arguments, network_from
+from .words import INTERRUPTED, network_arguments, network_from
 
 __all__ = ["bench"]
 
@@ -36,14 +38,26 @@ def bench(
     """Compare the engines on a network with its sources and sinks (uniform traffic)."""
     built = network_from(network, parameters)
     timings = []
-    for timing in compare_engines(
-        built, load=load, side_by_side=runs, seconds=seconds, verilator_limit=verilator_limit
-    ):
-        timings.append(timing)
-        click.echo(f"{timing.engine} x {timing.runs}: done", err=True)
+    interrupted = False
+    try:
+        for timing in compare_engines(
+            built, load=load, side_by_side=runs, seconds=seconds, verilator_limit=verilator_limit
+        ):
+            timings.append(timing)
+            click.echo(f"{timing.engine} x {timing.runs}: done", err=True)
+    except KeyboardInterrupt:
+        if not timings:
+            raise
+        interrupted = True
     if as_json:
         click.echo(json.dumps({"timings": [timing.to_json() for timing in timings]}))
-        return
+    else:
+        _print(timings)
+    if interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def _print(timings: Sequence[Timing]) -> None:
     reference = timings[0]
     table = Table(*_COLUMNS)
     for column in table.columns:

@@ -2,21 +2,17 @@
 
 import io
 import re
-import signal
 import sys
-import threading
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import NoReturn
 
 import click
 
 from ...hdl.core.errors import MulticubeError
-from ..engines.compiled.errors import EngineError
+from ...hdl.core.interruption import terminable
 from ..measure.result import SimulationError
-from ..synthesis import SynthesisError
+from ..run.compare import EnginesDiffer
 from .bench import bench
 from .deadlock import deadlock
 from .draw import draw
@@ -25,6 +21,7 @@ from .paper import paper
 from .permute import permute
 from .simulation import sim, sweep
 from .synth import synth
+from .words import INTERRUPTED
 
 __all__ = ["main"]
 
@@ -69,8 +66,8 @@ for command in (list_, sim, sweep, permute, deadlock, draw, paper, export, synth
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command and exit: 0 if all is well, 2 for bad input, 1 if a run went wrong
-    or a design does not fit its device, 130 after Ctrl-C, 143 after SIGTERM.
+    """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, 2 if the input
+    is bad or the machine or a tool can't do it, 130 after Ctrl-C, 143 after SIGTERM.
 
     An error is one line on standard error. Any exception that is neither a MulticubeError nor an
     OSError is a bug in the library: its traceback is shown, and the status is 70.
@@ -78,9 +75,18 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # As on standard error: a file name that is not UTF-8 does not make the command fail.
         sys.stdout.reconfigure(errors="backslashreplace")
+    with terminable() as terminations:
+        try:
+            _run(arguments)
+        except SystemExit as end:
+            if end.code == INTERRUPTED and terminations:
+                end.code = 128 + terminations[0]
+            raise
+
+
+def _run(arguments: list[str] | None) -> NoReturn:
     try:
-        with _terminable():
-            status = multicube.main(arguments, prog_name="multicube", standalone_mode=False)
+        status = multicube.main(arguments, prog_name="multicube", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
@@ -89,28 +95,17 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(error.format_message(), 2)
     except MemoryError as error:
         _fail(str(error) or "There is not enough memory for this", 2)
-    except (SimulationError, EngineError, SynthesisError) as error:
+    except SimulationError as error:
         _fail(str(error), 1)
+    except EnginesDiffer as error:
+        _fail(f"{error}: this is a bug in multicube; please report it", 70)
     except (MulticubeError, OSError) as error:
         _fail(str(error), 2)
     except (KeyboardInterrupt, click.Abort):
-        _fail("interrupted", 130)
+        _fail("interrupted", INTERRUPTED)
     except Exception:
         traceback.print_exc()
         _fail("this is a bug in multicube; please report it with this traceback", 70)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the command like an exception, so that half-written files are removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    usual = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, usual)
 
 
 def _fail(message: str, status: int) -> NoReturn:

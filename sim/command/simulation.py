@@ -15,10 +15,18 @@ from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..report.save import FORMATS, save_sweep
 from ..run.simulation import simulate
-from ..run.sweeps import parse_loads
+from ..run.sweeps import LoadsLost, parse_loads
 from ..run.sweeps import sweep as run_sweep
 from ..workload.traffic import is_finite, read_trace
-from .words import check_outputs, messages, network_arguments, network_from, run_options, told
+from .words import (
+    INTERRUPTED,
+    check_outputs,
+    messages,
+    network_arguments,
+    network_from,
+    run_options,
+    told,
+)
 
 __all__ = ["print_result", "sim", "sweep"]
 
@@ -153,7 +161,7 @@ def sim(
         with messages(outputs):
             print_result(result)
     if result.partial:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def _refuse(name: str, whose: str, why: str) -> None:
@@ -184,6 +192,8 @@ def _print_sweep(curve: Sweep) -> None:
             f"saturation throughput: {curve.saturation_throughput:.4f} packets per terminal per "
             f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
         )
+    if curve.partial:
+        click.echo("PARTIAL: the sweep was interrupted")
 
 
 @click.command()
@@ -215,9 +225,15 @@ def sweep(
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)
-    curve = run_sweep(
-        network_from(network, parameters), parse_loads(loads), progress=True, **options
-    )
+    failure: LoadsLost | None = None
+    try:
+        curve = run_sweep(
+            network_from(network, parameters), parse_loads(loads), progress=True, **options
+        )
+    except LoadsLost as error:
+        curve, failure = error.sweep, error
+        if not curve.points:
+            raise
     for path in output:
         save_sweep(curve, path)
     if as_json:
@@ -227,3 +243,7 @@ def sweep(
             _print_sweep(curve)
             for path in output:
                 click.echo(f"wrote {path}")
+    if failure is not None:
+        raise failure
+    if curve.partial:
+        sys.exit(INTERRUPTED)

@@ -12,6 +12,7 @@ from ...hdl.core.output_file import check_output, is_standard_output
 from ...hdl.networks import FAMILIES, Network, build
 
 __all__ = [
+    "INTERRUPTED",
     "check_outputs",
     "messages",
     "network_arguments",
@@ -21,6 +22,9 @@ __all__ = [
     "told",
     "warmup_option",
 ]
+
+INTERRUPTED = 130
+"""Status of a command that Ctrl-C has ended, when it has told what it had."""
 
 
 def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,10 +1,8 @@
 """The reference engine: Amaranth's own simulator."""
 
 import os
-import signal
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from amaranth.hdl import Value
@@ -12,31 +10,12 @@ from amaranth.sim import Simulator
 
 from ...hdl.core.checks import check_integer
 from ...hdl.core.fabric import Fabric, FabricComponent, Pin, member
+from ...hdl.core.interruption import held_interrupts
 from ...hdl.core.output_file import whole_file
 
 __all__ = ["AmaranthEngine"]
 
 CLOCK_PERIOD = 1e-6
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[list[int]]:
-    """Defer Ctrl-C: raise its KeyboardInterrupt at the end.
-
-    An interrupt in the middle of a time step would update some registers and not others.
-    """
-    came: list[int] = []
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
-        yield came
-        return
-    signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
-    try:
-        yield came
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if came:
-        raise KeyboardInterrupt
 
 
 class AmaranthEngine:
@@ -81,7 +60,8 @@ class AmaranthEngine:
     def step(self, cycles: int) -> None:
         check_integer("Cycles", cycles, 0)
         target = self.cycle + cycles
-        with _interrupts_held() as interrupts:
+        # In the middle of a step of time it would keep some registers of it and lose others.
+        with held_interrupts() as interrupts:
             while self.cycle < target and not interrupts:
                 self._simulator.advance()
 

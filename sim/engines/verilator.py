@@ -4,16 +4,16 @@ import ctypes
 import importlib.util
 import os
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import TimeoutExpired
 
 from amaranth.lib.wiring import In
 
 from ...hdl.core.checks import check_integer
+from ...hdl.core.children import in_threads, run_program
 from ...hdl.core.errors import MulticubeError
 from ...hdl.core.fabric import Fabric, Pin
 from ...hdl.export.verilog import verilog_text
@@ -138,8 +138,7 @@ class VerilatorEngine:
             _run([compiler, *flags, "-c", os.fspath(source), "-o", target], folder, deadline)
             return target
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects = list(pool.map(compile_one, sources))
+        objects = in_threads(compile_one, sources)
         _run([compiler, "-shared", "-pthread", *objects, "-o", "top.so"], folder, deadline)
         return folder / "top.so"
 
@@ -208,16 +207,8 @@ def _run(
 ) -> None:
     left = deadline - time.monotonic()
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            timeout=max(left, 0.01),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        done = run_program(command, folder=folder, environment=environment, limit=max(left, 0.01))
+    except TimeoutExpired:
         raise VerilatorTimeout(f"{Path(command[0]).name} did not finish in time") from None
     if done.returncode:
         raise VerilatorFailed(f"{Path(command[0]).name} failed: {done.stderr.strip()[:500]}")

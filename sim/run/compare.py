@@ -1,11 +1,8 @@
 """Comparison of engines: speed on this machine, and equal counters after equal cycles."""
 
-import multiprocessing
 import resource
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +19,7 @@ from ..engines.compiled.errors import CompilerFailed, EngineError, NoCompiler
 from ..engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorMissing, VerilatorTimeout
 from ..workload.traffic import check_load, pattern
 from .simulation import Run
+from .workers import Job, finished_jobs
 
 __all__ = ["EnginesDiffer", "Timing", "compare_engines"]
 
@@ -192,13 +190,9 @@ def compare_engines(
     if verilator_limit:
         plans.append(("verilator", 1))
     for name, runs in plans:
-        context = multiprocessing.get_context("spawn")
-        job = (name, network, load, runs, seconds, verilator_limit)
-        with ProcessPoolExecutor(1, mp_context=context) as pool:
-            try:
-                timing = pool.submit(_time, *job).result()
-            except BrokenProcessPool:
-                timing = Timing(name, runs, note="process was killed, perhaps for lack of memory")
+        job: Job = _time, (name, network, load, runs, seconds, verilator_limit), {}
+        lost = Timing(name, runs, note="process was killed, perhaps for lack of memory")
+        timing = dict(finished_jobs([job], 1)).get(0, lost)
         expected = expected or timing.counters
         if timing.counters and timing.counters != expected:
             raise EnginesDiffer(

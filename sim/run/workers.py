@@ -13,12 +13,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import wait
-from typing import Any, BinaryIO, NoReturn
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any
 
 import cloudpickle
 
 from ...hdl.core.children import end_programs
+from ...hdl.core.interruption import interrupt
 
 __all__ = ["finished_jobs", "work"]
 
@@ -61,8 +62,8 @@ def finished_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, An
             for replies in wait(list(busy)):
                 worker, number = busy.pop(replies)
                 try:
-                    good, answer = pickle.load(worker.replies)
-                except (EOFError, pickle.UnpicklingError):  # it has ended, maybe within its reply
+                    good, answer = worker.replies.recv()
+                except (EOFError, OSError):  # it has ended, maybe within its reply
                     continue
                 if not good:
                     raise answer
@@ -79,25 +80,22 @@ class _Worker:
     """A process that works: it reads jobs from its standard input, until that ends."""
 
     def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for its parent, who then dismisses it
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.jobs = self.process.stdin
-        self.replies = self.process.stdout
+        jobs, self.jobs = Pipe(duplex=False)
+        self.replies, replies = Pipe(duplex=False)
+        with jobs, replies:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path)],
+                stdin=jobs.fileno(),
+                stdout=replies.fileno(),
+                start_new_session=True,  # Ctrl-C is for its parent, who then dismisses it
+            )
 
     def give(self, job: Job) -> None:
         with suppress(BrokenPipeError):  # its replies have ended too
-            pickle.dump(cloudpickle.dumps(job), self.jobs)
-            self.jobs.flush()
+            self.jobs.send_bytes(cloudpickle.dumps(job))
 
     def dismiss(self) -> None:
-        with suppress(BrokenPipeError):
-            self.jobs.close()
+        self.jobs.close()
 
     def end(self) -> None:
         try:
@@ -111,22 +109,25 @@ class _Worker:
 def work() -> None:
     """Carry out the jobs that come at standard input; what they print goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
     jobs: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-    with os.fdopen(os.dup(1), "wb") as replies, suppress(KeyboardInterrupt, BrokenPipeError):
-        os.dup2(2, 1)
-        threading.Thread(target=_receive, args=(sys.stdin.buffer, jobs), daemon=True).start()
+    source, replies = Connection(0, writable=False), Connection(os.dup(1), readable=False)
+    os.dup2(2, 1)
+    threading.Thread(target=_receive, args=(source, jobs), daemon=True).start()
+    try:
         while (job := jobs.get()) is not None:
-            replies.write(_reply(job))
-            replies.flush()
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            replies.send_bytes(_reply(job))
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def _receive(stream: BinaryIO, jobs: "queue.SimpleQueue[bytes | None]") -> None:
+def _receive(source: "Connection[Any, Any]", jobs: "queue.SimpleQueue[bytes | None]") -> None:
     """Pass on jobs; when they end, so does this process, whatever it is doing."""
-    with suppress(EOFError, pickle.UnpicklingError):
+    with suppress(EOFError, OSError):
         while True:
-            jobs.put(pickle.load(stream))
+            jobs.put(source.recv_bytes())
     jobs.put(None)
     end_programs()
     _thread.interrupt_main(signal.SIGTERM)
@@ -139,11 +140,7 @@ def _reply(job: bytes) -> bytes:
         function, arguments, options = pickle.loads(job)
         return pickle.dumps((True, function(*arguments, **options)))
     except MemoryError as error:
-        sys.exit(f"multicube: {error or 'There is not enough memory for a process'}")
+        sys.exit(f"multicube: {str(error) or 'There is not enough memory for a process'}")
     except Exception as error:
         error.add_note(traceback.format_exc())
         return pickle.dumps((False, error))
-
-
-def _interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt

@@ -8,11 +8,12 @@ import importlib.metadata
 import importlib.util
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess, TimeoutExpired
 from typing import Any
 
+from ...hdl.core.children import run_program
 from ...hdl.core.errors import InvalidValue, MulticubeError
 from .devices import Device
 
@@ -90,19 +91,17 @@ def place_and_route(
     return json.loads((folder / "report.json").read_text())
 
 
-def _run(tool: str, words: list[str], folder: Path, limit: float) -> subprocess.CompletedProcess:
+def _run(tool: str, words: list[str], folder: Path, limit: float) -> CompletedProcess[str]:
     program = f"import sys, yowasp_{tool} as tool; sys.exit(tool.run_{tool}(sys.argv[1:]))"
     command = [sys.executable, "-c", program, *words]
     try:
-        return subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False
-        )
-    except subprocess.TimeoutExpired:
+        return run_program(command, folder=folder, limit=limit)
+    except TimeoutExpired:
         name = tool.replace("_", "-")
         raise ToolTimeout(f"{name} took longer than the limit of {limit:g} s") from None
 
 
-def _error(done: subprocess.CompletedProcess) -> str:
+def _error(done: CompletedProcess[str]) -> str:
     """The error message of a tool, or the end of its output."""
     said = (done.stderr + done.stdout).strip()
     found = re.search(r"ERROR:\s*(.*)", said)

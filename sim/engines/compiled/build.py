@@ -18,16 +18,16 @@ import os
 import shlex
 import shutil
 import stat
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from subprocess import CompletedProcess
 
+from ....hdl.core.children import in_threads, run_program
 from .errors import CompilerFailed, NoCompiler
 
 __all__ = [
@@ -93,12 +93,10 @@ def _version(command: tuple[str, ...]) -> str:
     return _called([*command, "--version"]).stdout
 
 
-def _called(command: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+def _called(command: Sequence[str], folder: Path | None = None) -> CompletedProcess[str]:
     """A completed call of the compiler."""
     try:
-        return subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
-        )
+        return run_program(command, folder=folder)
     except OSError as error:
         raise CompilerFailed(f"{command[0]} can't be run: {error.strerror}") from None
 
@@ -117,9 +115,9 @@ def _machine() -> str:
 
 def load_libraries(programs: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
     """`load_library` for several programs, which are compiled in parallel."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = {each: pool.submit(load_library, *each) for each in dict.fromkeys(programs)}
-        return [jobs[each].result() for each in programs]
+    distinct = list(dict.fromkeys(programs))
+    loaded = dict(zip(distinct, in_threads(lambda each: load_library(*each), distinct)))
+    return [loaded[each] for each in programs]
 
 
 def load_library(source: str, functions: Sequence[str] = ()) -> ctypes.CDLL:
