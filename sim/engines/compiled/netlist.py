@@ -25,7 +25,7 @@ _REGISTER_ROWS = 4
 """Memories of at most this many rows are kept in registers, which all lanes can update at once."""
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def lowered(type_: CellType) -> Module:
     """The module of all cells of a type, made once a process. Raises as `lower`.
 
