@@ -25,7 +25,7 @@ _REGISTER_ROWS = 4
 """Memories with at most this many rows are kept in registers, updated in all lanes at once."""
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def lowered(type_: CellType) -> Module:
     """The module of all cells of a type, made once per process. Raises as `lower`.
 
