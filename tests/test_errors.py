@@ -84,7 +84,7 @@ HUGE = "9" * 4000
 BAD = [
     (f"sweep cube --processes {HUGE}", "Processes must be at most 1024, not 999"),
     (f"board build icebreaker cube --plan -o bits --baud {HUGE}", "Baud must be a part of "),
-    (f"sim cube ports={HUGE}", "Ports must be a power of the radix 2, not 999"),
+    (f"sim cube ports={HUGE}", "Ports must be from 2 to 65536, not 999"),
     (f"sim cube ports=9{HUGE}{HUGE}", "Parameter ports must be an integer, not '999"),
     (f"sim cube --cycles {HUGE}", "Cycles must be from 1 to 2147483648, not 999"),
     (f"sim cube --bins {HUGE}", "Bins must be from 2 to "),
@@ -95,7 +95,7 @@ BAD = [
     ("sweep cube --loads 0:inf:0.1", "Loads must be FIRST:LAST:STEP or a list"),
     ("sim cube --load nan", "Load must be from 0 to 1 packets per terminal per cycle, not nan"),
     ("sim cube --traffic hotspot:nan", "Fraction H of hotspot must be from 0 to 1, not nan"),
-    ("sim cube payload=0", "Payload must be at least 1, not 0"),
+    ("sim cube payload=0", "Payload must be from 1 to 4096, not 0"),
     ("sim combining --operations load,x", "x"),
     (
         "paper siegel-eq3 --quick --cycles 1",
@@ -150,7 +150,7 @@ def test_integers_of_any_type() -> None:
 )
 def test_numpy_integers_make_the_same_network(name: str, parameters: dict[str, int]) -> None:
     network = build(name, **{word: np.int64(value) for word, value in parameters.items()})
-    assert json.dumps(network.parameters) == json.dumps(build(name, **parameters).parameters)
+    assert json.dumps(network.chosen) == json.dumps(build(name, **parameters).chosen)
     assert type(network.ports) is int
     network.fabric.check()
 

@@ -19,8 +19,8 @@ from multicube.hdl.operations.folds import Fold
 from multicube.hdl.routers.connection_machine import Combine
 from multicube.hdl.routers.connection_machine.node import HypercubeNode
 from multicube.sim import Copies, Message, Messenger, SimulationError, send_messages
+from multicube.sim import simulate as run_packets
 from multicube.sim.run import messages as messages_module
-from multicube.sim.run import simulation as run_packets
 
 FOLDS: dict[str, Callable[[list[int]], int]] = {
     "add": lambda values: sum(values) % 2**16,

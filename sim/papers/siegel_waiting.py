@@ -11,7 +11,7 @@ from ...hdl.networks import MultistageNetwork
 from ..run.simulation import Run, simulate_runs
 from ..theory.multistage_cube import first_stage_waiting, later_stage_waiting
 from ..workload.traffic import pattern
-from .item import Column, Item, Options, PaperResult, deviation
+from .item import Column, Item, Options, PaperResult, deviation, mean_of
 from .siegel_structure import SOURCE
 
 __all__ = ["ITEMS"]
@@ -46,8 +46,7 @@ def _waiting(
     found = []
     for first in range(0, len(results), seeds):
         latencies = [result.latency for result in results[first : first + seeds]]
-        means = [latency.mean for latency in latencies if latency.mean is not None]
-        assert len(means) == seeds
+        means = [mean_of(latency) for latency in latencies]
         widths = [latency.ci99 for latency in latencies if latency.ci99 is not None]
         width = math.hypot(*widths) / seeds if len(widths) == seeds else None
         found.append((sum(means) / seeds - network.stages, width))

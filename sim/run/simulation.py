@@ -498,8 +498,9 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     first, *others = runs
     if bins is None:
         bins = min(2048, max(2, MOST_BINS // network.ports))
+    sources = first.sources(network)
     time = max(run.time_bits(network) for run in runs)
-    bench = bench_for(network, first.sources(network), bins=bins, time=time)
+    bench = bench_for(network, sources, bins=bins, time=time)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
             raise InvalidValue("Traces can't run in parallel")

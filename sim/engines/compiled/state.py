@@ -67,7 +67,7 @@ class State:
                 with np.load(stream, allow_pickle=False) as parts:
                     head = json.loads(str(parts["head"]))
                     if head["format"] != _FORMAT:
-                        raise ValueError(f"its format is {head['format']!r}")
+                        raise InvalidValue(f"its format is {head['format']!r}")
                     arrays = tuple(
                         tuple(parts[f"{number}_{index}"] for index in range(count))
                         for number, count in enumerate(head["arrays"])
