@@ -10,8 +10,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 LIBRARY := $(VENV)/installed-library
 TOOLS := $(VENV)/installed-tools
 BUILD := $(BIN)/multicube board build -o build/boards
+COVERAGE := $(BIN)/python -m coverage
+FOLDERS := hdl sim boards
+LINKS := $(FOLDERS:%=build/types/multicube/%)
 
-.PHONY: demo test test-long bench boards lint clean
+.PHONY: demo test test-long coverage bench boards lint types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -22,6 +25,14 @@ test: lint
 
 test-long: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long
+
+# What the short tests run of the library; they take longer so.
+coverage: $(TOOLS)
+	rm -rf build/coverage
+	@mkdir -p build/coverage
+	$(COVERAGE) run -m pytest -n $(JOBS) --dist loadfile -m "not long"
+	$(COVERAGE) combine --quiet
+	$(COVERAGE) report
 
 bench: $(LIBRARY)
 	$(BIN)/multicube bench cube ports=64 depth=4
@@ -37,9 +48,18 @@ boards: $(TOOLS)
 	$(BUILD)/ecpix5-85f ecpix5-85f cube ports=8 depth=4
 	$(BUILD)/ulx3s-85f ulx3s-85f cube ports=64 switch=single-buffered depth=1
 
-lint: $(TOOLS)
+lint: $(TOOLS) $(LINKS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+types: $(TOOLS) $(LINKS)
+	$(BIN)/mypy
+
+# mypy knows a package by its folder: here are folders of the right names.
+$(LINKS):
+	@mkdir -p $(@D)
+	@ln -sfn ../../../$(@F) $@
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info demo-out sim_build results.xml

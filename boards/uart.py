@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from ..hdl.checks import check_integer
+from ..hdl.core.checks import check_integer
 
 __all__ = ["UARTReceiver", "UARTTransmitter"]
 
@@ -20,14 +20,14 @@ def _check_divisor(divisor: object) -> None:
 class UARTReceiver(wiring.Component):
     """Receives bytes from a serial line.
 
-    Each bit is looked at once, in its middle; both ends may differ by 4 % in their speed if the
-    divisor is at least 16. A start or stop bit that is not one gives no byte. A byte that nobody
-    takes until the next is complete stays, and the next is lost.
+    Each bit is sampled once, in its middle; the speeds of both ends may differ by 4 % if the
+    divisor is at least 16. A wrong start or stop bit gives no byte. If a byte is not taken until
+    the next is complete, it stays, and the next is lost.
 
     Parameters
     ----------
     divisor : int
-        Clock cycles a bit, at least 4.
+        Clock cycles per bit, at least 4.
 
     Members
     -------
@@ -37,13 +37,10 @@ class UARTReceiver(wiring.Component):
         From registers.
     """
 
-    rx: In(1)
-    o: Out(stream.Signature(_BITS))
-
     def __init__(self, divisor: int) -> None:
         _check_divisor(divisor)
         self.divisor = divisor
-        super().__init__()
+        super().__init__({"rx": In(1), "o": Out(stream.Signature(_BITS))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -84,12 +81,12 @@ class UARTReceiver(wiring.Component):
 class UARTTransmitter(wiring.Component):
     """Sends bytes on a serial line.
 
-    A byte takes ten times `divisor` cycles, and two more. `i.ready` comes from registers.
+    A byte takes ten times `divisor` cycles, plus two. `i.ready` comes from registers.
 
     Parameters
     ----------
     divisor : int
-        Clock cycles a bit, at least 4.
+        Clock cycles per bit, at least 4.
 
     Members
     -------
@@ -98,13 +95,10 @@ class UARTTransmitter(wiring.Component):
         The line, from a register.
     """
 
-    i: In(stream.Signature(_BITS))
-    tx: Out(1, init=1)
-
     def __init__(self, divisor: int) -> None:
         _check_divisor(divisor)
         self.divisor = divisor
-        super().__init__()
+        super().__init__({"i": In(stream.Signature(_BITS)), "tx": Out(1, init=1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -1,16 +1,16 @@
-"""A drawing of a multistage network's wiring plan: boxes, lines and their labels, and a path.
+"""Draws the wiring plan of a multistage network: boxes, lines and their labels, and a path.
 
 python examples/wiring.py cube 8 --path 6:0 -o cube8.svg
 python examples/wiring.py omega 16 --radix 4 -o omega16.png
 """
 
 import sys
-from pathlib import Path
 
 import click
+from multicube.hdl.core.errors import InvalidValue, MulticubeError
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.topology import multistage_plan
-from multicube.sim.drawing import Marks, multistage_figure, save_figure
+from multicube.sim.report.drawing import Marks, multistage_figure, save_figure
 
 
 @click.command()
@@ -18,7 +18,7 @@ from multicube.sim.drawing import Marks, multistage_figure, save_figure
 @click.argument("ports", type=int)
 @click.option("--radix", default=2, show_default=True, help="Inputs and outputs of a box.")
 @click.option("--path", "ends", metavar="S:D", help="Show the path between two terminals.")
-@click.option("-o", "--output", required=True, help="Picture to write: .svg, .png or .pdf.")
+@click.option("-o", "--output", required=True, help="Picture: .svg, .png, .pdf, or - for stdout.")
 def wiring(network: str, ports: int, radix: int, ends: str | None, output: str) -> None:
     """Draw the wiring plan of a multistage network."""
     plan = multistage_plan(find(network).name, ports, radix)
@@ -26,10 +26,8 @@ def wiring(network: str, ports: int, radix: int, ends: str | None, output: str) 
     if ends is not None:
         source, separator, destination = ends.partition(":")
         if not (separator and source.isdecimal() and destination.isdecimal()):
-            raise ValueError(f"Path must be two terminals S:D, not {ends!r}")
+            raise InvalidValue(f"Path must be two terminals S:D, not {ends!r}")
         pairs = [(int(source), int(destination))]
-    if Path(output).suffix not in (".svg", ".png", ".pdf"):
-        raise ValueError(f"Picture {output} must end in .svg, .png or .pdf")
     save_figure(multistage_figure(plan, Marks.paths(plan, pairs)), output)
 
 
@@ -39,7 +37,7 @@ def main() -> None:
         wiring.main(standalone_mode=False)
     except click.ClickException as error:
         sys.exit(_shown(error.format_message()))
-    except (ValueError, TypeError, OSError) as error:
+    except (MulticubeError, OSError) as error:
         sys.exit(_shown(str(error)))
     except click.Abort:
         sys.exit(130)

@@ -1,19 +1,53 @@
-"""Hardware: wiring plans, switches, networks and the bench, and their export as Verilog."""
+"""Hardware: plans, boxes, routers, networks, the test bench, and their export as Verilog."""
 
-from .networks import FAMILIES, CombiningNetwork, MultistageNetwork, Network, build
-from .switches import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
+from .boxes import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
+from .core.errors import MulticubeError
+from .export.verilog import write_verilog
+from .networks import (
+    AXI_CLOCK,
+    FAMILIES,
+    AxiStreamNetwork,
+    CircuitNetwork,
+    CombiningNetwork,
+    ConnectionMachine,
+    DCSHNetwork,
+    HypercubeNetwork,
+    MultidimensionalMemory,
+    MultistageNetwork,
+    Network,
+    PacketNetwork,
+    PartitionedNetwork,
+    ReconfigurableExtraStageCube,
+    StageControlledNetwork,
+    StageSequencedNetwork,
+    TorusNetwork,
+    build,
+)
 from .topology import multistage_plan
-from .verilog import write_verilog
 
 __all__ = [
+    "AXI_CLOCK",
     "FAMILIES",
+    "AxiStreamNetwork",
     "BoxState",
+    "CircuitNetwork",
     "CombiningNetwork",
+    "ConnectionMachine",
+    "DCSHNetwork",
+    "HypercubeNetwork",
     "InputQueuedSwitch",
     "InterchangeBox",
+    "MulticubeError",
+    "MultidimensionalMemory",
     "MultistageNetwork",
     "Network",
     "OutputQueuedSwitch",
+    "PacketNetwork",
+    "PartitionedNetwork",
+    "ReconfigurableExtraStageCube",
+    "StageControlledNetwork",
+    "StageSequencedNetwork",
+    "TorusNetwork",
     "build",
     "multistage_plan",
     "write_verilog",

@@ -1,6 +1,10 @@
-"""Simulation: what runs, measures, predicts and draws the networks of `multicube.hdl`."""
+"""Simulation: runs, measures, predicts and draws the networks of `multicube.hdl`."""
 
-from .messages import (
+from ..hdl.core.errors import MulticubeError
+from .measure.curve import Sweep
+from .measure.result import Result, SimulationError
+from .report.save import save_sweep
+from .run.messages import (
     Copies,
     CopyRun,
     Message,
@@ -9,10 +13,12 @@ from .messages import (
     copy_messages,
     send_messages,
 )
-from .programs import Pause, ProgramRun, ProgramsStuck, Request, run_programs
-from .result import Result, SimulationError
-from .simulate import Run, simulate, simulate_runs
-from .traffic import Trace, TracePacket, pattern, read_trace
+from .run.passes import run_passes
+from .run.programs import Pause, ProgramRun, ProgramsStuck, Request, run_programs
+from .run.simulation import Run, simulate, simulate_runs
+from .run.sweeps import sweep
+from .theory import predict
+from .workload.traffic import Trace, TracePacket, pattern, read_trace
 
 __all__ = [
     "Copies",
@@ -20,6 +26,7 @@ __all__ = [
     "Message",
     "MessageRun",
     "Messenger",
+    "MulticubeError",
     "Pause",
     "ProgramRun",
     "ProgramsStuck",
@@ -27,13 +34,18 @@ __all__ = [
     "Result",
     "Run",
     "SimulationError",
+    "Sweep",
     "Trace",
     "TracePacket",
     "copy_messages",
     "pattern",
+    "predict",
     "read_trace",
+    "run_passes",
     "run_programs",
+    "save_sweep",
     "send_messages",
     "simulate",
     "simulate_runs",
+    "sweep",
 ]

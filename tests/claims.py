@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Assert, Assume, ClockDomain, Module, Signal, Value
-from multicube.hdl.switches import RoundRobin
+from multicube.hdl.primitives.round_robin import RoundRobin
 
 __all__ = ["Claims", "FickleArbiter", "needs_yosys"]
 

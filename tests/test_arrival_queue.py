@@ -9,8 +9,8 @@ import pytest
 from amaranth.hdl import Cat
 from amaranth.lib import data
 from long_runs import long
-from multicube.hdl.switches import ArrivalQueue
-from multicube.hdl.switches import arrival_queue as arrival_queue_module
+from multicube.hdl.primitives import arrival_queue as arrival_queue_module
+from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 
 WRITERS = [1, 2, 3, 4, long(8)]
 DEPTHS = [1, 2, 3, long(4), long(8), 32]

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 from multicube.hdl import build
-from multicube.hdl.fabric import CellType, Fabric, Pin
+from multicube.hdl.core.fabric import CellType, Fabric, Pin
+from multicube.hdl.export.verilog import Clock, port_list, verilog_text, write_verilog
 from multicube.hdl.networks import AXI_CLOCK, AxiStreamNetwork, PacketNetwork
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.switches.round_robin import RoundRobin
-from multicube.hdl.verilog import Clock, port_list, verilog_text, write_verilog
+from multicube.hdl.primitives.round_robin import RoundRobin
 from multicube.sim.command import main
 from multicube.sim.engines.compiled.netlist import lower
 

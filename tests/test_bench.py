@@ -15,11 +15,11 @@ from long_runs import long
 from multicube.hdl import MultistageNetwork, OutputQueuedSwitch
 from multicube.hdl.bench import BernoulliSource, PacketBench, ReplaySource, Sink, SourcePlan
 from multicube.hdl.bench.instruments import LinkMeter, Timer
-from multicube.hdl.bench.random import Xoroshiro128
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from multicube.hdl.bench.stamp import Stamp
-from multicube.hdl.fabric import Cell, CellType
-from multicube.hdl.packet import Packet
+from multicube.hdl.core.fabric import Cell, CellType
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.hdl.topology import TagScheme, multistage_plan
 from multicube.sim.engines.amaranth import AmaranthEngine
 
@@ -630,7 +630,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
         engine.set("send", 0)
         engine.step(100)
         crossed = 0
-        for name, pins in bench.meters:
+        for name, pins in bench.link_meters:
             word = engine.read([name], "crossed")[0]
             crossed += sum(word >> 32 * link & (1 << 32) - 1 for link in range(len(pins)))
         counts = {

@@ -29,11 +29,11 @@ from multicube.boards.protocol import (
 )
 from multicube.boards.simulated import SimulatedBoard
 from multicube.hdl import build
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import Network
 from multicube.sim import Run, pattern, simulate
-from multicube.sim.result import Latency, Result
-from multicube.sim.simulate import run_bench
+from multicube.sim.measure.result import Latency, Result
+from multicube.sim.run.simulation import run_bench
 
 serial = pytest.importorskip("serial")
 
@@ -145,7 +145,7 @@ def test_the_board_has_no_counters_that_it_was_not_given(lean_torus: Bench) -> N
     run = Run(pattern("one-each", 4), source_depth=depth)
     bench = lean_torus.board.bench.with_sources(run.sources(lean_torus.network))
     line = _line(lean_torus.path)
-    with pytest.raises(ValueError, match=r"^Traffic of a number of packets needs a board"):
+    with pytest.raises(ValueError, match=r"^Traffic with a fixed number of packets needs a board"):
         BoardEngine(line, lean_torus.board, bench)
     run = Run(pattern("uniform", 4), source_depth=depth)
     bench = lean_torus.board.bench.with_sources(run.sources(lean_torus.network))
@@ -219,6 +219,70 @@ def test_host_asks_again_on_a_bad_line(cube: Bench) -> None:
         cube.network, load=0.6, cycles=25, warmup=10, seed=9, source_depth=8, bins=2
     ).to_json()
     assert {**result, "engine": ""} == {**expected, "engine": ""}
+
+
+class Chatter:
+    """A port that answers every frame by `reply`, and goes on for ever if that is all it can do."""
+
+    port = "chatter"
+    timeout = 0.1
+
+    def __init__(self, reply: Callable[[bytes], bytes | None]) -> None:
+        self.reply = reply
+        self.said: bytes | None = b""
+
+    def write(self, message: bytes) -> None:
+        self.said = self.reply(message)
+
+    def read(self, size: int) -> bytes:
+        if self.said is None:
+            return bytes(size)
+        part, self.said = self.said[:size], self.said[size:]
+        return part
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_line_that_never_falls_silent_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("multicube.boards.host._PATIENCE", 0.1)
+    with pytest.raises(BoardError, match=r"^Port chatter sends without end: is it a board of"):
+        Line(Chatter(lambda _: None)).ask(Command.STATUS, size=STATUS_BYTES)
+
+
+def test_a_board_that_counts_nothing_is_reported(cube: Bench) -> None:
+    """It knows its name, and says zero to all else."""
+
+    def reply(message: bytes) -> bytes:
+        command, argument = message[1], int.from_bytes(message[2:6], "little")
+        data = bytes(argument >> 16) if command == Command.READ else b""
+        if command == Command.STATUS:
+            data = cube.board.identity + bytes(4)
+        said = bytes([command]) + data
+        return said + crc(said).to_bytes(CRC_BYTES, "big")
+
+    run = Run(pattern("uniform", 4), 0.6, 25, 10, 9, WHOLE.source_depth)
+    bench = cube.board.bench.with_sources(run.sources(cube.network))
+    message = r"^The board has run 0 cycles, not 10 as it was told to$"
+    engine = BoardEngine(Line(Chatter(reply)), cube.board, bench)
+    with engine, pytest.raises(BoardError, match=message):
+        run_bench(engine, cube.network, bench, run)
+
+
+def test_a_board_does_not_run_to_the_past(cube: Bench) -> None:
+    line = _line(cube.path)
+    line.ask(Command.CLEAR)
+
+    def cycle_after(command: int, argument: int) -> int:
+        line.ask(command, argument)
+        return int.from_bytes(line.ask(Command.STATUS, size=STATUS_BYTES)[-4:], "little")
+
+    assert cycle_after(Command.RUN, 30) == 30
+    assert cycle_after(Command.RUN, 29) == 30
+    assert cycle_after(Command.RUN, 0) == 30
+    assert cycle_after(Command.RUN, 30) == 30
+    assert cycle_after(Command.RUN, 31) == 31
+    line.close()
 
 
 def test_a_silent_line_is_reported() -> None:
@@ -415,7 +479,7 @@ def test_build_needs_its_timing(
         assert (said["luts"], said["flipflops"], said["memories"]) == (27, 10, 4)
         assert json.loads((tmp_path / "x" / "build.json").read_text()) == said
     else:
-        assert (status, out) == (1, "")
+        assert (status, out) == (2, "")
         assert err == (
             "multicube: Timing is not met: 11.9 MHz of the 12 MHz that icebreaker needs\n"
         )
@@ -432,7 +496,7 @@ def test_build_says_why_a_tool_failed(
 
     monkeypatch.setattr(builds, "write_plan", plan)
     status, out, err = call("build", "icebreaker", "cube", "ports=2", "-o", "x")
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert err == "multicube: The build of icebreaker failed: ERROR: it does not fit\n"
 
 

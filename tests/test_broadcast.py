@@ -18,15 +18,15 @@ from amaranth.lib.wiring import In, Out
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches import (
+from multicube.hdl.boxes import (
     BoxState,
     InputQueuedSwitch,
     OutputQueuedSwitch,
     packet_switches,
 )
-from multicube.hdl.switches.broadcast import CopyTracker
+from multicube.hdl.boxes.broadcast import CopyTracker
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.multistage import PLANS
 from multicube.sim.engines.compiled import CompiledEngine
@@ -536,22 +536,31 @@ class Terminal(wiring.Component):
         return m
 
 
-def scripted(network: Any, scripts: list[list[int]], records: int, *, waits: bool) -> Fabric:
+def scripted(
+    network: Any,
+    scripts: list[list[int]],
+    records: int,
+    *,
+    waits: bool,
+    limits: Sequence[str] | None = None,
+) -> Fabric:
     """A network, or what has streams like one, with terminals that send what is in their scripts.
 
-    Each may send its first `limit` packets; the other ports of the network stay at the boundary.
+    Each may send its first `limit` packets, or as many as the input named for it in `limits` says;
+    the other ports of the network stay at the boundary.
     """
     rows = len(scripts[0])
     members = dict(network.fabric.signature.members)
     others = {name: member for name, member in members.items() if name not in ("i", "o")}
-    fabric = Fabric({"limit": In(range(rows + 1)), **others})
+    limits = limits or ["limit"] * len(scripts)
+    fabric = Fabric({**{name: In(range(rows + 1)) for name in limits}, **others})
     for cell in network.fabric.cells.values():
         fabric.place(cell)
     kind = CellType(Terminal, packet=network.packet, rows=rows, records=records)
     for index, script in enumerate(scripts):
         seed = (2 * index + 1) * 0x2F15 % 2**16 if waits else 0
         fabric.place(Cell(f"terminal_{index}", kind, {"seed": seed}, {"script": tuple(script)}))
-        fabric.link(Pin(None, ("limit",)), Pin(f"terminal_{index}", ("limit",)))
+        fabric.link(Pin(None, (limits[index],)), Pin(f"terminal_{index}", ("limit",)))
 
     def end(pin: Pin) -> Pin:
         if pin.cell is None and pin.path[0] in ("i", "o"):

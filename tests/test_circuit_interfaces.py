@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib import wiring
-from multicube.hdl.interfaces.circuit import CircuitInitiator, CircuitResponder
-from multicube.hdl.packet import Packet
+from multicube.hdl.boxes.circuit_terminals import CircuitInitiator, CircuitResponder
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology import multistage_plan
 from scipy.stats import chisquare
 

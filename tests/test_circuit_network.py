@@ -19,19 +19,19 @@ from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.bench.random import Xoroshiro128
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.networks.circuit import CircuitNetwork
+from multicube.hdl.boxes.circuit import POLICIES, CircuitLink
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.export.verilog import write_verilog
 from multicube.hdl.networks.columns import place_columns
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.circuit import POLICIES, CircuitLink
-from multicube.hdl.switches.random_bits import scattered_seed
+from multicube.hdl.networks.multistage.circuit import CircuitNetwork
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.random_bits import scattered_seed
+from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.hdl.topology.permutations import bit_reversal, cyclic_shift, identity
-from multicube.hdl.verilog import write_verilog
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.simulate import Run, simulate
+from multicube.sim.run.simulation import Run, simulate
 from multicube.sim.theory.multistage_cube import unbuffered_throughput
-from multicube.sim.traffic import pattern
+from multicube.sim.workload.traffic import pattern
 from scipy.stats import t as student
 
 NETWORKS: dict[str, dict[str, Any]] = {

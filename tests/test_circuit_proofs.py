@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from claims import Claims, needs_yosys
-from multicube.hdl.interfaces.circuit import CircuitInitiator
-from multicube.hdl.networks.circuit import CircuitNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.circuit import CircuitBox
+from multicube.hdl.boxes.circuit import CircuitBox
+from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
+from multicube.hdl.networks.multistage.circuit import CircuitNetwork
+from multicube.hdl.primitives.packet import Packet
 
 pytestmark = needs_yosys
 

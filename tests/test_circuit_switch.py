@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Value
 from long_runs import long
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.circuit import POLICIES, CircuitBox
+from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
+from multicube.hdl.primitives.packet import Packet
 
 VARIANTS = [
     (long if radix > 3 else pytest.param)(radix, routing)

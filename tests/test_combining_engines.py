@@ -9,14 +9,14 @@ import pytest
 from amaranth.lib.wiring import Out
 from long_runs import long
 from multicube.hdl.bench import MemoryBench, bench_for
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import CombiningNetwork
 from multicube.sim import Run, pattern, simulate
-from multicube.sim.access_history import is_serializable
 from multicube.sim.engines import Engine
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.verilator import VerilatorEngine
+from multicube.sim.measure.access_history import is_serializable
 
 SEED = 17
 MEMORIES = ("total_histogram", "network_histogram", "history")
@@ -62,8 +62,8 @@ def bench_of(name: str) -> MemoryBench:
 
 def counters(bench: MemoryBench) -> list[Pin]:
     """Every output of all that counts: processors and meters."""
-    meters = [name for name, _ in bench.meters]
-    meters += [name for stage in bench.combine_meters for name in stage]
+    meters = [name for name, _ in bench.link_meters]
+    meters += list(bench.meters.get("combined", {}).values())
     return [
         Pin(name, path)
         for name in (*bench.sources, *meters)
@@ -92,8 +92,9 @@ def assert_something_happened(engine: Engine, bench: MemoryBench) -> None:
     assert total(engine, bench, "measured") > 20
     assert total(engine, bench, "rejected") > 0
     assert total(engine, bench, "background_sum") > 0
-    for stage in bench.combine_meters:
-        combined = sum(engine.read(stage, "total"))
+    meters = bench.meters.get("combined", {})
+    for pins in bench.network.combined():
+        combined = sum(engine.read([meters[pin.cell] for pin in pins], "total"))
         assert (combined > 0) == (bench.network.parameters["combine"] != "none")
 
 

@@ -12,21 +12,19 @@ from typing import Any
 import pytest
 from amaranth.lib.wiring import In, Out
 from long_runs import long
-from multicube.hdl.combining import (
-    MERGES,
+from multicube.hdl.boxes.combining import MERGES, CombiningBox, MemoryLink
+from multicube.hdl.core.fabric import Fabric, Pin
+from multicube.hdl.networks import CombiningNetwork
+from multicube.hdl.operations.memory import (
     OPERATIONS,
     POLICIES,
-    CombiningBox,
-    MemoryLink,
     Operation,
+    OperationUnit,
     find_operation,
 )
-from multicube.hdl.combining.operations import OperationUnit
-from multicube.hdl.fabric import Fabric, Pin
-from multicube.hdl.networks import CombiningNetwork
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.serial_order import Access, serial_order
+from multicube.sim.measure.serial_order import Access, serial_order
 
 ADD = find_operation("fetch-and-add")
 XOR = Operation("fetch-and-xor", lambda x, e: x ^ e)
@@ -455,7 +453,7 @@ def test_order_of_one_processor_s_requests_for_a_word() -> None:
 def test_the_checks_find_a_box_that_answers_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both processors get the reply to the combined request."""
     monkeypatch.setattr(
-        "multicube.hdl.combining.box.OperationUnit",
+        "multicube.hdl.boxes.combining.box.OperationUnit",
         lambda operations, width, *, used: OperationUnit(operations, width, used=frozenset()),
     )
     network = small(2)

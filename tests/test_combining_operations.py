@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
-from multicube.hdl.combining import OPERATIONS, POLICIES, Operation, Rules, find_operation
-from multicube.hdl.combining.operations import Combiner, OperationUnit, Policy
+from multicube.hdl.operations.memory import (
+    OPERATIONS,
+    POLICIES,
+    Combiner,
+    Operation,
+    OperationUnit,
+    Policy,
+    Rules,
+    find_operation,
+)
 
 XOR = Operation("fetch-and-xor", lambda x, e: x ^ e)
 EXTENDED = (*OPERATIONS, XOR)
@@ -139,7 +147,7 @@ def test_rules_reject_operations() -> None:
     with pytest.raises(ValueError, match=r"^Operations must be at least one, not none$"):
         Rules(())
     with pytest.raises(
-        ValueError, match=r"^Operations must have names of their own, not 'fetch-and-xor' twice$"
+        ValueError, match=r"^Operations must have distinct names, not 'fetch-and-xor' twice$"
     ):
         Rules((XOR, XOR))
 

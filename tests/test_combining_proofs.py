@@ -13,10 +13,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from claims import Claims, needs_yosys
 from long_runs import long
-from multicube.hdl.combining import CombiningBox, InputBufferedBox, MemoryLink, find_operation
-from multicube.hdl.combining import box as box_module
-from multicube.hdl.combining.wait_buffer import WaitBuffer
-from multicube.hdl.switches import ArrivalQueue
+from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox, MemoryLink
+from multicube.hdl.boxes.combining import box as box_module
+from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
+from multicube.hdl.operations.memory import find_operation
+from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 
 pytestmark = needs_yosys
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_runs import long
 from multicube.hdl.bench import bench_for
-from multicube.hdl.combining import OPERATIONS, MemoryModule
-from multicube.hdl.combining.operations import OperationUnit
 from multicube.hdl.networks import CombiningNetwork, build
 from multicube.hdl.networks.network import Network
+from multicube.hdl.operations.memory import OPERATIONS, OperationUnit
+from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.sim import (
     Result,
     Run,
@@ -27,9 +27,9 @@ from multicube.sim import (
     simulate,
     simulate_runs,
 )
-from multicube.sim.access_history import access_histories, is_serializable
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.traffic import is_finite
+from multicube.sim.measure.access_history import access_histories, is_serializable
+from multicube.sim.workload.traffic import is_finite
 
 SMALL = {"bins": 256}
 
@@ -57,14 +57,14 @@ def check(result: Result, network: Network) -> None:
     assert result.generated == result.injected + result.rejected + result.unsent
     if isinstance(network, CombiningNetwork):
         assert result.round_trip == result.network_latency
-        assert len(result.combined) == network.stages
-        assert 0 <= sum(result.combined) < 1
+        assert len(result.statistics["combined"]) == network.stages
+        assert 0 <= sum(result.statistics["combined"]) < 1
         if result.round_trip.mean is not None:
             shortest = 2 * network.stages * network.parameters["delay"] + 1
             assert not any(result.round_trip.histogram[:shortest])
             assert result.latency.mean >= result.round_trip.mean
     else:
-        assert (result.round_trip, result.combined, result.serializable) == (None, None, None)
+        assert (result.round_trip, result.statistics, result.serializable) == (None, {}, None)
         assert result.background_latency is None
 
 
@@ -118,7 +118,7 @@ def test_all_to_one(ports: int) -> None:
     n = network.stages
     for result in play(network, *runs, engine="amaranth" if ports < 8 else "auto"):
         assert result.round_trip.histogram == [0] * (2 * n + 1) + [ports]
-        assert result.combined == [2.0 ** -(stage + 1) for stage in range(n)]
+        assert result.statistics["combined"] == [2.0 ** -(stage + 1) for stage in range(n)]
         assert result.serializable is True
         assert (result.generated, result.delivered) == (ports, ports)
         assert result.cycles == 2 * n + 1 + 1  # of which the first is that of the requests
@@ -133,7 +133,7 @@ def test_all_to_one_of_larger_boxes(merge: str, shares: list[float]) -> None:
     network = CombiningNetwork(16, radix=4, merge=merge)
     (result,) = play(network, run_of(network, "all-to-one"))
     assert result.serializable is True
-    assert result.combined == shares
+    assert result.statistics["combined"] == shares
 
 
 # Hot spots
@@ -149,7 +149,7 @@ def test_all_to_one_without_combining() -> None:
     n, ports = PLAIN.stages, PLAIN.ports
     assert result.round_trip.histogram == [0] * (2 * n + 1) + [1] * ports
     assert result.round_trip.max == 2 * n + ports
-    assert result.combined == [0] * n
+    assert result.statistics["combined"] == [0] * n
     assert result.serializable is True
 
 
@@ -171,8 +171,8 @@ def test_hot_spot() -> None:
         assert with_.throughput > 1.2 * limit
         assert without.saturated
         assert without.serializable is None  # more requests than the processors keep
-        assert sum(with_.combined) > 0.05
-        assert sum(without.combined) == 0
+        assert sum(with_.statistics["combined"]) > 0.05
+        assert sum(without.statistics["combined"]) == 0
 
 
 def test_latency_of_the_background() -> None:
@@ -230,7 +230,7 @@ def test_random_mixes_are_serializable(parameters: dict[str, Any], hot: float) -
     assert [result.serializable for result in results] == [True] * 3
     assert all(result.delivered > 40 for result in results)
     if network.parameters["combine"] != "none":
-        assert sum(results[1].combined) > 0.003
+        assert sum(results[1].statistics["combined"]) > 0.003
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def without_results(operations: tuple, width: int, *, used: Any = None) -> Opera
 
 
 BREAKS: list[Any] = [
-    ("multicube.hdl.combining.box.OperationUnit", without_results),
-    long("multicube.hdl.combining.memory_module.OperationUnit", without_results),
+    ("multicube.hdl.boxes.combining.box.OperationUnit", without_results),
+    long("multicube.hdl.terminals.memory_module.OperationUnit", without_results),
     long("multicube.hdl.networks.combining.MemoryModule", Forgetful),
 ]
 
@@ -376,7 +376,7 @@ def test_runs_that_can_t_be_side_by_side() -> None:
         ("history", run_of(network, history=5)),
         ("source depth", run_of(network, source_depth=3)),
     ):
-        with pytest.raises(ValueError, match=f"^Runs side by side must have the same {name}$"):
+        with pytest.raises(ValueError, match=f"^Parallel runs must have the same {name}$"):
             simulate_runs(network, [first, other])
 
 
@@ -418,7 +418,7 @@ def test_finite_traffic_of_packets(name: str, parameters: dict[str, Any]) -> Non
         assert sum(result.terminals["injected"]) == ports
         assert result.cycles == result.latency.max + 1
         assert result.verdict == (
-            f"the packets are born in 1 cycle, their delivery took {result.cycles}"
+            f"the packets are generated in 1 cycle, their delivery took {result.cycles}"
         )
     delivered = [0] * ports
     delivered[5] = one.delivered
@@ -440,8 +440,8 @@ def test_command(call: Call) -> None:
     assert (status, err) == (0, "")
     record = json.loads(out)
     assert record["serializable"] is True
-    assert len(record["combined"]) == 6
-    assert 0.01 < sum(record["combined"]) < 0.1
+    assert len(record["statistics"]["combined"]) == 6
+    assert 0.01 < sum(record["statistics"]["combined"]) < 0.1
     assert record["round_trip"]["p50"] >= 13
     assert record["background_latency"] > 13
     assert record["network"] == "combining"
@@ -452,13 +452,13 @@ def test_command_for_packets_says_nothing_of_memory(call: Call) -> None:
     status, out, _ = call("sim", "cube", "ports=2", "--cycles", "20", "--warmup", "0", "--json")
     record = json.loads(out)
     assert status == 0
-    for key in ("combined", "serializable", "round_trip", "background_latency"):
+    for key in ("serializable", "round_trip", "background_latency"):
         assert record[key] is None
 
 
 TRACE = "cycle,source,destination\n0,0,1\n"
 BAD = [
-    ("sim combining --trace good.csv", "A trace says nothing of memory"),
+    ("sim combining --trace good.csv", "A trace holds no memory requests"),
     ("sim cube --operations load", "Operations and history are for networks with memory"),
     ("sim cube --history 5", "Operations and history are for networks with memory"),
     ("sim combining --operations load,fetch-and-foo", "Operation must be one of load, store, "),
@@ -467,12 +467,15 @@ BAD = [
     ("sim combining --operations load,", "not ''"),
     ("sim combining --traffic hotspot:2", "Fraction H of hotspot must be from 0 to 1, not 2"),
     ("sim combining --traffic all-to-one:8", "Terminal T of all-to-one must be from 0 to 7, not 8"),
-    ("sim combining --traffic all-to-one:x", "needs an integer where it says 'x'"),
+    ("sim combining --traffic all-to-one:x", "needs an integer in place of 'x'"),
     ("sim combining --traffic one-each:1", "Traffic must be one of uniform, "),
     ("sim combining --traffic broadcast:0.5", "needs a network with broadcast=1"),
     ("sim combining --history -1", "History must be from 0 to 262144, not -1"),
     ("sim combining --history 262145", "History must be from 0 to 262144, not 262145"),
-    ("sim combining --fault link:1:1", "Faults can be injected into a single multistage network"),
+    (
+        "sim combining --fault link:1:1",
+        "Faults can only be injected into an unreplicated multistage network",
+    ),
     *(
         (
             f"sim {network} --traffic {traffic} --{option} 1",
@@ -499,7 +502,7 @@ def test_bad_input_in_python() -> None:
     network = CombiningNetwork(2)
     trace = Trace("mine", (TracePacket(0, 0, 1),))
     for options, words in (
-        ({"traffic": trace}, "A trace says nothing of memory: this network can't replay it"),
+        ({"traffic": trace}, "A trace holds no memory requests: this network can't replay it"),
         ({"operations": ("jump",)}, r"Operation must be one of load, .*, not 'jump'"),
         ({"history": -1}, "History must be from 0 to 262144, not -1"),
     ):

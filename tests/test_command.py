@@ -16,15 +16,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from long_runs import long
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
-from multicube.hdl.networks.switching import NEUTRAL
+from multicube.hdl.networks.multistage.parameters import MultistageParameters
 from multicube.sim import SimulationError
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
-COMMANDS = ("list", "sim", "sweep", "export")
+COMMANDS = ("list", "sim", "sweep", "export", "draw")
 
 
 Call = Callable[..., Any]
@@ -49,7 +50,7 @@ def test_sim_json(call: Call) -> None:
         "depth": 8,
         "payload": 16,
         "routing": "destination",
-        **NEUTRAL,
+        **MultistageParameters.plain(),
     }
     assert record["cycles"] == 40
     for kind in ("latency", "network_latency"):
@@ -93,7 +94,7 @@ def test_sim_for_the_eye(call: Call) -> None:
         "│ latency ",
         "│ in the network ",
         "│ predicted ",
-        "packets a terminal and cycle (offered 0.3000);\n",
+        "packets per terminal per cycle (offered 0.3000);\n",
         "least served: terminal ",
         "0 lost, 0 misrouted, 0 duplicated, 0 reordered\n",
         "not saturated: delivered ",
@@ -254,10 +255,10 @@ BAD = [
     ("sim", "Missing argument 'NETWORK'"),
     ("simulate", "No such command 'simulate'"),
     ("sim cube --lod 1", "No such option", "--lod"),
-    ("sim cube --load 1.5", "Load must be from 0 to 1 packets a terminal and cycle, not 1.5"),
-    ("sim cube --load -0.5", "Load must be from 0 to 1 packets a terminal and cycle, not -0.5"),
-    ("sim cube --load nan", "Load must be from 0 to 1 packets a terminal and cycle, not nan"),
-    ("sim cube --load inf", "Load must be from 0 to 1 packets a terminal and cycle, not inf"),
+    ("sim cube --load 1.5", "Load must be from 0 to 1 packets per terminal per cycle, not 1.5"),
+    ("sim cube --load -0.5", "Load must be from 0 to 1 packets per terminal per cycle, not -0.5"),
+    ("sim cube --load nan", "Load must be from 0 to 1 packets per terminal per cycle, not nan"),
+    ("sim cube --load inf", "Load must be from 0 to 1 packets per terminal per cycle, not inf"),
     ("sim cube --load abc", "--load", "'abc' is not a valid float"),
     ("sim cube --cycles 0", "Cycles must be from 1 to 2147483648, not 0"),
     ("sim cube --cycles 1e3", "--cycles", "'1e3' is not a valid integer"),
@@ -269,7 +270,7 @@ BAD = [
     ("sim cube --bins 1", "Bins must be from 2 to 1048576, not 1"),
     ("sim cube --engine warp", "Engine must be one of auto, ", "not 'warp'"),
     ("sim cube --traffic rush", "Traffic must be one of uniform, ", "not 'rush'"),
-    ("sim cube --traffic shift:x", "Traffic 'shift:x' needs an integer where it says 'x'"),
+    ("sim cube --traffic shift:x", "Traffic 'shift:x' needs an integer in place of 'x'"),
     ("sim cube --traffic lambda:2:1", "Factor j of lambda must have no common factor", "not 2"),
     ("sim cube --traffic hotspot:2", "Fraction H of hotspot must be from 0 to 1, not 2"),
     ("sim cube ports=9 radix=3 --traffic bit-reversal", "a power of two as ports, not 9"),
@@ -285,7 +286,7 @@ BAD = [
     ("sim cube --trace far.csv --source-depth 10", "A trace takes no --source-depth"),
     ("sim cube --vcd none/x.vcd", "Output none/x.vcd can't be written: there is no folder none"),
     ("sweep cube -o none/x.png", "Output none/x.png can't be written: there is no folder none"),
-    ("sweep cube -o x.pdf", "Output x.pdf must end in .png, .svg, .csv, .json"),
+    ("sweep cube -o x.pdf", "Output x.pdf must end in .csv, .json, .png, .svg"),
     ("sweep cube -o folder.png", "Output folder.png is a folder, not a file"),
     ("sweep cube --loads 0.1:0.9:0", "Loads must be FIRST:LAST:STEP or ", "not '0.1:0.9:0'"),
     ("sweep cube --loads high", "Loads must be FIRST:LAST:STEP or ", "not 'high'"),
@@ -298,6 +299,15 @@ BAD = [
     ("export cube", "Missing option '-o'"),
     ("export cube -o net.v --top module", "module"),
     ("export cube -o net.v --top 8ball", "8ball"),
+    ("draw cube -o net.svg --path 0", "Path must be two terminals S:D, not '0'"),
+    ("draw cube -o net.svg --path 0:8", "Address must be from 0 to 7, not 8"),
+    ("draw cube -o net.gif", "Output net.gif must end in .svg, .png, .pdf"),
+    ("draw cube -o none/net.svg", "Output none/net.svg can't be written: there is no folder none"),
+    ("draw cube ports=256 -o net.svg", "Ports of a drawing must be at most 128, not 256"),
+    (
+        "draw ring -o net.svg",
+        "Only networks with a multistage wiring plan can be drawn, not 'ring'",
+    ),
     ("list --jason", "No such option", "--jason"),
 ]
 
@@ -408,7 +418,8 @@ def test_installed_program(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_interrupted_program(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_program(number: int, status: int, tmp_path: Path) -> None:
     # Small memories, so that the file grows by cycles and not by its first lines.
     words = (
         "sim cube ports=2 --cycles 100000000 --engine amaranth --vcd waves.vcd --json "
@@ -422,17 +433,138 @@ def test_interrupted_program(tmp_path: Path) -> None:
         text=True,
     ) as process:
         deadline = time.monotonic() + 60
-        waves = tmp_path / "waves.vcd"
-        while not (waves.exists() and waves.stat().st_size > 400_000):
+        while not any(file.stat().st_size > 400_000 for file in tmp_path.iterdir()):
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == status, err
     assert "Traceback" not in err
     record = json.loads(out)
     assert record["partial"] is True
     assert record["injected"] > 0
+    assert [file.name for file in tmp_path.iterdir()] == ["waves.vcd"]
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_sweep(number: int, status: int, tmp_path: Path) -> None:
+    """Loads that had been simulated are written, and nobody goes on with the others."""
+    words = "sweep cube ports=2 --loads 0.1,0.5 --no-refine --engine amaranth --processes 2 "
+    words += "--bins 16 --source-depth 4 --warmup 0 --cycles 300 -o curve.csv --json"
+    # The second load takes for ever; the bar on standard error is not shown without a terminal.
+    patch = (
+        "import time; from multicube.sim.run import simulation\n"
+        "usual = simulation._random_run\n"
+        "def slow(*words):\n"
+        "    if words[2].load == 0.5:\n"
+        "        open('begun', 'w').close(); time.sleep(600)\n"
+        "    return usual(*words)\n"
+        "simulation._random_run = slow\n"
+    )
+    (tmp_path / "patched.py").write_text(patch)
+    program_ = (
+        "import patched, multicube.sim.run.sweeps as sweeps, multicube.sim.command as command\n"
+        "usual = sweeps.simulate_runs\n"
+        "def run(*words, **options):\n"
+        "    import patched\n"
+        "    return usual(*words, **options)\n"
+        "sweeps.simulate_runs = run\n"
+        "command.main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program_, *words.split()],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "begun").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(3)  # for the other two loads
+        below = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (status, "")
+    record = json.loads(out)
+    assert record["partial"] is True
+    assert [point["offered_load"] for point in record["points"]] == [0.1]
+    assert len((tmp_path / "curve.csv").read_text().splitlines()) == 2
+    assert not any(worker.is_running() for worker in below)
+
+
+def run(words: str, folder: Path, **options: Any) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [program(), *words.split()], cwd=folder, capture_output=True, timeout=120, **options
+    )
+
+
+def test_output_is_standard_output(tmp_path: Path) -> None:
+    done = run("export cube ports=2 -o - --top pair", tmp_path)
+    assert done.returncode == 0
+    assert b"\nmodule pair" in done.stdout
+    assert done.stderr == b"-: module pair with 1 cell of 1 distinct module(s)\n"
+    assert run("export cube ports=2 -o /dev/stdout --top pair", tmp_path).stdout == done.stdout
+
+    short = " ".join(SHORT)
+    done = run(f"sweep cube ports=2 --loads 0.2 --no-refine --processes 1 -o - {short}", tmp_path)
+    assert done.returncode == 0
+    (row,) = csv.DictReader(done.stdout.decode().splitlines())
+    assert float(row["offered_load"]) == 0.2
+    assert b"zero-load latency" in done.stderr
+
+    done = run(f"sim cube ports=2 --vcd - {short}", tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"$comment")
+    assert b"0 lost" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words", ["sim cube --vcd -", "sweep cube -o -", "export cube -o /dev/stdout"]
+)
+def test_standard_output_takes_one_thing(words: str, tmp_path: Path) -> None:
+    done = run(f"{words} --json", tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    output = words.rpartition(" ")[2].encode()
+    line = b"multicube: Output %b and --json would both go to standard output\n"
+    assert done.stderr == line % output
+
+
+def test_nothing_is_beside_a_device(tmp_path: Path, call: Call) -> None:
+    (tmp_path / "null.v").symlink_to("/dev/null")
+    assert call("export", "cube", "ports=2", "-o", "null.v").status == 0
+    status, _, err = call("export", "cube", "ports=2", "-o", "null.v", "--core")
+    assert status == 2
+    assert err == "multicube: A core file needs a Verilog file that it can name, not null.v\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["null.v"]
+    assert (tmp_path / "null.v").is_symlink()
+
+
+def test_names_that_are_no_utf8(tmp_path: Path) -> None:
+    words = [program().encode(), *b"export cube ports=2 -o \xff.v".split()]
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(
+        [*words, b"--core"], cwd=tmp_path, capture_output=True, timeout=120, env=environment
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"must be UTF-8" in done.stderr
+    assert not list(tmp_path.iterdir())
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=120, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert sorted(os.listdir(os.fsencode(tmp_path))) == [b"\xff.v", b"\xff.v.json"]
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    words = "sim cube ports=2 --vcd waves.vcd --cycles 2000 --warmup 0"
+    limit = ["bash", "-c", 'ulimit -f 8 && exec "$@"', "bash"]
+    done = subprocess.run(
+        [*limit, program(), *words.split()], cwd=tmp_path, capture_output=True, text=True
+    )
+    line = "multicube: [Errno 27] File too large: 'waves.vcd'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+    assert not list(tmp_path.iterdir())
 
 
 def test_closed_pipe(tmp_path: Path) -> None:

@@ -3,20 +3,19 @@
 
 import importlib.util
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import build
 from multicube.sim import Run, pattern
-from multicube.sim import compare as module
 from multicube.sim.command import main
-from multicube.sim.compare import EnginesDiffer, Timing, compare_engines
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorTimeout
+from multicube.sim.run import compare as module
+from multicube.sim.run.compare import EnginesDiffer, Timing, compare_engines
 
 COUNTERS = ("delivered", "measured", "total_sum", "network_max")
 needs_verilator = pytest.mark.skipif(
@@ -33,29 +32,15 @@ def visible(fabric: PacketBench) -> list[Pin]:
     return [Pin(sink, (port,)) for sink in fabric.sinks for port in COUNTERS]
 
 
-class Pool:
-    """Runs jobs at once and here."""
-
-    def __init__(self, *arguments: object, **options: object) -> None:
-        pass
-
-    def __enter__(self) -> "Pool":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-    def submit(self, job: Callable[..., Timing], *arguments: Any) -> "Pool":
-        self.job, self.arguments = job, arguments
-        return self
-
-    def result(self) -> Timing:
-        return self.job(*self.arguments)
+def finished_here(jobs: list, _: int) -> Iterator[tuple[int, Timing]]:
+    """Carry out jobs at once and here."""
+    for number, (function, arguments, options) in enumerate(jobs):
+        yield number, function(*arguments, **options)
 
 
 @pytest.mark.long
 def test_engines_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(module, "finished_jobs", finished_here)
     timings = list(
         compare_engines(build("cube", ports=4), side_by_side=3, seconds=0.1, verilator_limit=0.05)
     )
@@ -81,7 +66,7 @@ def test_engines_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(module, "finished_jobs", finished_here)
     monkeypatch.setenv("CC", "/nowhere/cc")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
@@ -94,26 +79,21 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_engines_that_differ(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Wrong(Pool):
-        def result(self) -> Timing:
-            name = self.arguments[0]
-            return Timing(name, 1, 1.0, 2.0, 3.0, 4.0, 5, (len(name),))
+    def wrong(jobs: list, _: int) -> Iterator[tuple[int, Timing]]:
+        ((_, (name, *_), _),) = jobs
+        yield 0, Timing(name, 1, 1.0, 2.0, 3.0, 4.0, 5, (len(name),))
 
-    monkeypatch.setattr(module, "ProcessPoolExecutor", Wrong)
+    monkeypatch.setattr(module, "finished_jobs", wrong)
     with pytest.raises(EnginesDiffer, match=r"verilator counted \(9,\), not \(8,\)"):
         list(compare_engines(build("cube", ports=2)))
     with pytest.raises(SystemExit) as exit_:
         main(["bench", "cube", "ports=2"])
-    assert exit_.value.code == 1
+    assert exit_.value.code == 70
     assert "Traceback" not in capsys.readouterr().err
 
 
 def test_killed_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Pool):
-        def result(self) -> Timing:
-            raise module.BrokenProcessPool("gone")
-
-    monkeypatch.setattr(module, "ProcessPoolExecutor", Broken)
+    monkeypatch.setattr(module, "finished_jobs", lambda jobs, processes: iter(()))
     timings = list(compare_engines(build("cube", ports=2)))
     assert len(timings) == 4
     assert all("was killed" in timing.note for timing in timings)

@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from multicube.hdl.fabric import Cell, CellType, Fabric, FabricComponent, Pin, member
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, member
 from multicube.sim.engines.compiled import CompiledEngine
 
 WIDTHS = (1, 2, 3, 7, 8, 9, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 127, 130)

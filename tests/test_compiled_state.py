@@ -17,7 +17,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks import build
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State
@@ -141,7 +141,7 @@ def test_values_that_no_run_can_have_come_to_are_refused(
         engine.step(3)
         before = engine.save()
         if bad is not None:
-            with pytest.raises(ValueError, match=r"^State holds .* (fit their width|wider than)"):
+            with pytest.raises(ValueError, match=r"^State has .* (fit their width|wider than)"):
                 engine.restore(changed(state, index, place, bad))
             assert engine.cycle == 43
             after = engine.save()

@@ -6,8 +6,8 @@ import math
 import random
 
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.topology import copies as copies_module
-from multicube.hdl.topology.copies import copy_rounds
+from multicube.hdl.routing import copies as copies_module
+from multicube.hdl.routing.copies import copy_rounds
 from multicube.sim import Copies, Message, Messenger, copy_messages
 
 

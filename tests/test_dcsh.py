@@ -11,14 +11,14 @@ import pytest
 from amaranth.hdl import Cat
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import DCSHNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.cluster import ClusterMultiplexer
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.routers.cluster import ClusterMultiplexer
+from multicube.hdl.routing.passes import connections
 from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.passes import connections
 from multicube.sim import Result, SimulationError, simulate
-from multicube.sim.traffic import Trace, TracePacket
+from multicube.sim.workload.traffic import Trace, TracePacket
 
 SEED = 11
 Worm = list[int]
@@ -397,11 +397,11 @@ def test_catalogue_builds_it() -> None:
             ValueError,
             r"Queues n \(k - 1\) k\^n must be at most 524288, not with k=2 and n=1000000000000",
         ),
-        ({"decision": 0}, ValueError, "Decision time must be at least 1, not 0"),
-        ({"decision": 1025}, ValueError, "Decision time must be at most 1024, not 1025"),
-        ({"depth": 0}, ValueError, "Depth must be at least 1, not 0"),
-        ({"payload": 0}, ValueError, "Payload must be at least 1, not 0"),
-        ({"length": 0}, ValueError, "Length must be at least 1, not 0"),
+        ({"decision": 0}, ValueError, "Decision time must be from 1 to 1024, not 0"),
+        ({"decision": 1025}, ValueError, "Decision time must be from 1 to 1024, not 1025"),
+        ({"depth": 0}, ValueError, "Depth must be from 1 to 65536, not 0"),
+        ({"payload": 0}, ValueError, "Payload must be from 1 to 4096, not 0"),
+        ({"length": 0}, ValueError, "Length must be from 1 to 1024, not 0"),
         ({"broadcast": 2}, ValueError, "Broadcast must be from 0 to 1, not 2"),
         (
             {"broadcast": 1, "length": "1:5"},

@@ -4,9 +4,10 @@ import itertools
 import random
 
 import pytest
+from multicube.hdl.routing.passes import count_passable, passable
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.dcsh import DCSH, Crossing
-from multicube.hdl.topology.passes import Permutation, count_passable, passable
+from multicube.hdl.topology.permutations import Permutation
 
 SIZES = [(2, 1), (2, 3), (3, 2), (4, 2), (5, 1), (3, 3)]
 

@@ -7,12 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 from long_runs import long
+from multicube.hdl.routing import decomposition as module
+from multicube.hdl.routing.decomposition import decompose, direct_passes
+from multicube.hdl.routing.passes import passable
 from multicube.hdl.topology import MultistagePlan, multistage_plan
-from multicube.hdl.topology import decomposition as module
-from multicube.hdl.topology.decomposition import decompose, direct_passes
 from multicube.hdl.topology.multistage import PLANS, Stage
-from multicube.hdl.topology.passes import Permutation, passable
 from multicube.hdl.topology.permutations import (
+    Permutation,
     bit_reversal,
     complement,
     cyclic_shift,

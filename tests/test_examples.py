@@ -258,7 +258,7 @@ def test_commands_of_the_documents(
 
 
 def test_links_of_the_documents() -> None:
-    for page in [ROOT / "README.md", *PAGES]:
+    for page in [*ROOT.glob("*.md"), *PAGES]:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
             assert target.startswith("https://") or (page.parent / target).is_file(), target
 

@@ -15,24 +15,16 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
 from long_runs import long
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric import FabricComponent
-from multicube.hdl.interfaces.extra_stage import PathSelector
+from multicube.hdl.core.fabric import FabricComponent
 from multicube.hdl.networks import MultistageNetwork
-from multicube.hdl.networks.extra_stage import (
-    ReconfigurableExtraStageCube,
-    controls,
-)
+from multicube.hdl.networks.multistage.extra_stage import ReconfigurableExtraStageCube, controls
+from multicube.hdl.networks.multistage.extra_stage_cells import PathSelector
 from multicube.hdl.networks.network import PacketNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.topology.extra_stage import (
-    Configuration,
-    Fault,
-    extra_stage_plan,
-    parse_faults,
-)
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.topology.extra_stage import Configuration, Fault, extra_stage_plan, parse_faults
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.faults import Injection, inject, places
+from multicube.sim.workload.faults import Injection, inject, places
 
 SIZES = [2, 4, 8, 16, 64]
 
@@ -362,6 +354,11 @@ def test_network_has_no_combinational_cycle(switch: str, routing: str) -> None:
     assert "bypass" in rtlil.convert(network)
 
 
+def test_reconfiguration_needs_an_extra_stage() -> None:
+    with pytest.raises(ValueError, match=r"^Network must have an extra stage$"):
+        ReconfigurableExtraStageCube(MultistageNetwork(8))
+
+
 def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:
     """The same network, never reset, is set for one fault after another."""
     network = MultistageNetwork(8, payload=6, extra_stage=1)
@@ -464,9 +461,9 @@ def test_circuits_that_are_not_told_wait_for_ever() -> None:
             {"switch": "wormhole"},
             "Parameter extra_stage must be 0 with switch=wormhole, not 1",
         ),
-        ({"depth": 0}, "Depth must be at least 1, not 0"),
-        ({"payload": 0}, "Payload must be at least 1, not 0"),
-        ({"routing": "random"}, "Routing must be destination or xor, not 'random'"),
+        ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
+        ({"payload": 0}, "Payload must be from 1 to 4096, not 0"),
+        ({"routing": "random"}, "Routing must be one of destination, xor, not 'random'"),
         ({"broadcast": 2}, "Broadcast must be from 0 to 1, not 2"),
         ({"parity": "odd"}, "Parity must be one of none, packet, byte, not 'odd'"),
         ({"faults": "box:9:9"}, "Stage of fault box:9:9 must be from 0 to 3"),

@@ -13,8 +13,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from long_runs import long
-from multicube.hdl import MultistageNetwork
-from multicube.hdl.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl import FAMILIES, MultistageNetwork, build
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.topology.multistage import PLANS
 
 BYTE = data.StructLayout({"low": 4, "high": 4})
@@ -274,3 +274,69 @@ def test_conversion_finds_a_combinational_loop() -> None:
     fabric.link(Pin("b", ("o",)), Pin("a", ("a",)))
     with pytest.raises(Exception, match="cycle"):
         rtlil.convert(FabricComponent(fabric))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_network_is_placed_twice_in_scopes(name: str) -> None:
+    """Each in a scope of its own: together they are two networks side by side."""
+    network = build(name, **FAMILIES[name].example)
+    fabric = Fabric({})
+    for side in ("left", "right"):
+        network.place(fabric.scope(side))
+    single = network.fabric
+    assert fabric.cells.keys() == {
+        f"{side}_{cell}" for side in ("left", "right") for cell in single.cells
+    }
+    assert len(fabric.types()) == len(single.types())
+    inner = {
+        (receiver, driver)
+        for receiver, driver in single.drivers.items()
+        if receiver.cell is not None and driver.cell is not None
+    }
+    for side in ("left", "right"):
+        scope = fabric.scope(side)
+        assert {(scope.pin(a), scope.pin(b)) for a, b in inner} <= set(fabric.drivers.items())
+    assert len(fabric.drivers) == 2 * len(inner)
+
+
+def test_networks_in_scopes_follow_each_other(simulate: Any) -> None:
+    """Packets pass an omega network, and then its mirror image, to the terminal they came from."""
+    networks = [MultistageNetwork(8, wiring=wiring, payload=8) for wiring in ("omega", "cube")]
+    link = stream.Signature(networks[0].packet)
+    fabric = Fabric({"i": In(link).array(8), "o": Out(link).array(8)})
+    scopes = [fabric.scope("first"), fabric.scope("second")]
+    first, second = (
+        [[scope.pin(pin) for pin in pins] for pins in network.place(scope)]
+        for network, scope in zip(networks, scopes)
+    )
+    for terminal in range(8):
+        fabric.link(Pin(None, ("i", terminal)), first[0][terminal])
+        fabric.link(first[1][terminal], second[0][terminal])
+        fabric.link(second[1][terminal], Pin(None, ("o", terminal)))
+    dut = FabricComponent(fabric)
+
+    async def testbench(ctx: Any) -> None:
+        tag = networks[0].tags.tag(3, 5)
+        ctx.set(dut.i[3].payload, {"tag": tag, "payload": 77})
+        ctx.set(dut.i[3].valid, 1)
+        for port in dut.o:
+            ctx.set(port.ready, 1)
+        await ctx.tick()
+        ctx.set(dut.i[3].valid, 0)
+        for _ in range(5):
+            await ctx.tick()
+        arrived = [n for n, port in enumerate(dut.o) if ctx.get(port.valid)]
+        # The tag is as it was once the first network has rotated it round: it says 5 again.
+        assert arrived == [networks[1].tags.destination(tag, 5)]
+        assert ctx.get(dut.o[arrived[0]].payload.payload) == 77
+
+    simulate(dut, testbench)
+
+
+def test_cells_declare_what_is_to_be_counted() -> None:
+    network = build("cube", ports=4, switch="unbuffered")
+    metered = network.fabric.metered()
+    assert {name: [str(pin) for pin, _ in pins] for name, pins in metered.items()} == {
+        "dropped": [f"{cell}.dropped" for cell in network.fabric.cells]
+    }
+    assert build("cube", ports=4).fabric.metered() == {}

@@ -12,12 +12,12 @@ import pytest
 from amaranth.hdl import Cat, Module, Value
 from long_runs import long
 from multicube.hdl import FAMILIES, build
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.hypercube_router import HypercubeRouter
-from multicube.hdl.topology.deadlock import deadlock_cycle, dependencies, dependency_cycle
-from multicube.hdl.topology.hypercube_routing import (
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.routers.hypercube_router import HypercubeRouter
+from multicube.hdl.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
+from multicube.hdl.routing.hypercube import (
     HYPERCUBE_ROUTINGS,
     Channel,
     channel_moves,
@@ -472,18 +472,18 @@ def test_catalogue_builds_hypercubes() -> None:
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"n": 0}, ValueError, "Dimension must be from 1 to 12, not 0"),
-        ({"n": 13}, ValueError, "Dimension must be from 1 to 12, not 13"),
-        ({"n": 2.0}, TypeError, "Dimension must be an integer, not 2.0"),
+        ({"n": 0}, ValueError, "Dimension n must be from 1 to 12, not 0"),
+        ({"n": 13}, ValueError, "Dimension n must be from 1 to 12, not 13"),
+        ({"n": 2.0}, TypeError, "Dimension n must be an integer, not 2.0"),
         (
             {"routing": "xor"},
             ValueError,
             "Routing must be one of ecube, pcube, adaptive, not 'xor'",
         ),
-        ({"depth": 0}, ValueError, "Depth must be at least 1, not 0"),
-        ({"depth": 65537}, ValueError, "Depth must be at most 65536, not 65537"),
-        ({"payload": 0}, ValueError, "Payload must be at least 1, not 0"),
-        ({"payload": 4097}, ValueError, "Payload must be at most 4096, not 4097"),
+        ({"depth": 0}, ValueError, "Depth must be from 1 to 65536, not 0"),
+        ({"depth": 65537}, ValueError, "Depth must be from 1 to 65536, not 65537"),
+        ({"payload": 0}, ValueError, "Payload must be from 1 to 4096, not 0"),
+        ({"payload": 4097}, ValueError, "Payload must be from 1 to 4096, not 4097"),
         ({"length": "3:2"}, ValueError, "Length must be LOW:HIGH with LOW at most HIGH, not '3:2'"),
     ],
 )

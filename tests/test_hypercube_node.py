@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl.bench import MessageBench, PacketBench
-from multicube.hdl.fabric import Pin
-from multicube.hdl.hypercube import Fold
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks.connection_machine import ConnectionMachine, longest_life
+from multicube.hdl.operations.folds import Fold
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.simulate import Run
-from multicube.sim.traffic import Pattern, pattern
+from multicube.sim.run.simulation import Run
+from multicube.sim.workload.traffic import Pattern, pattern
 
 KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))
 
@@ -442,7 +442,11 @@ def test_every_cycle_with_combining(combine: str, parameters: dict[str, int | st
     while sum(engine.read(bench.sources, "injected")) < LIST * network.ports:
         comparison.run(network.step)
     comparison.drain((2 * network.ports + 20) * network.step)
-    assert sum(engine.read(bench.combine_meters, "total")) == comparison.combined > 0
+    assert (
+        sum(engine.read(list(bench.meters["combined"].values()), "total"))
+        == comparison.combined
+        > 0
+    )
     if combine != "overwrite":
         expected = [functools.reduce(FOLDS[combine], values) for values in folded]
         assert engine.read(bench.sinks, "value") == expected

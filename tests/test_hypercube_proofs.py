@@ -13,9 +13,16 @@ import pytest
 from amaranth.hdl import Assert, Cat, Module, Signal, Value
 from claims import Claims, needs_yosys
 from long_runs import long
-from multicube.hdl.hypercube import Buffer, HypercubeNode, Message, Refer, Seniority, Wires
-from multicube.hdl.hypercube import node as node_module
-from multicube.hdl.packet import Packet
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.routers.connection_machine import (
+    Buffer,
+    HypercubeNode,
+    Message,
+    Refer,
+    Seniority,
+    Wires,
+)
+from multicube.hdl.routers.connection_machine import node as node_module
 
 pytestmark = needs_yosys
 

@@ -14,10 +14,10 @@ from amaranth.hdl import Cat
 from amaranth.lib.wiring import In
 from long_runs import long
 from multicube.hdl import write_verilog
-from multicube.hdl.fabric import Fabric, FabricComponent, member
+from multicube.hdl.core.fabric import Fabric, FabricComponent, member
 from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.topology.hypercube_routing import HYPERCUBE_ROUTINGS
+from multicube.hdl.routing.hypercube import HYPERCUBE_ROUTINGS
 from multicube.sim.command import main
 
 SEED = 5
@@ -213,5 +213,5 @@ def test_a_node_alone_of_networks_that_have_several(
 ) -> None:
     assert call("export", *words.split(), "--node", "-o", str(tmp_path / "x.v")) == 2
     error = capsys.readouterr().err
-    assert error == f"multicube: A node alone needs a network whose cells are all alike, {line}\n"
+    assert error == f"multicube: Option --node needs a network whose cells are all alike, {line}\n"
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Value, unsigned
 from amaranth.lib import data
 from amaranth.sim import Simulator
-from multicube.hdl.switches import BoxState, InterchangeBox
+from multicube.hdl.boxes import BoxState, InterchangeBox
 
 
 class Colour(data.Struct):

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Value
-from multicube.hdl.combining import OPERATIONS, MemoryLink, MemoryModule
+from multicube.hdl.boxes.combining import MemoryLink
+from multicube.hdl.operations.memory import OPERATIONS
+from multicube.hdl.terminals.memory_module import MemoryModule
 
 LINK = MemoryLink(tag=3, identity=2, address=2, width=4)
 

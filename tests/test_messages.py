@@ -14,18 +14,13 @@ import pytest
 from amaranth.hdl import Module, Shape, Signal, signed, unsigned
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.hypercube import Combine, Fold
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.networks.network import Terminals
-from multicube.sim import (
-    Copies,
-    Message,
-    Messenger,
-    SimulationError,
-    send_messages,
-)
-from multicube.sim import messages as messages_module
-from multicube.sim import simulate as run_packets
+from multicube.hdl.operations.folds import Fold
+from multicube.hdl.routers.connection_machine import Combine
+from multicube.hdl.routers.connection_machine.node import HypercubeNode
+from multicube.sim import Copies, Message, Messenger, SimulationError, send_messages
+from multicube.sim.run import messages as messages_module
+from multicube.sim.run import simulation as run_packets
 
 FOLDS: dict[str, Callable[[list[int]], int]] = {
     "add": lambda values: sum(values) % 2**16,
@@ -235,10 +230,10 @@ def test_messages_rejected(
     ("copies", "message"),
     [
         ([(0, [4], 1)], "^Destination must be from 0 to 3, not 4$"),
-        ([(0, [1], 1), (2, [1], 1)], "^Copies must be one a terminal, not several for 1$"),
-        ([(0, [1], 1), (1, [2], 1)], "^Copies must be one a terminal, not several for 1$"),
-        ([(0, [1], 1), (0, [2], 1)], "^Copies must be one a terminal, not several for 0$"),
-        ([(0, [0], 1)], "^Copies must be one a terminal, not several for 0$"),
+        ([(0, [1], 1), (2, [1], 1)], "^Copies must be one per terminal, not several for 1$"),
+        ([(0, [1], 1), (1, [2], 1)], "^Copies must be one per terminal, not several for 1$"),
+        ([(0, [1], 1), (0, [2], 1)], "^Copies must be one per terminal, not several for 0$"),
+        ([(0, [0], 1)], "^Copies must be one per terminal, not several for 0$"),
     ],
 )
 def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> None:
@@ -253,7 +248,7 @@ def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> N
             lambda: ConnectionMachine(1, combine="add"),
             "or",
             ValueError,
-            "^Operation must be add, as the network's, not 'or'$",
+            "^Operation must be add, the network's own, not 'or'$",
         ),
         (
             lambda: ConnectionMachine(1),
@@ -261,7 +256,7 @@ def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> N
             ValueError,
             "^Operation must be one of add, or, max, overwrite, not 'xor'$",
         ),
-        (lambda: "cube", None, TypeError, "^Network must be one that carries packets, not 'cube'$"),
+        (lambda: "cube", None, TypeError, "^Network must be a PacketNetwork, not 'cube'$"),
         (
             lambda: build("cube", ports=4, broadcast=1),
             None,
@@ -289,7 +284,7 @@ def test_doctest() -> None:
 
 def test_combine_rejected() -> None:
     with pytest.raises(
-        ValueError, match=r"^Combine must be none or add or or or max or overwrite, not 'sum'$"
+        ValueError, match=r"^Combine must be one of none, add, or, max, overwrite, not 'sum'$"
     ):
         ConnectionMachine(2, combine="sum")
 
@@ -299,16 +294,12 @@ def test_traced_packets_are_not_combined() -> None:
         run_packets(ConnectionMachine(2, combine="add"))
 
 
-class _Unmetered(ConnectionMachine):
-    """Keeps it secret that it combines messages."""
-
-    def place(self, fabric: Any) -> Terminals:
-        return super().place(fabric)._replace(combined=[])
-
-
-def test_messages_that_vanish_are_missed() -> None:
+def test_messages_that_vanish_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of nodes that keep it secret that they combine messages."""
+    none = property(lambda node: (), lambda node, meters: None)
+    monkeypatch.setattr(HypercubeNode, "meters", none, raising=False)
     messages = [Message(source, 0, 1) for source in range(8)]
-    network = _Unmetered(1, processors=4, combine="add")
+    network = ConnectionMachine(1, processors=4, combine="add")
     with pytest.raises(SimulationError, match=r"^The books do not balance: 8 messages, 8 sent, "):
         send_messages(network, messages, engine="amaranth")
 

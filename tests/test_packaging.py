@@ -1,6 +1,7 @@
 """What is installed is what is in the checkout."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("hdl", "sim", "boards")
@@ -42,6 +44,15 @@ def test_readme_exists() -> None:
     assert (ROOT / PROJECT["project"]["readme"]).read_text().startswith("# multicube")
 
 
+def test_one_version_everywhere() -> None:
+    version = PROJECT["project"]["version"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == version
+    assert citation["license"] == PROJECT["project"]["license"]
+    headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[:2] == ["Unreleased", version]
+
+
 def _run(*command: str | os.PathLike[str], folder: Path) -> str:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
@@ -57,7 +68,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     source.mkdir()
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     for name in FOLDERS:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -69,8 +80,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_wheel_holds_every_file_but_notes(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
+        (licence,) = (name for name in archive.namelist() if name.endswith("/LICENSE"))
+        assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert names == {f"multicube/{path.as_posix()}" for path in _sources("*")}
+    assert {f"multicube/{folder}/py.typed" for folder in FOLDERS} < names
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,13 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.lib import data
 from long_runs import long
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches import BoxState, InputQueuedSwitch, OutputQueuedSwitch, packet_switches
+from multicube.hdl.boxes import (
+    BoxState,
+    InputQueuedSwitch,
+    OutputQueuedSwitch,
+    packet_switches,
+)
+from multicube.hdl.primitives.packet import Packet
 
 SWITCHES = [OutputQueuedSwitch, InputQueuedSwitch]
 DEPTHS = [1, 2, 3, 4, 8, 32]

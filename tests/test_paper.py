@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.sim.paper import ITEMS, Options, find_item
-from multicube.sim.paper.dcsh_figures import _crossing
-from multicube.sim.paper.item import Column, Item, PaperResult
+from multicube.hdl.core.errors import InvalidValue
+from multicube.sim.papers import ITEMS, Options, find_item
+from multicube.sim.papers.dcsh_figures import _crossing
+from multicube.sim.papers.item import Column, Item, PaperResult
 
 FAST = ("--quick", "--cycles", "200")
 
@@ -118,7 +119,7 @@ def test_json_is_one_line_and_writes_no_file(call: Call, tmp_path: Path) -> None
     [
         (["siegel-fig99"], "Item must be one of combining-hotspot, .*, not 'siegel-fig99'"),
         (["-o", "a.svg"], "Output needs an item: multicube paper ITEM -o FILE"),
-        (["siegel-fig1", "-o", "a.txt"], "Output a.txt must end in .svg, .png, .csv, .json"),
+        (["siegel-fig1", "-o", "a.txt"], "Output a.txt must end in .csv, .json, .svg, .png"),
         (["siegel-fig1", "-o", "no/a.svg"], "Output no/a.svg can't be written: .*"),
         (["siegel-fig9", "--cycles", "0"], "Cycles must be from 1 to .*, not 0"),
         (["siegel-fig9", "--seed", "-1"], "Seed must be at least 0, not -1"),
@@ -138,7 +139,7 @@ def test_no_file_if_the_run_fails(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(options: Options) -> PaperResult:
-        raise ValueError("no such luck")
+        raise InvalidValue("no such luck")
 
     monkeypatch.setitem(ITEMS, "x-fig1", Item("x-fig1", "x", "x", fails))
     assert call("x-fig1") == (2, "", "multicube: no such luck\n")

@@ -11,14 +11,14 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.bench.instruments import EventMeter
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.interfaces.parity import ParityChecker, ParityGenerator, protected
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks import MultistageNetwork
-from multicube.hdl.networks.extra_stage import controls
-from multicube.hdl.packet import Packet, forwarded
+from multicube.hdl.networks.multistage.extra_stage import controls
+from multicube.hdl.primitives.packet import Packet, forwarded
+from multicube.hdl.terminals.parity import ParityChecker, ParityGenerator, protected
 from multicube.hdl.topology.extra_stage import Configuration
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.faults import inject, places
+from multicube.sim.workload.faults import inject, places
 
 PACKETS = [Packet(2, 3), Packet(1, 9), Packet(2, 1, broadcast=True)]
 
@@ -210,7 +210,7 @@ def test_every_single_wrong_bit_on_any_link_is_found(name: str, routing: str) ->
         fabric.link(Pin(None, ("send",)), Pin(first, ("send",)))
         fabric.link(Pin(first, ("o",)), terminals.inputs[terminal])
         fabric.link(terminals.outputs[terminal], Pin(last, ("i",)))
-        fabric.link(terminals.corrupted[terminal], Pin(meter, ("events",)))
+        fabric.link(Pin(f"check_{terminal}", ("corrupted",)), Pin(meter, ("events",)))
     fabric = inject(fabric, network.plan, [], spare=links)
     for number, place in enumerate(links):
         cell = fabric.cells[f"fault_{place.kind}_{place.stage}_{place.index}_0"]

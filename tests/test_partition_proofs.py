@@ -11,11 +11,11 @@ from amaranth.lib import data, stream
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.fabric import CellType, FabricComponent
-from multicube.hdl.interfaces.partition import PartitionInterface
+from multicube.hdl.boxes import InputQueuedSwitch
+from multicube.hdl.core.fabric import CellType, FabricComponent
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches import InputQueuedSwitch
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.terminals.partition import PartitionInterface
 from multicube.hdl.topology import multistage_plan
 
 pytestmark = needs_yosys

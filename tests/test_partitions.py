@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Partitions: which are legal, what their masks do to tags, and networks divided at run time."""
 
+import doctest
 import itertools
 import random
 import re
@@ -13,20 +14,22 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from long_runs import long
-from multicube.hdl import MultistageNetwork
-from multicube.hdl.fabric import Fabric
-from multicube.hdl.interfaces.partition import PartitionInterface
+from multicube.hdl import MultistageNetwork, build
+from multicube.hdl.core.fabric import Fabric
+from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.packet import Packet
-from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.multistage import PLANS
-from multicube.hdl.topology.partitions import (
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.routing import partitions
+from multicube.hdl.routing.partitions import (
     Partition,
     Subnetwork,
     check_partitionable,
     effective_tag,
+    shared_channel,
 )
-from multicube.hdl.verilog import port_list, verilog_text
+from multicube.hdl.terminals.partition import PartitionInterface
+from multicube.hdl.topology import multistage_plan
+from multicube.hdl.topology.multistage import PLANS
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 
@@ -294,6 +297,91 @@ def test_partitions_reject_radix() -> None:
     message = r"^Partitions need a radix that is a power of two, not 3$"
     with pytest.raises(ValueError, match=message):
         PartitionedNetwork(MultistageNetwork(9, radix=3))
+
+
+class Switchboard:
+    """Terminals joined by links of their own, but for those of some, which share one."""
+
+    ports = 8
+
+    def __init__(self, *sharing: tuple[int, int]) -> None:
+        self.sharing = sharing
+
+    def channels(self, source: int, destination: int) -> list[object]:
+        pair = source, destination
+        return ["shared" if pair in self.sharing else pair]
+
+
+@pytest.mark.parametrize(
+    ("sharing", "found"),
+    [
+        ([(0, 4), (2, 6)], ("0, 4", "2, 6")),
+        ([(0, 7), (1, 1), (2, 2)], ("1", "2")),
+        ([(0, 3), (1, 5), (1, 1)], None),  # Terminal 1 is in every subnetwork with these pairs.
+        ([(0, 3), (1, 5), (5, 4)], ("0, 1, 2, 3", "4, 5")),
+        ([], None),
+    ],
+)
+def test_shared_channel(sharing: list[tuple[int, int]], found: tuple[str, str] | None) -> None:
+    """Two disjoint subnetworks that both have a use for it, however many others there are."""
+    shared = shared_channel(Switchboard(*sharing))
+    if found is None:
+        assert shared is None
+    else:
+        assert (shared.channel, *map(str, shared.subnetworks)) == ("shared", *found)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        (
+            "ring",
+            {"k": 8, "n": 1},
+            "Partitions need subnetworks that share no channel; here those of terminals 0, 2 and "
+            "of 1, 3 would share router_1.o.0",
+        ),
+        (
+            "cube",
+            {"extra_stage": 1, "faults": "box:1:3"},
+            "Partitions need subnetworks that share no channel; here those of terminals 0, 2 and "
+            "of 1, 3 would share box_0_1.o.0",
+        ),
+        (
+            "connection-machine",
+            {"n": 3},
+            "A network that deflects messages, over any free wire, can't be partitioned",
+        ),
+        (
+            "torus",
+            {"k": 32},
+            "Partitions of this network can be checked for up to 256 terminals, not 1024",
+        ),
+    ],
+)
+def test_networks_that_share_channels_are_refused(
+    name: str, parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        PartitionedNetwork(build(name, **parameters))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("torus", {"k": 4, "n": 1}),
+        ("torus", {"k": 2, "n": 9}),
+        ("hypercube", {"n": 9, "routing": "adaptive"}),
+        ("cube", {"extra_stage": 1, "faults": "box:0:3"}),
+        ("dcsh", {"k": 8, "n": 1}),
+    ],
+)
+def test_other_networks_keep_partitions(name: str, parameters: dict[str, Any]) -> None:
+    network = build(name, **parameters)
+    assert PartitionedNetwork(network).ports == network.ports
+
+
+def test_examples() -> None:
+    assert doctest.testmod(partitions).failed == 0
 
 
 # The interface.

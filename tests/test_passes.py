@@ -11,12 +11,10 @@ import pytest
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 from long_runs import long
+from multicube.hdl.boxes import BoxState, InterchangeBox
 from multicube.hdl.networks import build
-from multicube.hdl.switches import BoxState, InterchangeBox
-from multicube.hdl.topology import MultistagePlan, multistage_plan
-from multicube.hdl.topology.decomposition import decompose, direct_passes
-from multicube.hdl.topology.multistage import PLANS
-from multicube.hdl.topology.passes import (
+from multicube.hdl.routing.decomposition import decompose, direct_passes
+from multicube.hdl.routing.passes import (
     Conflict,
     Settings,
     conflicts,
@@ -27,6 +25,8 @@ from multicube.hdl.topology.passes import (
     settings,
     state_name,
 )
+from multicube.hdl.topology import MultistagePlan, multistage_plan
+from multicube.hdl.topology.multistage import PLANS
 from multicube.hdl.topology.permutations import (
     bit_reversal,
     cyclic_shift,
@@ -34,7 +34,7 @@ from multicube.hdl.topology.permutations import (
     lambda_map,
     perfect_shuffle,
 )
-from multicube.sim.passes import run_passes
+from multicube.sim.run.passes import run_passes
 
 SIZES = [
     *((2, 2), (4, 2), (8, 2), (16, 2), long(64, 2)),

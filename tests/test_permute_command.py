@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from multicube.hdl.routing.passes import connections
 from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.passes import connections
 from multicube.hdl.topology.permutations import cyclic_shift, perfect_shuffle
 from multicube.sim.command.permute import permute
 
@@ -111,7 +111,7 @@ def test_wide_boxes_for_the_eye() -> None:
         ("cube shift:1:2", "Permutation must be one of .* not 'shift:1:2'"),
         ("cube uniform", "Permutation must be one of .* not 'uniform'"),
         ("cube 0,1,,3", "Permutation must be one of .* not '0,1,,3'"),
-        ("cube shift:z", "Traffic 'shift:z' needs an integer where it says 'z'"),
+        ("cube shift:z", "Traffic 'shift:z' needs an integer in place of 'z'"),
         ("cube ports=4 0,1,2", "Permutation must have 4 destinations, not 3"),
         ("cube ports=4 0,1,2,4", "Destination must be from 0 to 3, not 4"),
         ("cube ports=4 0,1,2,2", "Destination 2 may be given once only"),

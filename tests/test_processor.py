@@ -13,7 +13,8 @@ from amaranth.hdl import Cat, Value
 from long_runs import long
 from multicube.hdl.bench import Processor
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from multicube.hdl.combining import OPERATIONS, MemoryLink, Operation
+from multicube.hdl.boxes.combining import MemoryLink
+from multicube.hdl.operations.memory import OPERATIONS, Operation
 from multicube.hdl.topology.tags import AddressCode
 from scipy import stats
 

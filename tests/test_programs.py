@@ -15,11 +15,13 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 from long_runs import long
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.combining import MemoryLink, find_operation
-from multicube.hdl.fabric import CellType
-from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, programs, run_programs
-from multicube.sim.programs import Program
-from multicube.sim.serial_order import Access
+from multicube.hdl.boxes.combining import MemoryLink
+from multicube.hdl.core.fabric import CellType
+from multicube.hdl.operations.memory import find_operation
+from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
+from multicube.sim.measure.serial_order import Access
+from multicube.sim.run import programs
+from multicube.sim.run.programs import Program
 
 OPERATIONS = tuple(
     find_operation(name)
@@ -234,7 +236,7 @@ def test_missing_replies_are_reported() -> None:
     ]
     message = (
         "No reply has come for 100 cycles: "
-        "processor 1 waits for fetch-and-add of word 5 since cycle 20 (not answered); "
+        "processor 1 has waited for fetch-and-add of word 5 since cycle 20 (not answered); "
         "processor 2 pauses until cycle 1006"
     )
     with pytest.raises(ProgramsStuck, match=f"^{re.escape(message)}$"):
@@ -249,8 +251,8 @@ def waiting_for_ever() -> Program:
 def test_programs_that_never_end_are_reported() -> None:
     with pytest.raises(
         ProgramsStuck,
-        match=r"^Programs have not ended in 200 cycles: processor 0 waits for load of word 5 since "
-        r"cycle \d+ .*; processor 7 waits for load .*; and 5 more$",
+        match=r"^Programs have not ended in 200 cycles: processor 0 has waited for load of word 5 "
+        r"since cycle \d+ .*; processor 7 has waited for load .*; and 5 more$",
     ):
         run_programs(plain(16), [waiting_for_ever() for _ in range(13)], cycles=200)
     with pytest.raises(
@@ -287,12 +289,12 @@ REJECTED_STEPS = [
     (
         ("load", 1),
         TypeError,
-        "Program must yield a Request, a list of them or a Pause, not ('load', 1)",
+        "Program must yield a Request, a list of Requests or a Pause, not ('load', 1)",
     ),
     (
         [Request("load", 1), None],
         TypeError,
-        "Program must yield a Request, a list of them or a Pause, "
+        "Program must yield a Request, a list of Requests or a Pause, "
         "not [Request(operation='load', word=1, operand=0), None]",
     ),
 ]
@@ -303,7 +305,7 @@ def test_programs_rejects_steps(
     step: Any, error: type, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first step is looked at before the engine does anything; opening one takes time.
-    monkeypatch.setattr("multicube.sim.programs.open_engines", lambda *_: [Mock()])
+    monkeypatch.setattr("multicube.sim.run.programs.open_engines", lambda *_: [Mock()])
     with pytest.raises(error, match=f"^{re.escape(f'Processor 1: {message}')}$"):
         run_programs(plain(2), [script(), script(step)])
 
@@ -323,7 +325,7 @@ REJECTED = [
     (
         lambda: run_programs(plain(2), shared()),
         ValueError,
-        "Programs must be a generator for each processor, not one for several",
+        "Programs must be different generators, not one for several processors",
     ),
     (lambda: run_programs(plain(2), [7]), TypeError, "Program must be a generator, not 7"),
     (

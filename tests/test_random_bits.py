@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from multicube.hdl.switches.random_bits import LAGS, RandomBits, RandomOrder, scattered_seed
+from multicube.hdl.primitives.random_bits import LAGS, RandomBits, RandomOrder, scattered_seed
 from scipy import stats
 
 UNLIKELY = 1e-4

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
-from multicube.hdl.interfaces.retry import RetryInterface, RetryReceiver
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.random_bits import scattered_seed
-from multicube.hdl.switches.rejecting_wormhole import RejectingLink, RejectingWormholeSwitch
+from multicube.hdl.boxes.rejecting_wormhole import RejectingLink, RejectingWormholeSwitch
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.random_bits import scattered_seed
+from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
 
 
 @dataclass

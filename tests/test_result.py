@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from multicube.hdl.networks import build
 from multicube.sim import Result, SimulationError, simulate
-from multicube.sim.result import Latency, ratio_interval
+from multicube.sim.measure.result import Latency, ratio_interval
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
-from multicube.hdl.switches import RoundRobin
+from multicube.hdl.primitives.round_robin import RoundRobin
 
 COUNTS = [1, 2, 3, 4, 5, 8]
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from math import inf
 
 import pytest
-from multicube.hdl.combining import OPERATIONS, Operation, find_operation
-from multicube.sim.serial_order import Access, Undecided, serial_order
+from multicube.hdl.operations.memory import OPERATIONS, Operation, find_operation
+from multicube.sim.measure.serial_order import Access, Undecided, serial_order
 
 LOAD, STORE, SWAP, ADD = (
     find_operation(name) for name in ("load", "store", "fetch-and-store", "fetch-and-add")

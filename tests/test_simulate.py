@@ -16,10 +16,11 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from long_runs import long
 from multicube.hdl.bench import stamp
-from multicube.hdl.fabric import CellType, Fabric
+from multicube.hdl.boxes import OutputQueuedSwitch
+from multicube.hdl.core.fabric import CellType, Fabric
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
-from multicube.hdl.switches import OutputQueuedSwitch
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology.multistage import PLANS
 from multicube.sim import (
     Result,
@@ -382,22 +383,15 @@ def broken(fault: str, only: str | None = None) -> type[MultistageNetwork]:
     """Networks whose boxes (or the one of this name) have a fault."""
 
     class BrokenNetwork(MultistageNetwork):
-        def place(self, fabric: Fabric) -> Terminals:
-            (sound, *_), self.boxes = (
-                self.boxes,
-                self.stages
-                * [
-                    CellType(
-                        BrokenSwitch,
-                        fault=fault,
-                        packet=self.packet,
-                        radix=self.radix,
-                        depth=self.parameters["depth"],
-                        routing=self.parameters["routing"],
-                    )
-                ],
-            )
-            terminals = super().place(fabric)
+        def _boxes(self, packet: Packet) -> list[CellType]:
+            given = self.parameters
+            shape = {"packet": packet, "radix": given.radix, "routing": given.routing}
+            box = CellType(BrokenSwitch, fault=fault, depth=given.depth, **shape)
+            return [box] * self.stages
+
+        def place(self, fabric: Fabric, packet: Packet | None = None) -> Terminals:
+            terminals = super().place(fabric, packet)
+            (sound, *_) = super()._boxes(packet or self.packet)
             for name, cell in fabric.cells.items():
                 if only not in (None, name) and name.startswith("box_"):
                     fabric.cells[name] = replace(cell, type=sound)
@@ -517,7 +511,7 @@ class Interrupting:
 def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Let all runs be interrupted in this cycle."""
     module = importlib.import_module(
-        "multicube.sim.simulate"
+        "multicube.sim.run.simulation"
     )  # the package has a function simulate
     original = module.open_engines
 
@@ -587,6 +581,48 @@ def test_interruption_ends_the_runs_behind(interrupt: Callable[[int], None]) -> 
     assert all(result.partial for result in results)
 
 
+# Long latencies
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("cube", {"ports": 4}),
+        ("combining", {"ports": 4, "combine": "none"}),
+        ("connection-machine", {"n": 1, "processors": 4}),
+    ],
+    ids=["cube", "combining", "connection-machine"],
+)
+def test_latencies_beyond_a_million_cycles(name: str, parameters: dict) -> None:
+    """A terminal that all send to takes one packet a cycle: the books tell how long each waited.
+
+    In a first-in first-out queue at full load the packet number p is born in cycle p + 1, so the
+    packets delivered until cycle t of a source served at the rate r waited t (1 - r) cycles.
+    """
+    network = build(name, **parameters)
+    warmup = 1_500_000
+    result = simulate(
+        network, traffic="hotspot:1", load=1, cycles=200, warmup=warmup, source_depth=2**20
+    )
+    shares = [count / result.cycles for count in result.terminals["injected"]]
+    waited = [warmup * (1 - share) for share in shares if share]
+    assert max(waited) > 2**20
+    assert result.latency.max == pytest.approx(max(waited), rel=0.01)
+    weighted = sum(share * warmup * (1 - share) for share in shares)
+    assert result.latency.mean == pytest.approx(weighted / sum(shares), rel=0.01)
+
+
+def test_times_are_wide_enough_for_the_run() -> None:
+    network = build("cube", ports=8)
+    uniform, each = pattern("uniform", 8), pattern("one-each", 8)
+    assert Run(uniform, cycles=2000).time_bits(network) == 20
+    assert Run(uniform, cycles=2**20 - 1, warmup=0).time_bits(network) == 20
+    assert Run(uniform, cycles=2**20 - 1, warmup=1).time_bits(network) == 32
+    assert Run(uniform, cycles=2000, warmup=2**20).time_bits(network) == 32
+    assert Run(each).time_bits(network) == 20
+    assert Run(Trace("late", (TracePacket(2**21, 0, 1),))).time_bits(network) == 32
+
+
 # Arguments
 
 
@@ -597,6 +633,11 @@ def test_interruption_ends_the_runs_behind(interrupt: Callable[[int], None]) -> 
         ({"cycles": 10**10}, ValueError, "Cycles must be from 1 to 2147483648, not 10000000000"),
         ({"cycles": 2.5}, TypeError, "Cycles must be an integer, not 2.5"),
         ({"warmup": -1}, ValueError, "Warm-up must be from 0 to 2147483648, not -1"),
+        (
+            {"warmup": 2**31, "cycles": 1},
+            ValueError,
+            "Warm-up and cycles together must be at most 2147483648, not 2147483649",
+        ),
         ({"warmup": "soon"}, TypeError, "Warm-up must be an integer, not 'soon'"),
         ({"seed": -1}, ValueError, "Seed must be at least 0, not -1"),
         ({"seed": "1"}, TypeError, "Seed must be an integer, not '1'"),
@@ -607,7 +648,11 @@ def test_interruption_ends_the_runs_behind(interrupt: Callable[[int], None]) -> 
             "Source depth must be from 1 to 1048576, not 2097152",
         ),
         ({"bins": 1}, ValueError, "Bins must be from 2 to 1048576, not 1"),
-        ({"load": -1}, ValueError, "Load must be from 0 to 1 packets a terminal and cycle, not -1"),
+        (
+            {"load": -1},
+            ValueError,
+            "Load must be from 0 to 1 packets per terminal per cycle, not -1",
+        ),
     ],
 )
 def test_simulate_rejects(options: dict, error: type[Exception], message: str) -> None:
@@ -624,9 +669,9 @@ def test_runs_side_by_side_must_match() -> None:
     network = build("cube", ports=2)
     trace = Run(Trace("mine", (TracePacket(0, 0, 1),)))
     random = Run(pattern("uniform", 2))
-    with pytest.raises(ValueError, match=r"^Traces can't run side by side$"):
+    with pytest.raises(ValueError, match=r"^Traces can't run in parallel$"):
         simulate_runs(network, [random, trace])
-    with pytest.raises(ValueError, match=r"^Runs side by side must have the same source depth$"):
+    with pytest.raises(ValueError, match=r"^Parallel runs must have the same source depth$"):
         simulate_runs(network, [random, Run(pattern("uniform", 2), source_depth=8)])
 
 

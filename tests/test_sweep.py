@@ -4,9 +4,10 @@ import csv
 import hashlib
 import importlib
 import json
+import pickle
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +17,14 @@ from xml.etree import ElementTree
 import pytest
 from multicube.hdl.networks import build
 from multicube.sim import Result, simulate
-from multicube.sim.plot import draw_sweeps
-from multicube.sim.sweep import MOST_LOADS, ZERO_LOAD, Sweep, parse_loads, sweep
+from multicube.sim.measure.curve import Sweep
+from multicube.sim.report.plot import draw_sweeps
+from multicube.sim.report.save import save_sweep
+from multicube.sim.run.sweeps import MOST_LOADS, ZERO_LOAD, LoadsLost, parse_loads, sweep
 
-module = importlib.import_module("multicube.sim.sweep")  # the package may have a function sweep
+module = importlib.import_module(
+    "multicube.sim.run.sweeps"
+)  # the package may have a function sweep
 
 
 @pytest.mark.parametrize(
@@ -65,7 +70,7 @@ def test_parse_loads_rejects_form(text: str) -> None:
     ],
 )
 def test_parse_loads_rejects_load(text: str, load: str) -> None:
-    message = f"^Load must be from 0 to 1 packets a terminal and cycle, not {load}$"
+    message = f"^Load must be from 0 to 1 packets per terminal per cycle, not {load}$"
     with pytest.raises(ValueError, match=message):
         parse_loads(text)
 
@@ -134,7 +139,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> Callable[[float], li
     def at(limit: float) -> list[float]:
         asked: list[float] = []
 
-        def simulate_share(_: Any, __: Any, ___: Any, runs: list, ____: Any) -> list[Result]:
+        def simulate_share(_: Any, runs: list, **__: Any) -> list[Result]:
             asked.extend(run.load for run in runs)
             return [
                 replace(
@@ -146,7 +151,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> Callable[[float], li
                 for run in runs
             ]
 
-        monkeypatch.setattr(module, "_simulate", simulate_share)
+        monkeypatch.setattr(module, "simulate_runs", simulate_share)
         return asked
 
     return at
@@ -182,7 +187,7 @@ def test_no_refinement(quick: Callable[[float], list[float]]) -> None:
 
 def test_csv(curve: Sweep, tmp_path: Path) -> None:
     path = tmp_path / "curve.csv"
-    curve.save(path)
+    save_sweep(curve, path)
     with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == len(curve.points)
@@ -196,7 +201,7 @@ def test_csv(curve: Sweep, tmp_path: Path) -> None:
 
 def test_json(curve: Sweep, tmp_path: Path) -> None:
     path = tmp_path / "curve.json"
-    curve.save(path)
+    save_sweep(curve, path)
     record = json.loads(path.read_text())
     assert record["network"] == "cube"
     assert record["parameters"]["switch"] == "input-queued"
@@ -209,7 +214,7 @@ def test_json(curve: Sweep, tmp_path: Path) -> None:
 
 def test_pictures(curve: Sweep, tmp_path: Path) -> None:
     for name in ("curve.png", "curve.svg"):
-        curve.save(tmp_path / name)
+        save_sweep(curve, tmp_path / name)
     png = (tmp_path / "curve.png").read_bytes()
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     assert int.from_bytes(png[16:20], "big") > 1000  # width in pixels
@@ -224,14 +229,14 @@ def test_files_are_the_same_twice(ending: str, curve: Sweep, tmp_path: Path) -> 
     digests = set()
     for number in range(2):
         path = tmp_path / f"{number}.{ending}"
-        curve.save(path)
+        save_sweep(curve, path)
         digests.add(hashlib.sha256(path.read_bytes()).digest())
     assert len(digests) == 1
 
 
 def test_picture_of_nothing_delivered(tmp_path: Path) -> None:
     empty = simulate(build("cube", ports=2), load=0, cycles=10, warmup=0, bins=8)
-    Sweep(build("cube", ports=2), "uniform", [empty], empty).save(tmp_path / "empty.png")
+    save_sweep(Sweep(build("cube", ports=2), "uniform", [empty], empty), tmp_path / "empty.png")
     assert (tmp_path / "empty.png").stat().st_size > 1000
 
 
@@ -247,8 +252,8 @@ def test_picture_with_theory_and_labels(curve: Sweep, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["curve.pdf", "curve", "curve.PNG", ".png.x"])
 def test_save_rejects_ending(name: str, curve: Sweep, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"^Picture .* must end in \.png or \.svg$"):
-        curve.save(tmp_path / name)
+    with pytest.raises(ValueError, match=r"^Output .* must end in \.csv, \.json, \.png, \.svg$"):
+        save_sweep(curve, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -257,7 +262,7 @@ def test_save_rejects_folder(ending: str, curve: Sweep, tmp_path: Path) -> None:
     path = tmp_path / "none" / f"curve.{ending}"
     message = re.escape(f"Output {path} can't be written: there is no folder {path.parent}")
     with pytest.raises(ValueError, match=f"^{message}$"):
-        curve.save(path)
+        save_sweep(curve, path)
     assert not list(tmp_path.iterdir())
 
 
@@ -281,16 +286,78 @@ def test_failed_write_leaves_the_old_file(
 
     monkeypatch.setattr(victim, full)
     with pytest.raises(OSError, match="No space left"):
-        curve.save(path)
+        save_sweep(curve, path)
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     assert path.read_bytes() == b"old"
+
+
+def test_killed_processes_lose_nothing(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> None:
+    """What had been finished is kept, and what was lost runs again."""
+    rounds: list[tuple[int, list[int]]] = []
+
+    def kill_half(jobs: list, processes: int) -> Iterator[tuple[int, list[Result]]]:
+        rounds.append((processes, [len(runs) for _, (_, runs), _ in jobs]))
+        for number, (_, (_, runs), _) in enumerate(jobs):
+            if number or len(rounds) > 1:
+                yield number, [replace(curve.zero_load, offered_load=run.load) for run in runs]
+
+    monkeypatch.setattr(module, "finished_jobs", kill_half)
+    network = build("cube", ports=2)
+    found = sweep(network, [0.1, 0.2, 0.3], engine="compiled", processes=2, refine=False)
+    assert [point.offered_load for point in found.points] == [0.1, 0.2, 0.3]
+    assert rounds == [(2, [2, 2]), (1, [1, 1])]
+    assert (found.partial, found.lost) == (False, ())
+
+
+def test_lost_loads_are_named(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> None:
+    def kill(jobs: list, _: int) -> Iterator[tuple[int, list[Result]]]:
+        for number, (_, (_, (run, *_)), _) in enumerate(jobs):
+            if run.load not in (0.2, 0.3):
+                yield number, [replace(curve.zero_load, offered_load=run.load)]
+
+    monkeypatch.setattr(module, "finished_jobs", kill)
+    message = r"^Processes were killed, by .*; no result for these loads: 0\.2, 0\.3$"
+    with pytest.raises(LoadsLost, match=message) as caught:
+        sweep(build("cube", ports=2), [0.1, 0.2, 0.3, 0.4], engine="amaranth", processes=2)
+    found = caught.value.sweep
+    assert [point.offered_load for point in found.points] == [0.1, 0.4]
+    assert found.to_json()["lost"] == [0.2, 0.3]
+    assert pickle.loads(pickle.dumps(caught.value)).sweep.lost == (0.2, 0.3)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_interrupted_sweep_keeps_what_is_whole(
+    processes: int, monkeypatch: pytest.MonkeyPatch, curve: Sweep
+) -> None:
+    """A run that was cut short is no point of the curve."""
+
+    def measure(_: Any, runs: list, **__: Any) -> list[Result]:
+        cut = [run.load >= 0.2 for run in runs]
+        return [
+            replace(curve.zero_load, offered_load=run.load, partial=partial)
+            for run, partial in zip(runs, cut)
+        ]
+
+    def interrupt(jobs: list, _: int) -> Iterator[tuple[int, list[Result]]]:
+        yield 0, measure(*jobs[0][1])
+        yield 1, measure(*jobs[1][1])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "simulate_runs", measure)
+    monkeypatch.setattr(module, "finished_jobs", interrupt)
+    network = build("cube", ports=2)
+    found = sweep(network, [0.1, 0.2, 0.3], engine="amaranth", processes=processes)
+    assert [point.offered_load for point in found.points] == [0.1]
+    assert found.to_json()["partial"] is True
+    with pytest.raises(KeyboardInterrupt):
+        sweep(network, [0.2, 0.3], engine="amaranth", processes=processes)
 
 
 def test_sweep_rejects_arguments() -> None:
     network = build("cube", ports=2)
     for options, message in (
         ({"loads": []}, "Loads must be given, at least one"),
-        ({"loads": [2]}, "Load must be from 0 to 1 packets a terminal and cycle, not 2"),
+        ({"loads": [2]}, "Load must be from 0 to 1 packets per terminal per cycle, not 2"),
         ({"loads": [0.1], "processes": 0}, "Processes must be at least 1, not 0"),
         ({"loads": [0.1], "processes": -2}, "Processes must be at least 1, not -2"),
         ({"loads": [0.1], "cycles": 0}, "Cycles must be from 1 to 2147483648, not 0"),

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from multicube.hdl.networks import FAMILIES, MultistageNetwork, build
-from multicube.hdl.networks.switching import SWITCHES, parse_lengths, resolve_depth
+from multicube.hdl.networks.flits import parse_lengths
+from multicube.hdl.networks.multistage.switching import SWITCHES
 from multicube.sim.command import main
 
 SWITCH_NAMES = [
@@ -139,11 +140,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"switch": "optical"}, f"Switch must be one of {', '.join(SWITCH_NAMES)}, not 'optical'"),
     ({"wiring": "mesh"}, "Wiring must be one of cube, omega, "),
     ({"ports": 12}, "Ports must be a power of the radix 2, not 12"),
-    ({"ports": 2**17}, "Ports must be at most 65536, not 131072"),
-    ({"ports": 128, "radix": 128}, "Radix must be at most 64, not 128"),
-    ({"payload": 4097}, "Payload must be at most 4096, not 4097"),
-    ({"payload": 0}, "Payload must be at least 1, not 0"),
-    ({"policy": "keep"}, "Policy must be one of hold, drop, modified-hold, not 'keep'"),
+    ({"ports": 2**17}, "Ports must be from 2 to 65536, not 131072"),
+    ({"ports": 128, "radix": 128}, "Radix must be from 2 to 64, not 128"),
+    ({"payload": 4097}, "Payload must be from 1 to 4096, not 4097"),
+    ({"payload": 0}, "Payload must be from 1 to 4096, not 0"),
+    ({"policy": "keep"}, "Policy must be one of auto, hold, drop, modified-hold, not 'keep'"),
     ({"refill": "maybe"}, "Refill must be one of auto, yes, no, not 'maybe'"),
     ({"refill": True}, "Refill must be one of auto, yes, no, not True"),
     ({"queues": "output"}, "Queues must be one of input, crosspoint, not 'output'"),
@@ -155,10 +156,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"resubmit": 2**17}, "Resubmit must be from 0 to 65536, not 131072"),
     ({"broadcast": 2}, "Broadcast must be from 0 to 1, not 2"),
     ({"extra_stage": 2}, "Extra stage must be from 0 to 1, not 2"),
-    ({"depth": 0}, "Depth must be at least 1, not 0"),
-    ({"depth": 2**16 + 1}, "Depth must be at most 65536, not 65537"),
-    ({"switch": "wormhole", "length": 0}, "Length must be at least 1, not 0"),
-    ({"switch": "wormhole", "length": 1025}, "Length must be at most 1024, not 1025"),
+    ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
+    ({"depth": 2**16 + 1}, "Depth must be from 1 to 65536, not 65537"),
+    ({"switch": "wormhole", "length": 0}, "Length must be from 1 to 1024, not 0"),
+    ({"switch": "wormhole", "length": 1025}, "Length must be from 1 to 1024, not 1025"),
     ({"switch": "cut-through", "length": "2:5", "depth": 4}, "Depth must be at least the length "),
     (
         {"switch": "unbuffered", "ports": 64, "radix": 8, "dilation": 9},
@@ -260,8 +261,8 @@ def test_parse_lengths(length: int | str, lengths: tuple[int, int]) -> None:
         ("1:2:3", "Length must be a number of flits or LOW:HIGH, not '1:2:3'"),
         ("1:", "Length must be a number of flits or LOW:HIGH, not '1:'"),
         ("4:3", "Length must be LOW:HIGH with LOW at most HIGH, not '4:3'"),
-        ("0:3", "Length must be at least 1, not 0"),
-        ("1:1025", "Length must be at most 1024, not 1025"),
+        ("0:3", "Length must be from 1 to 1024, not 0"),
+        ("1:1025", "Length must be from 1 to 1024, not 1025"),
     ],
 )
 def test_parse_lengths_rejects(length: str, message: str) -> None:
@@ -271,7 +272,7 @@ def test_parse_lengths_rejects(length: str, message: str) -> None:
 
 @pytest.mark.parametrize("longest", [1, 2, 3, 84])
 def test_own_depth_holds_two_of_the_longest_packets(longest: int) -> None:
-    assert resolve_depth("cut-through", "auto", longest) == max(4, 2 * longest)
+    assert SWITCHES["cut-through"].resolve_depth("auto", longest) == max(4, 2 * longest)
 
 
 # One network of each kind, with its own values replaced where it can be.

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl.fabric import Fabric, Pin
+from multicube.hdl.core.fabric import Fabric, Pin
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.network import Terminals
+from multicube.hdl.primitives.packet import Packet
 from multicube.sim import Run, SimulationError, Trace, TracePacket, simulate, simulate_runs
-from multicube.sim.traffic import pattern
+from multicube.sim.workload.traffic import pattern
 
 SEED = 31
 
@@ -150,8 +151,8 @@ def miswired(leaf: str) -> type[MultistageNetwork]:
     """Networks with two drivers of such a leaf exchanged."""
 
     class Miswired(MultistageNetwork):
-        def place(self, fabric: Fabric) -> Terminals:
-            terminals = super().place(fabric)
+        def place(self, fabric: Fabric, packet: Packet | None = None) -> Terminals:
+            terminals = super().place(fabric, packet)
             mistaken: dict[str | None, Pin] = {}
             for receiver, driver in fabric.drivers.items():
                 cells = f"{receiver.cell} {driver.cell}"

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.combining import find_operation
+from multicube.hdl.operations.memory import find_operation
 from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
-from multicube.sim.programs import Program
+from multicube.sim.run.programs import Program
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "synchronisation.py"
 TEXT = EXAMPLE.read_bytes()[:1500]
@@ -141,7 +141,7 @@ def test_engines_agree(example: ModuleType) -> None:
 def test_a_barrier_that_one_never_reaches_is_reported(example: ModuleType) -> None:
     with pytest.raises(
         ProgramsStuck,
-        match=r"^Programs have not ended in 500 cycles: processor \d waits for load of word 1 ",
+        match=r"^Programs have not ended in 500 cycles: processor \d has waited for load of word ",
     ):
         run_programs(
             network(4, "none"), [example.meet(4, 1, seed) for seed in range(3)], cycles=500

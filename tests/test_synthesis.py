@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from multicube.hdl import build
-from multicube.hdl.fabric import Fabric
+from multicube.hdl.core.fabric import Fabric
 from multicube.sim.command import main
 from multicube.sim.synthesis import (
     DEVICES,
@@ -29,7 +29,7 @@ from multicube.sim.synthesis import (
     verilog_design,
 )
 from multicube.sim.synthesis.harness import HARNESS, SUBJECT, Port, find_roles, harness_text
-from multicube.sim.synthesis.measure import Route, _route, read_design, synthesise
+from multicube.sim.synthesis.measurement import Route, _route, read_design, synthesise
 
 SEED = 8
 
@@ -339,7 +339,8 @@ def test_table(
 
     # The package has a function of the name of its module.
     monkeypatch.setattr(sys.modules["multicube.sim.command.synth"], "measure", found)
-    monkeypatch.setattr(sys.modules["multicube.sim.synthesis.measure"], "need_tools", lambda _: {})
+    module = sys.modules["multicube.sim.synthesis.measurement"]
+    monkeypatch.setattr(module, "need_tools", lambda _: {})
     words = ["--verilog", str(_foreign(tmp_path)), "--top", "foreign", "W=1", "--flags", "-dff"]
     assert _call(*words) == 0
     out = capsys.readouterr().out
@@ -378,7 +379,7 @@ def test_design_that_does_not_fit(
         "always @(posedge clk) q <= {q, d}; endmodule\n"
     )
     words = ["--verilog", str(path), "--top", "large", "--device", "small", "--seeds", "1"]
-    assert _call(*words) == 1
+    assert _call(*words) == 2
     error = capsys.readouterr().err
     assert error.startswith("multicube: It can't be placed and routed on ice40-up5k: ")
     assert error.count("\n") == 1
@@ -439,11 +440,11 @@ def test_node_leaves_out_what_only_a_bench_is_told() -> None:
         (["cube", "ports=7"], ".*7.*"),
         (["cube", "--top", "cube"], "--top, --clock and --reset belong to --verilog FILE"),
         (["connection-machine", "--node", "ports"], "Parameter must be written as .*'ports'"),
-        (["combining", "--node"], "A node alone needs a network whose cells are all alike, .*"),
+        (["combining", "--node"], "Option --node needs a network whose cells are all alike, .*"),
         ([], "Give the name of a network, or --verilog FILE --top NAME"),
         (["--verilog", "a.v"], "--verilog FILE needs --top NAME, .*"),
         (["--verilog", "a.v", "--top", "a"], ".*No such file or directory: 'a.v'"),
-        (["--verilog", "a.v", "--top", "a b"], "Top must be a name .* not 'a b'"),
+        (["--verilog", "a.v", "--top", "a b"], "Top must be a Verilog name .* not 'a b'"),
         (["--verilog", "a.v", "--top", "a", "W=1;"], "Parameter W must be .* not '1;'"),
         (["--verilog", "a.v", "--top", "a", "cube"], "Parameter must be written .* not 'cube'"),
     ],
@@ -493,5 +494,5 @@ def test_tool_that_takes_too_long(
 
 def test_design_of_two_clocks() -> None:
     report = {"fmax": {"clk$glb_clk": {"achieved": 50.0}, "half$glb": {"achieved": 90.0}}}
-    with pytest.raises(SynthesisError, match=r"^Only designs of a single clock .* of clk, half$"):
+    with pytest.raises(SynthesisError, match=r"^Only designs with a single .* with clk, half$"):
         _route(1, report)

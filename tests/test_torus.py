@@ -14,16 +14,16 @@ from long_runs import long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.bench.instruments import COUNT_BITS
-from multicube.hdl.fabric import Pin
+from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import TorusNetwork
-from multicube.hdl.switches.torus_router import TorusRouter
+from multicube.hdl.routers.torus_router import TorusRouter
 from multicube.hdl.topology.torus import Torus
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.command import main
 from multicube.sim.engines.compiled.engine import CompiledEngine
-from multicube.sim.probe import Probe
-from multicube.sim.simulate import Run, simulate_runs
-from multicube.sim.traffic import TRACE_START, pattern
+from multicube.sim.run.probe import Probe
+from multicube.sim.run.simulation import Run, simulate_runs
+from multicube.sim.workload.traffic import TRACE_START, pattern
 
 SEED = 7
 FORMS: dict[str, dict[str, Any]] = {
@@ -148,10 +148,10 @@ def alone(
     The pair, the packet's latency, how many flits crossed each output, and how many were wrong.
     """
     pairs = list(itertools.product(range(dut.ports), repeat=2))
-    period = dut.stages + length + 8
+    period = dut.zero_load_cycles + length + 8
     packets = [TracePacket(period * turn, *pair, length) for turn, pair in enumerate(pairs)]
     bench = bench_for(dut, Trace("alone", tuple(packets)).sources(dut), bins=2)
-    meters = [name for name, _ in bench.meters]
+    meters = [name for name, _ in bench.link_meters]
     with CompiledEngine(bench) as engine:
         probe = Probe(engine, 0, bench)
         engine.set("send", 1)
@@ -164,7 +164,7 @@ def alone(
             crossed = engine.read(meters, "crossed")
             flits = {
                 str(output): (now - before) >> COUNT_BITS * index & (1 << COUNT_BITS) - 1
-                for now, before, (_, outputs) in zip(crossed, old, bench.meters)
+                for now, before, (_, outputs) in zip(crossed, old, bench.link_meters)
                 if now != before
                 for index, output in enumerate(outputs)
             }
@@ -342,7 +342,8 @@ def test_catalogue(family: str, wrap: bool, directions: int, channels: int) -> N
     assert dut.family == TorusNetwork(**dut.parameters).family == family
     assert dut.plan == Torus(3, 2, wrap, directions, channels)
     assert (dut.ports, dut.lengths, dut.ordered) == (9, (2, 3), True)
-    assert dut.stages == {"torus": 2, "mesh": 4, "ring": 4}[family] * 2 + 1
+    diameter = {"torus": 2, "mesh": 4, "ring": 4}[family]
+    assert (dut.stages, dut.zero_load_cycles) == (diameter + 1, 2 * diameter + 1)
     assert "wrap" not in [parameter.name for parameter in FAMILIES[family].parameters]
 
 
@@ -352,8 +353,8 @@ def test_catalogue(family: str, wrap: bool, directions: int, channels: int) -> N
         ({"k": 1}, ValueError, "Radix k must be at least 2, not 1"),
         ({"k": 2.0}, TypeError, "Radix k must be an integer, not 2.0"),
         ({"n": 0}, ValueError, "Dimensions n must be at least 1, not 0"),
-        ({"k": 41, "n": 3}, ValueError, r"Nodes must be at most 65536, not 41\^3"),
-        ({"n": 10**9}, ValueError, r"Nodes must be at most 65536, not 4\^1000000000"),
+        ({"k": 41, "n": 3}, ValueError, r"Nodes k\^n must be at most 65536, not 41\^3"),
+        ({"n": 10**9}, ValueError, r"Nodes k\^n must be at most 65536, not 4\^1000000000"),
         ({"directions": 3}, ValueError, "Directions must be from 1 to 2, not 3"),
         ({"channels": 3}, ValueError, "Channels must be from 1 to 2, not 3"),
         (
@@ -366,12 +367,12 @@ def test_catalogue(family: str, wrap: bool, directions: int, channels: int) -> N
             ValueError,
             "Channels must be 1 without wrap-around links, not 2",
         ),
-        ({"decision": 0}, ValueError, "Decision time must be at least 1, not 0"),
-        ({"decision": 1025}, ValueError, "Decision time must be at most 1024, not 1025"),
-        ({"depth": 0}, ValueError, "Depth must be at least 1, not 0"),
-        ({"depth": 65537}, ValueError, "Depth must be at most 65536, not 65537"),
-        ({"payload": 0}, ValueError, "Payload must be at least 1, not 0"),
-        ({"payload": 4097}, ValueError, "Payload must be at most 4096, not 4097"),
+        ({"decision": 0}, ValueError, "Decision time must be from 1 to 1024, not 0"),
+        ({"decision": 1025}, ValueError, "Decision time must be from 1 to 1024, not 1025"),
+        ({"depth": 0}, ValueError, "Depth must be from 1 to 65536, not 0"),
+        ({"depth": 65537}, ValueError, "Depth must be from 1 to 65536, not 65537"),
+        ({"payload": 0}, ValueError, "Payload must be from 1 to 4096, not 0"),
+        ({"payload": 4097}, ValueError, "Payload must be from 1 to 4096, not 4097"),
         ({"length": "3:2"}, ValueError, "Length must be LOW:HIGH with LOW at most HIGH, not '3:2'"),
     ],
 )

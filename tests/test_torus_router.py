@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.torus_router import TorusRouter
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.routers.torus_router import TorusRouter
 from multicube.hdl.topology.torus import Hop, Torus
 
 

@@ -11,7 +11,7 @@ import pytest
 from long_runs import long
 from multicube.hdl.networks import MultistageNetwork
 from multicube.sim import simulate
-from multicube.sim.result import Result
+from multicube.sim.measure.result import Result
 from multicube.sim.theory.multistage_cube import (
     attempts,
     attempts_by_recurrence,

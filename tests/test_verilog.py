@@ -19,12 +19,12 @@ from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.verilog import port_list, verilog_text
-from multicube.hdl.verilog_module import module_text
-from multicube.hdl.verilog_names import KEYWORDS, legal_names
-from multicube.sim.simulate import Run
-from multicube.sim.traffic import pattern
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.export.verilog import port_list, verilog_text
+from multicube.hdl.export.verilog_module import module_text
+from multicube.hdl.export.verilog_names import KEYWORDS, legal_names
+from multicube.sim.run.simulation import Run
+from multicube.sim.workload.traffic import pattern
 
 CUBES: list[dict[str, Any]] = [
     {"ports": ports, "radix": radix, "switch": switch, "routing": routing, "depth": depth}
@@ -213,7 +213,7 @@ def test_one_module_of_boxes_however_many_there_are(ports: int) -> None:
 
 def test_same_network_gives_the_same_text() -> None:
     program = (
-        "from multicube.hdl import build; from multicube.hdl.verilog import verilog_text; "
+        "from multicube.hdl import build; from multicube.hdl.export.verilog import verilog_text; "
         "print(verilog_text(build('cube', ports=9, radix=3, switch='input-queued').fabric), end='')"
     )
     texts = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from multicube.hdl.networks import build
 from multicube.sim import simulate
-from multicube.sim.warmup import MAXIMUM, MINIMUM, is_settled
+from multicube.sim.run.warmup import MAXIMUM, MINIMUM, is_settled
 
 
 def settles_at(population: Sequence[float]) -> int | None:

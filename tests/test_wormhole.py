@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from amaranth.lib.wiring import Component
 from long_runs import long
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches.wormhole import CutThroughSwitch, WormholeSwitch
+from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
+from multicube.hdl.primitives.packet import Packet
 
 LONGEST = 5
 

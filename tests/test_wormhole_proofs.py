@@ -9,11 +9,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from claims import Claims, FickleArbiter, needs_yosys
 from long_runs import long
-from multicube.hdl.interfaces.retry import RetryInterface, RetryReceiver
-from multicube.hdl.packet import Packet
-from multicube.hdl.switches import wormhole
-from multicube.hdl.switches.rejecting_wormhole import RejectingWormholeSwitch
-from multicube.hdl.switches.wormhole import CutThroughSwitch, WormholeSwitch
+from multicube.hdl.boxes import wormhole
+from multicube.hdl.boxes.rejecting_wormhole import RejectingWormholeSwitch
+from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
 
 pytestmark = needs_yosys
 

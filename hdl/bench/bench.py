@@ -1,4 +1,4 @@
-"""A network on the bench: what sends, receives and measures around it, all in one fabric."""
+"""A network on its test bench: the sources, sinks and meters around it, all in one fabric."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -8,10 +8,13 @@ from typing import Any, Self
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ..fabric import Cell, CellType, Fabric, Pin
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin
 from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
-from .instruments import EventMeter, LevelMeter, LinkMeter, Timer
+from ..primitives.packet import Packet
+from .instruments import LinkMeter, Timer
+from .meters import place_meters
 from .sink import Sink
 from .stamp import TIME_BITS, stamp_for
 
@@ -20,15 +23,15 @@ __all__ = ["Bench", "MemoryBench", "PacketBench", "SourcePlan", "bench_for"]
 
 @dataclass(frozen=True)
 class SourcePlan:
-    """What the sources of a bench are, and what distinguishes each.
+    """The sources of a test bench, and the differences between them.
 
     Attributes
     ----------
     component : type[wiring.Component]
     parameters : Mapping[str, Any]
-        Besides the layout of packets and the tags, which the network gives.
+        Those other than the layout of packets and the tags, which the network gives.
     straps, contents : Sequence[Mapping]
-        Of each terminal's source, besides its address.
+        For each terminal's source, those other than its address.
     """
 
     component: type[wiring.Component]
@@ -38,7 +41,7 @@ class SourcePlan:
 
 
 class Bench(Fabric):
-    """What every bench has: the fabric of a network, a timer, and meters on the network's links.
+    """The base of all test benches: the fabric of a network, a timer, and meters on its links.
 
     Members
     -------
@@ -51,41 +54,41 @@ class Bench(Fabric):
     ----------
     network : Network
     sources, sinks : list[str]
-        Names of the cells that send and receive, by terminal.
-    meters : list[tuple[str, list[Pin]]]
-        Name of each meter, and the outputs whose links it counts.
-    drop_meters : list[str]
-        Names of the meters that count what the network drops.
-    damage_meters : list[str]
-        Names of those that count what it finds damaged.
-    crossing_meters, referral_meters, level_meters : list[str]
-        Names of those that count what crosses wires, what is sent away from its destination for
-        want of room, and what nodes store; where nodes route by what is free.
-    combine_meters : list[list[str]]
-        By stage: names of those that count the requests that it combines.
+        Names of the sending and receiving cells, by terminal.
+    link_meters : list[tuple[str, list[Pin]]]
+        Name of each link meter, and the outputs whose links it counts.
+    meters : dict[str, dict[str, str]]
+        By statistic, and by the name of the network's cell that declares it (`Meter`): the name of
+        the meter that counts it.
     latencies : tuple[str, ...]
-        Kinds of latency that the sinks record.
+        The kinds of latency that the sinks record.
+    time : int
+        Latencies are exact in runs of fewer than 2^time cycles.
+    packet : Packet or None
+        The layout on the network's links, if it carries packets.
+    follows_flows : bool
+        Whether sources and sinks detect packets that arrive twice or late.
+    adds_stamps : bool
+        Whether sources and sinks add up the stamps of packets instead.
     """
 
     network: Network
+    packet: Packet | None = None
+    follows_flows: bool = True
+    adds_stamps: bool = False
     sources: list[str]
     sinks: list[str]
 
-    def __init__(self) -> None:
+    def __init__(self, time: int) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
-        self.meters: list[tuple[str, list[Pin]]] = []
-        self._meter_types: dict[CellType, CellType] = {}
-        self.drop_meters: list[str] = []
-        self.damage_meters: list[str] = []
-        self.crossing_meters: list[str] = []
-        self.referral_meters: list[str] = []
-        self.level_meters: list[str] = []
-        self.combine_meters: list[list[str]] = []
-        self.latencies = ("total", "network")
+        self.time = time
+        self.link_meters: list[tuple[str, list[Pin]]] = []
+        self.meters: dict[str, dict[str, str]] = {}
+        self.latencies: tuple[str, ...] = ("total", "network")
         self.timer = self.place(Cell("timer", CellType(Timer)))
 
     def with_sources(self, sources: SourcePlan) -> Self:
-        """The same bench with other straps and contents of its sources."""
+        """The same test bench with other straps and contents of its sources."""
         other = copy(self)
         other.cells = dict(self.cells)
         for index, name in enumerate(self.sources):
@@ -96,12 +99,12 @@ class Bench(Fabric):
         return other
 
     def _attach(self, name: str) -> None:
-        """Connect a source's or sink's clock and its control."""
+        """Connect the time and the control of a source or sink."""
         self.link(Pin(self.timer.name, ("now",)), Pin(name, ("now",)))
         self.link(Pin(None, ("measure",)), Pin(name, ("measure",)))
 
-    def _meter(self, links: Sequence[tuple[Pin, Pin]]) -> None:
-        """Put a meter on the links that leave each cell of the network."""
+    def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
+        """Add a meter to the links that leave each cell of the network."""
         leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
         for driver, receiver in links:
             if self.carries_packets(driver):
@@ -117,56 +120,33 @@ class Bench(Fabric):
                 ready = Pin(receiver.cell, (*receiver.path, "ready"))
                 self.link(valid, Pin(meter.name, ("valid", index)))
                 self.link(ready, Pin(meter.name, ("ready", index)))
-            self.meters.append((meter.name, [driver for driver, _ in pairs]))
+            self.link_meters.append((meter.name, [driver for driver, _ in pairs]))
 
     def carries_packets(self, pin: Pin) -> bool:
         """Whether a pin is the sending end of a link with a handshake."""
         leaves = {suffix: drives for suffix, (_, drives) in self.resolve(pin).items()}
         return leaves.get(("valid",)) is True and leaves.get(("ready",)) is False
 
-    def _meter_events(self, pin: Pin, *, number: bool) -> str:
-        return self._meter_output(pin, "events", EventMeter, number=number)
-
-    def _meter_output(
-        self, pin: Pin, port: str, component: type[wiring.Component], **parameters: Any
-    ) -> str:
-        """Put a meter on an output that is a number; its name."""
-        leaf = self.resolve(pin)[()][0]
-        name = "_".join(str(part) for part in ("meter", pin.cell, *pin.path))
-        type_ = CellType(component, width=leaf.width, **parameters)
-        # Equal types share what is known of their ports if they are one.
-        meter = self.place(Cell(name, self._meter_types.setdefault(type_, type_)))
-        self.link(Pin(None, ("measure",)), Pin(meter.name, ("measure",)))
-        self.link(pin, Pin(meter.name, (port,)))
-        return meter.name
-
 
 class PacketBench(Bench):
     """The fabric of a network with a source and a sink at every terminal.
 
     The network carries stamped packets: its payload is widened if the stamp needs more bits,
-    which changes no cycle of its behaviour.
+    which does not change its behaviour in any cycle.
 
     Parameters
     ----------
     network : PacketNetwork
     sources : SourcePlan
     bins : int
-        Bins of each sink's histograms.
+        Bins of the histograms of each sink.
     time : int
-        Width of the times in stamps: latencies below 2^time cycles are exact.
-
-    Attributes
-    ----------
-    follows_flows : bool
-        Whether sinks tell packets that come twice or late.
-    adds_stamps : bool
-        Whether both ends add up the stamps instead.
+        Width of the times in stamps: latencies are exact in runs of fewer than 2^time cycles.
 
     Raises
     ------
     ValueError
-        If the network combines packets, which changes their payloads, and with them the stamps.
+        If the network combines packets, which changes their payloads and therefore the stamps.
     """
 
     network: PacketNetwork
@@ -175,21 +155,22 @@ class PacketBench(Bench):
         self, network: PacketNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
     ) -> None:
         if network.combine != "none":
-            raise ValueError(
+            raise InvalidValue(
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
                 "use send_messages for a network that combines"
             )
-        super().__init__()
+        super().__init__(time)
         code = network.tags.code
         stamp = stamp_for(network, time=time)
         self.follows_flows = stamp.followed
         self.adds_stamps = not stamp.followed
-        self.network = network.altered(payload=stamp)
-        kind = {"packet": self.network.packet, "tags": network.tags}
+        self.network = network
+        self.packet = network.packet_of(stamp)
+        kind = {"packet": self.packet, "tags": network.tags}
         self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
         self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
 
-        terminals = self.network.place(self)
+        terminals = network.place(self, self.packet)
         internal = list(self.links)
         parameters = {"lengths": network.lengths, **sources.parameters}
         source = CellType(sources.component, **kind, **parameters)
@@ -197,7 +178,8 @@ class PacketBench(Bench):
         for index in range(network.ports):
             straps = {"address": code.encode(index)}
             contents = sources.contents[index] if sources.contents else {}
-            self.place(Cell(self.sources[index], source, straps | sources.straps[index], contents))
+            own = {**straps, **sources.straps[index]}
+            self.place(Cell(self.sources[index], source, own, contents))
             self.place(Cell(self.sinks[index], sink, straps))
             self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
             self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])
@@ -207,43 +189,40 @@ class PacketBench(Bench):
         deliveries = [
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
-        self._meter(internal + deliveries)
-        self.drop_meters = [self._meter_events(pin, number=False) for pin in terminals.drops]
-        self.damage_meters = [self._meter_events(pin, number=False) for pin in terminals.corrupted]
-        self.drop_meters += [self._meter_events(pin, number=True) for pin in terminals.losses]
-        self.crossing_meters = [self._meter_events(pin, number=True) for pin in terminals.crossings]
-        self.referral_meters = [self._meter_events(pin, number=True) for pin in terminals.referrals]
-        self.level_meters = [
-            self._meter_output(pin, "level", LevelMeter) for pin in terminals.levels
-        ]
+        self._meter_links(internal + deliveries)
+        self.meters = place_meters(self, Pin(None, ("measure",)))
 
 
 class MemoryBench(Bench):
-    """The fabric of a network between processors and memory, with a processor at every port.
+    """The fabric of a network between processors and memory, with a processor at every terminal.
 
     Parameters
     ----------
     network : CombiningNetwork
     sources : SourcePlan
-        Of the processors.
+        The processors.
     bins : int
-        Bins of each processor's histograms.
+        Bins of the histograms of each processor.
+    time : int
+        As in `PacketBench`.
 
     Attributes
     ----------
     memories : list[str]
-        Names of the memory modules' cells; each has its words in the memory `words`.
+        Names of the cells of the memory modules; each has its words in the memory `words`.
     history : int
-        How many answered requests each processor keeps.
+        How many answered requests each processor records.
     """
 
     network: CombiningNetwork
 
-    def __init__(self, network: CombiningNetwork, sources: SourcePlan, *, bins: int) -> None:
-        super().__init__()
+    def __init__(
+        self, network: CombiningNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
+    ) -> None:
+        super().__init__(time)
         self.network = network
         self.sources = self.sinks = [f"processor_{number}" for number in range(network.ports)]
-        self.history: int = sources.parameters["history"]
+        self.history = sources.parameters["history"]
         self.memories = [f"memory_{number}" for number in range(network.ports)]
         ports = network.place(self)
         internal = list(self.links)
@@ -254,6 +233,7 @@ class MemoryBench(Bench):
             tag_bits=network.tag_bits,
             lengths=network.lengths,
             bins=bins,
+            time=time,
             **sources.parameters,
         )
         links = []
@@ -266,18 +246,15 @@ class MemoryBench(Bench):
             self._attach(name)
         requests = [(_part(a, "request"), _part(b, "request")) for a, b in internal]
         replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in internal + links]
-        self._meter(requests + replies)
-        self.combine_meters = [
-            [self._meter_events(pin, number=True) for pin in pins] for pins in network.combined()
-        ]
+        self._meter_links(requests + replies)
+        self.meters = place_meters(self, Pin(None, ("measure",)))
 
 
 def _part(pin: Pin, name: str) -> Pin:
     return Pin(pin.cell, (*pin.path, name))
 
 
-def bench_for(network: Network, sources: SourcePlan, *, bins: int) -> Bench:
-    """The bench that fits a network."""
-    if isinstance(network, CombiningNetwork):
-        return MemoryBench(network, sources, bins=bins)
-    return PacketBench(network, sources, bins=bins)
+def bench_for(network: Network, sources: SourcePlan, *, bins: int, time: int = TIME_BITS) -> Bench:
+    """The test bench for a network."""
+    kind = MemoryBench if network.has_memory else PacketBench
+    return kind(network, sources, bins=bins, time=time)

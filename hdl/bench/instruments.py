@@ -1,11 +1,10 @@
-"""Small parts of the bench: the clock that all parts read, meters, and records of latencies."""
+"""Small parts of the test bench: the common timer, meters, and records of latencies."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..checks import check_integer
-from .stamp import TIME_BITS
+from ..core.checks import check_integer
 
 __all__ = [
     "COUNT_BITS",
@@ -19,18 +18,22 @@ __all__ = [
 ]
 
 COUNT_BITS = 32
-SUM_BITS = 48
+"""Width of a counter of events, at most one per cycle: runs have fewer than 2^32 cycles."""
+
+SUM_BITS = 64
+"""Width of a sum of latencies: fewer than 2^32 of them, each shorter than the run."""
 
 
 class Timer(wiring.Component):
-    """Tells the number of the current cycle; the first after reset is 0.
+    """Counts cycles; the first cycle after reset is number 0.
 
     Members
     -------
     now : Out(32)
     """
 
-    now: Out(32)
+    def __init__(self) -> None:
+        super().__init__({"now": Out(32)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -39,7 +42,7 @@ class Timer(wiring.Component):
 
 
 class LinkMeter(wiring.Component):
-    """Counts the packets that cross links while `measure` is 1, without touching them.
+    """Counts the packets that cross links while `measure` is 1, without affecting them.
 
     Parameters
     ----------
@@ -52,11 +55,11 @@ class LinkMeter(wiring.Component):
     valid, ready : In(1).array(links)
         The handshakes of the links.
     crossed : Out(ArrayLayout(32, links))
-        Packets so far.
+        Packets counted so far.
     """
 
     def __init__(self, links: int) -> None:
-        check_integer("Links", links, 1)
+        links = check_integer("Links", links, 1)
         self.links = links
         super().__init__(
             {
@@ -76,34 +79,36 @@ class LinkMeter(wiring.Component):
 
 
 class EventMeter(wiring.Component):
-    """Counts events that a component tells of: packets dropped, requests combined.
+    """Counts events that a component signals: packets dropped, requests combined.
 
     Parameters
     ----------
     width : int
         Width of `events`, at least 1.
     number : bool
-        Whether `events` is their number in this cycle, or has a pulse for each in a bit of its own.
+        Whether `events` is their number in this cycle, or has one bit per event.
 
     Members
     -------
     measure : In(1)
     events : In(width)
-    total : Out(32)
-        Events so far.
-    measured : Out(32)
-        Those while `measure` was 1.
+    total : Out(32 + c)
+        Events so far; c is the smallest number for which 2^c is at least the largest number of
+        events per cycle.
+    measured : Out(32 + c)
+        Events while `measure` was 1.
     """
 
     def __init__(self, width: int, *, number: bool = False) -> None:
-        check_integer("Width", width, 1)
+        width = check_integer("Width", width, 1)
         self.number = number
+        count = COUNT_BITS + (width if number and width > 1 else (width - 1).bit_length())
         super().__init__(
             {
                 "measure": In(1),
                 "events": In(width),
-                "total": Out(COUNT_BITS),
-                "measured": Out(COUNT_BITS),
+                "total": Out(count),
+                "measured": Out(count),
             }
         )
 
@@ -117,7 +122,7 @@ class EventMeter(wiring.Component):
 
 
 class LevelMeter(wiring.Component):
-    """Adds up, and finds the highest of, what a queue holds while `measure` is 1.
+    """Records the sum and maximum of the level of a queue while `measure` is 1.
 
     Parameters
     ----------
@@ -129,18 +134,18 @@ class LevelMeter(wiring.Component):
     measure : In(1)
     level : In(width)
         Items in the queue in this cycle.
-    sum : Out(48)
-        Of the levels of all cycles.
+    sum : Out(32 + width)
+        Sum of the levels of all cycles.
     max : Out(width)
     """
 
     def __init__(self, width: int) -> None:
-        check_integer("Width", width, 1)
+        width = check_integer("Width", width, 1)
         super().__init__(
             {
                 "measure": In(1),
                 "level": In(width),
-                "sum": Out(SUM_BITS),
+                "sum": Out(COUNT_BITS + width),
                 "max": Out(width),
             }
         )
@@ -154,7 +159,7 @@ class LevelMeter(wiring.Component):
         return m
 
 
-def latency_members(kind: str, time: int = TIME_BITS) -> dict[str, wiring.Member]:
+def latency_members(kind: str, time: int) -> dict[str, wiring.Member]:
     """The members of a component that records latencies of a kind: their sum and maximum."""
     return {f"{kind}_sum": Out(SUM_BITS), f"{kind}_max": Out(time)}
 
@@ -162,15 +167,15 @@ def latency_members(kind: str, time: int = TIME_BITS) -> dict[str, wiring.Member
 def record_latency(
     m: Module, component: wiring.Component, kind: str, latency: Signal, recorded: Signal
 ) -> None:
-    """Put latencies of a kind into a component's sum, maximum and histogram.
+    """Add latencies of a kind to a component's sum, maximum and histogram.
 
-    The component has `latency_members(kind)`, and a memory `{kind}_histogram` of one count a bin,
-    which becomes its submodule of this name. The last bin holds all longer latencies too.
+    The component has `latency_members(kind)`, and a memory `{kind}_histogram` with one count per
+    bin, which becomes its submodule of this name. The last bin also counts all longer latencies.
 
     Parameters
     ----------
     latency : Signal
-        Valid in the cycle *before* that in which `recorded` is 1.
+        Valid in the cycle *before* the one in which `recorded` is 1.
     """
     histogram = m.submodules[f"{kind}_histogram"] = getattr(component, f"{kind}_histogram")
     update = histogram.write_port()

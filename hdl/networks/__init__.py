@@ -1,17 +1,19 @@
-"""Networks: components made of switches and a wiring plan."""
+"""Networks as components, and the catalogue of their names."""
 
 from .axi_stream import AXI_CLOCK, AxiStreamNetwork
 from .catalogue import FAMILIES, build
-from .circuit import CircuitNetwork
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
 from .dcsh import DCSHNetwork
-from .extra_stage import ReconfigurableExtraStageCube
 from .hypercube import HypercubeNetwork
-from .multistage import MultistageNetwork
+from .multistage.circuit import CircuitNetwork
+from .multistage.extra_stage import ReconfigurableExtraStageCube
+from .multistage.multidimensional_memory import MultidimensionalMemory
+from .multistage.network import MultistageNetwork
+from .multistage.stage_controlled import StageControlledNetwork
+from .multistage.stage_sequenced import StageSequencedNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
-from .stage_controlled import StageControlledNetwork
 from .torus import TorusNetwork
 
 __all__ = [
@@ -23,12 +25,14 @@ __all__ = [
     "ConnectionMachine",
     "DCSHNetwork",
     "HypercubeNetwork",
+    "MultidimensionalMemory",
     "MultistageNetwork",
     "Network",
     "PacketNetwork",
     "PartitionedNetwork",
     "ReconfigurableExtraStageCube",
     "StageControlledNetwork",
+    "StageSequencedNetwork",
     "TorusNetwork",
     "build",
 ]

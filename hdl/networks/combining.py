@@ -1,123 +1,150 @@
 # amaranth: UnusedElaboratable=no
 """A multistage network of combining boxes between processors and memory modules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from amaranth.lib.wiring import In
 
-from ..checks import check_integer, check_limit
-from ..combining import CombiningBox, InputBufferedBox, MemoryLink, MemoryModule
-from ..combining.operations import OPERATION_SETS, Operation, Policy, Rules
-from ..fabric import Cell, CellType, Fabric, Pin
-from ..switches.unbuffered import later_bits
-from ..topology.multistage import MultistagePlan, multistage_plan
+from ..boxes.combining import (
+    MERGES,
+    CombiningBox,
+    InputBufferedBox,
+    MemoryLink,
+)
+from ..boxes.unbuffered import later_bits
+from ..core.checks import check_integer
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.parameters import Parameters, integer, word
+from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules
+from ..operations.memory import POLICIES as COMBINE_POLICIES
+from ..terminals.memory_module import MemoryModule
+from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
 from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
 from ..topology.tags import AddressCode, TagScheme
 from .columns import Columns, place_columns
-from .network import Network
-from .switching import parse_lengths
+from .family import Family
+from .flits import packet_length, parse_lengths
+from .network import Network, Readings, Window
 
-__all__ = ["QUEUES", "CombiningNetwork", "Place"]
+__all__ = ["FAMILIES", "QUEUES", "CombiningNetwork", "CombiningParameters", "Place"]
 
 QUEUES = ("output", "input")
-"""Where the boxes have their queues; only those at the outputs can combine."""
+"""Where the boxes have their queues; only queues at the outputs can combine."""
+
+
+@dataclass(frozen=True, eq=False)
+class CombiningParameters(Parameters):
+    """The parameters of `CombiningNetwork`.
+
+    `depth`, `wait` and `merge` are those of the boxes (`CombiningBox`). With `queues` at the inputs
+    (`InputBufferedBox`) `depth` counts words, and must be at least those of the longest message;
+    nothing combines, and only then can `delay` be more than 1. `combine` may also be a `Policy`,
+    `operations` a tuple of `Operation`, and `lengths` a pair of numbers. The identities of requests
+    have log2(outstanding) bits, rounded up, but at least one. Several `paths` are a power of two up
+    to the radix; they need wiring cube, a radix that is a power of two, and two stages or more.
+    """
+
+    ports: int = integer(
+        8,
+        "processors, and memory modules: a power of the radix, divided by the paths",
+        least=1,
+        most=2**16,
+    )
+    radix: int = integer(2, "inputs and outputs of a box", least=2, most=16)
+    wiring: str = word("cube", "wiring plan", tuple(PLANS))
+    depth: int = integer(4, "requests (at inputs words) that fit into a queue", least=1, most=64)
+    wait: int = integer(4, "records in each wait buffer", least=1, most=64)
+    combine: str | Policy = word(
+        "all", "which requests for one word combine", tuple(COMBINE_POLICIES), objects=(Policy,)
+    )
+    merge: Literal["pairwise", "unlimited"] = word(
+        "pairwise", "how many others a queued request may combine with", MERGES
+    )
+    width: int = integer(32, "width of a word of memory in bits", least=1, most=64)
+    rows: int = integer(16, "words in each memory module", least=1, most=2**16)
+    outstanding: int = integer(16, "requests that a processor may wait for", least=1, most=2**16)
+    operations: str | tuple[Operation, ...] = word(
+        "all", "operations of boxes and memories", tuple(OPERATION_SETS), objects=(tuple,)
+    )
+    lengths: int | str | Sequence[int] = packet_length(
+        "words of a load or reply, and of other requests", "SHORT:LONG"
+    )
+    beats: int = integer(1, "cycles that a word takes on a link", least=1, most=64)
+    queues: Literal["output", "input"] = word("output", "where a box has its queues", QUEUES)
+    delay: int = integer(1, "cycles that a box takes", least=1, most=16)
+    paths: int = integer(1, "paths per processor and memory module", least=1, most=16)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.lengths, Sequence) and not isinstance(self.lengths, str):
+            self._resolve(lengths=":".join(map(str, self.lengths)))
+        super().__post_init__()
+        if self.paths > 1 and self.wiring != "cube":
+            raise InvalidValue(f"Several paths need wiring=cube, not {self.wiring}")
+        if self.queues == "output" and self.delay != 1:
+            raise InvalidValue(f"Delay must be 1 with queues=output, not {self.delay}")
 
 
 class Place(NamedTuple):
-    """Where a word of memory is: the tag that leads to its module, and its address in that."""
+    """The location of a word of memory: the tag that leads to its module, and its address there."""
 
     tag: int
     address: int
 
 
 class CombiningNetwork(Network):
-    """Processors' ports, log N columns of combining boxes, and as many memory modules.
+    """Links for processors, log N columns of combining boxes, and as many memory modules.
 
-    Requests and replies pass the same boxes, over links of their own. An unhindered request is
-    answered 2 n + 1 cycles after it was taken, n being the number of stages: one a box and
-    direction, and one in the memory.
+    Requests and replies pass the same boxes on separate links. An unblocked request is answered
+    2 n + 1 cycles after it was taken, where n is the number of stages: one per box and direction,
+    and one in the memory.
 
-    Messages may have several words, of which each takes a cycle on a link, or several `beats`
-    where the path is narrower than a word (`combining.pacing`). A box passes on a message's head in
-    the cycle after it came (cut-through, IV-A), and a memory performs a request when the end of it
-    is there. So the head of a reply comes 2 n cycles and the request's length after the request's
-    head was taken, and the reply's end its own length less 1 later. (With boxes of another `delay`:
-    2 n times that.) Processors shall not send a request before the one before is out.
+    Messages may have several words. Each word takes one cycle on a link, or several `beats` if the
+    link is narrower than a word (`combining.pacing`). A box passes on the head of a message in the
+    cycle after it arrived (cut-through, IV-A), and a memory performs a request when its end has
+    arrived. So the head of a reply arrives 2 n cycles plus the length of the request after the head
+    of the request was taken, and its end arrives its own length less 1 later. (With boxes of
+    another `delay`: 2 n times the delay.) Processors must not send a request before the end of the
+    last one.
 
     Word a is row a // N of memory module a mod N: `locate` gives the tag and the address.
 
-    A processor may have several requests outstanding, if their identities differ. Those for one
-    word that take the same path are performed in the order in which it sent them, since no request
-    overtakes another for the same word on its path, combined or not; those for different words, or
-    by different paths, are not ordered, and replies may come in any order. A reply takes the path
-    of its request.
+    A processor may have several requests outstanding, if their identities differ. Its requests for
+    one word on the same path are performed in the order in which it sent them, since no request
+    overtakes another for the same word on its path, combined or not. Requests for different words
+    or on different paths are not ordered, and replies may arrive in any order. A reply takes the
+    path of its request.
 
-    With several `paths` for each pair, there are so many times fewer ports than with as many boxes
-    otherwise (`topology.redundant_paths`). The processor chooses one for each request, in its tag.
+    Several `paths` per pair reduce the number of terminals of the same boxes by this factor
+    (`topology.redundant_paths`). The processor chooses a path for each request, in its tag.
 
     Box x of stage s is the cell `box_{s}_{x}`, memory module d the cell `memory_{d}`.
 
-    Parameters
-    ----------
-    ports : int
-        Processors, and memory modules: a power of the radix, divided by the number of paths; at
-        most 65,536.
-    radix : int
-        Ports of a box, from 2 to 16.
-    wiring : str
-        One of `topology.multistage.PLANS`.
-    depth, wait, merge
-        Of the boxes: see `CombiningBox`.
-    combine : str or Policy
-        Their policy: which operations combine.
-    width : int
-        Of a word in bits, from 1 to 64.
-    rows : int
-        Words in each memory module, from 1 to 65,536.
-    outstanding : int
-        Requests that a processor may wait for, from 1 to 65,536. Their identities have
-        log2(outstanding) bits, rounded up, but at least one.
-    operations : str or tuple[Operation, ...]
-        A name is one of `combining.OPERATION_SETS`.
-    lengths : int, str or tuple[int, int]
-        Words of a load or a reply, and of any other request, from 1 to 1,024, the shorter first:
-        both in one number, or two, or `SHORT:LONG`.
-    beats : int
-        Cycles that a word takes on a link, from 1 to 64.
-    queues : "output" or "input"
-        Where the boxes have their queues. At the inputs (`InputBufferedBox`) `depth` counts words
-        and is at least those of the longest message, and nothing may combine.
-    delay : int
-        Cycles that a message's head takes through a box, from 1 to 16; 1 with queues at the
-        outputs.
-    paths : int
-        Paths between each processor and each module: a power of two up to the radix. More than one
-        need wiring cube, a radix that is a power of two, and two stages or more.
+    Its arguments are those of `CombiningParameters`.
 
     Attributes
     ----------
-    parameters : dict[str, Any]
-        All arguments of the constructor, by name; two lengths as text.
     lengths : tuple[int, int]
         Cycles of a load or a reply on a link, and of any other request: words times beats.
     plan : MultistagePlan or RedundantPathPlan
     tags : TagScheme or None
         None with several paths.
     code : AddressCode
-        In which a module's number is part of a tag.
+        The code of module numbers in tags.
     tag_bits : tuple[TagBit, ...]
-        Of each bit of a request's tag, from the lowest: ("module", b) if it is bit b of the
-        module's code, ("path", b) if it is bit b of the number of the path.
+        The meaning of each bit of a request's tag, from the lowest: ("module", b) for bit b of the
+        module's code, ("path", b) for bit b of the number of the path.
     link : MemoryLink
     operations : tuple[Operation, ...]
     box : CellType
-        Of all boxes.
+        The type of all boxes.
 
     Members
     -------
     i : In(link).array(ports)
-        Of the processors.
+        The links of the processors.
 
     Raises
     ------
@@ -125,135 +152,90 @@ class CombiningNetwork(Network):
         If a parameter is not as above.
     """
 
+    parameters_type = CombiningParameters
+    parameters: CombiningParameters
     family = "combining"
     ordered = True
+    has_memory = True
     plan: MultistagePlan | RedundantPathPlan
     tags: TagScheme | None
     code: AddressCode
     tag_bits: tuple[TagBit, ...]
     paths: int
 
-    def __init__(
-        self,
-        ports: int = 8,
-        *,
-        radix: int = 2,
-        wiring: str = "cube",
-        depth: int = 4,
-        wait: int = 4,
-        combine: str | Policy = "all",
-        merge: Literal["pairwise", "unlimited"] = "pairwise",
-        width: int = 32,
-        rows: int = 16,
-        outstanding: int = 16,
-        operations: str | tuple[Operation, ...] = "all",
-        lengths: int | str | Sequence[int] = 1,
-        beats: int = 1,
-        queues: Literal["output", "input"] = "output",
-        delay: int = 1,
-        paths: int = 1,
-    ) -> None:
-        check_integer("Paths", paths, 1)
-        if paths == 1:
-            self.plan = multistage_plan(wiring, ports, radix)
-            self.tags = self.plan.tags()
+    def _set_up(self) -> None:
+        given = self.parameters
+        if given.paths == 1:
+            plan = multistage_plan(given.wiring, given.ports, given.radix)
+            self.plan = self.wiring_plan = plan
+            self.tags = plan.tags()
             self.code = self.tags.code
             self.tag_bits = _tag_bits(self.tags)
-        elif wiring != "cube":
-            raise ValueError(f"Several paths need wiring=cube, not {wiring}")
         else:
-            self.plan = redundant_path_plan(ports, radix, paths)
+            redundant = redundant_path_plan(given.ports, given.radix, given.paths)
+            self.plan = redundant
             self.tags = None
-            self.code = self.plan.code
-            self.tag_bits = self.plan.tag_bits
-        self.paths = paths
-        check_limit("Ports", ports, 2**16)
-        check_limit("Radix", radix, 16)
-        check_integer("Width", width, 1, 64)
-        check_integer("Rows", rows, 1, 2**16)
-        check_integer("Outstanding", outstanding, 1, 2**16)
-        if not isinstance(lengths, int | str) and isinstance(lengths, Sequence):
-            lengths = ":".join(map(str, lengths))
-        check_integer("Beats", beats, 1, 64)
-        short, long = parse_lengths(lengths)
-        self.lengths = short * beats, long * beats
-        if queues not in QUEUES:
-            raise ValueError(f"Queues must be {' or '.join(QUEUES)}, not {queues!r}")
-        check_integer("Delay", delay, 1, 16)
-        self.parameters: dict[str, Any] = {
-            "ports": ports,
-            "radix": radix,
-            "wiring": wiring,
-            "depth": depth,
-            "wait": wait,
-            "combine": combine,
-            "merge": merge,
-            "width": width,
-            "rows": rows,
-            "outstanding": outstanding,
-            "operations": operations,
-            "lengths": lengths,
-            "beats": beats,
-            "queues": queues,
-            "delay": delay,
-            "paths": paths,
-        }
-        self.ports = ports
+            self.code = redundant.code
+            self.tag_bits = redundant.tag_bits
+        self.paths = given.paths
+        assert isinstance(given.lengths, int | str)  # the record has made a text of a pair
+        short, long = parse_lengths(given.lengths)
+        self.lengths = short * given.beats, long * given.beats
+        self.ports = given.ports
         self.stages = len(self.plan.stages)
-        if isinstance(operations, str):
-            if operations not in OPERATION_SETS:
-                names = ", ".join(OPERATION_SETS)
-                raise ValueError(f"Operations must be one of {names}, not {operations!r}")
-            operations = OPERATION_SETS[operations]
-        self.operations = operations
+        self.operations = (
+            OPERATION_SETS[given.operations]
+            if isinstance(given.operations, str)
+            else given.operations
+        )
         self.link = MemoryLink(
             tag=len(self.tag_bits),
-            identity=max(1, (outstanding - 1).bit_length()),
-            address=max(1, (rows - 1).bit_length()),
-            width=width,
-            operations=operations,
+            identity=max(1, (given.outstanding - 1).bit_length()),
+            address=max(1, (given.rows - 1).bit_length()),
+            width=given.width,
+            operations=self.operations,
         )
         self.box = self._box()
-        fabric = Fabric({"i": In(self.link).array(ports)})
+        self.box.build()  # An invalid box must be rejected now, not during elaboration.
+
+    def _joined(self) -> Fabric:
+        fabric = Fabric({"i": In(self.link).array(self.ports)})
         for index, pin in enumerate(self.place(fabric)):
             fabric.link(Pin(None, ("i", index)), pin)
-        super().__init__(fabric)
+        return fabric
 
     def _box(self) -> CellType:
         given = self.parameters
-        common = {"link": self.link, "radix": given["radix"], "lengths": self.lengths}
-        if given["queues"] == "output":
-            if given["delay"] != 1:
-                raise ValueError(f"Delay must be 1 with queues=output, not {given['delay']}")
+        common = {"link": self.link, "radix": given.radix, "lengths": self.lengths}
+        if given.queues == "output":
             return CellType(
                 CombiningBox,
                 **common,
-                depth=given["depth"],
-                wait=given["wait"],
-                policy=given["combine"],
-                merge=given["merge"],
+                depth=given.depth,
+                wait=given.wait,
+                policy=given.combine,
+                merge=given.merge,
             )
-        rules = Rules(self.operations, given["combine"])
+        rules = Rules(self.operations, given.combine)
         if rules.combines:
-            raise ValueError(f"Combine must be none with queues=input, not {rules.policy.name}")
-        check_integer("Depth", given["depth"], 1)
-        depth = given["depth"] * given["beats"]
-        return CellType(InputBufferedBox, **common, depth=depth, delay=given["delay"])
+            raise InvalidValue(f"Combine must be none with queues=input, not {rules.policy.name}")
+        depth = given.depth * given.beats
+        return CellType(InputBufferedBox, **common, depth=depth, delay=given.delay)
 
-    def place(self, fabric: Fabric) -> list[Pin]:
-        """Add the boxes and the memory modules to a fabric, and say where the processors attach."""
+    def place(self, fabric: Fabric | Scope) -> list[Pin]:
+        """Add the boxes and memory modules to a fabric; return the pins for the processors."""
         columns = self.place_boxes(fabric)
-        rows = self.parameters["rows"]
+        rows = self.parameters.rows
         module = CellType(MemoryModule, link=self.link, rows=rows, lengths=self.lengths)
         for number, pin in enumerate(columns.outputs):
             cell = fabric.place(Cell(f"memory_{number}", module))
             fabric.link(pin, Pin(cell.name, ("i",)))
         return columns.inputs
 
-    def place_boxes(self, fabric: Fabric) -> Columns:
-        """Add the boxes to a fabric, and say where processors and memory modules attach."""
+    def place_boxes(self, fabric: Fabric | Scope) -> Columns:
+        """Add the boxes to a fabric; return the pins for processors and memory modules."""
         strapped = ("later",) in self.box.leaves
-        width, digit_bits = self.link.tag, (self.parameters["radix"] - 1).bit_length()
+        width, digit_bits = self.link.tag, (self.parameters.radix - 1).bit_length()
 
         def straps(stage: int, box: int) -> dict[str, int]:
             if not strapped:
@@ -263,24 +245,42 @@ class CombiningNetwork(Network):
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
 
     def locate(self, word: int, path: int = 0) -> Place:
-        """Where a word is, and by which path the tag leads there.
+        """The location of a word, with a tag for one of the paths to it.
 
         Raises
         ------
         TypeError, ValueError
-            If there is no such word or path.
+            If the word or path does not exist.
         """
-        check_integer("Word", word, 0, self.ports * self.parameters["rows"] - 1)
-        check_integer("Path", path, 0, self.paths - 1)
+        word = check_integer("Word", word, 0, self.ports * self.parameters.rows - 1)
+        path = check_integer("Path", path, 0, self.paths - 1)
         row, module = divmod(word, self.ports)
         codes = {"module": self.code.encode(module), "path": path}
         tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
         return Place(tag, row)
 
-    def combined(self) -> list[list[Pin]]:
-        """By stage: the outputs of its boxes that tell how many requests they have combined.
+    def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
+        """As in `Network`; `combined` is, by stage, the fraction of requests that were combined
+        there.
 
-        None in any stage if the boxes have no such output: those with queues at the inputs.
+        It is zero for boxes that can't combine, which are those with queues at the inputs.
+        """
+        counts = readings.get("combined", {})
+        combined = [
+            sum(counts[str(pin.cell)]["measured"] for pin in pins) for pins in self.combined()
+        ]
+        return {"combined": [count / max(1, window.injected) for count in combined]}
+
+    @staticmethod
+    def told(statistics: Mapping[str, Any]) -> list[str]:
+        shares = statistics["combined"]
+        by_stage = " ".join(f"{share:.3f}" for share in shares)
+        return [f"combined, by stage: {by_stage}; in total {sum(shares):.3f} of the requests"]
+
+    def combined(self) -> list[list[Pin]]:
+        """By stage: the outputs of the boxes that count combined requests.
+
+        The lists are empty if the boxes have no such output, as with queues at the inputs.
         """
         boxes = range(self.plan.boxes if ("combined",) in self.box.leaves else 0)
         return [
@@ -290,10 +290,20 @@ class CombiningNetwork(Network):
 
 
 def _tag_bits(tags: TagScheme) -> tuple[TagBit, ...]:
-    """What each bit of a destination tag is."""
+    """The meaning of each bit of a destination tag."""
     width = tags.code.digit_bits
     return tuple(
         TagBit("module", digit * width + bit)
         for digit in reversed(tags.destination_digits)
         for bit in range(width)
     )
+
+
+FAMILIES = (
+    Family(
+        "combining",
+        "processors and memory: boxes combine requests for one word, fetch-and-add in the switches",
+        CombiningNetwork,
+        example={"ports": 4},
+    ),
+)

@@ -1,65 +1,74 @@
 """The Connection Machine's network: a hypercube of routers (Stanfill, 4)."""
 
-from typing import Literal, NoReturn
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
 
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_integer, check_limit, check_payload
-from ..fabric import Cell, CellType, Fabric, Pin
-from ..hypercube.node import HypercubeNode
-from ..packet import Packet
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.parameters import Parameters, integer, payload_shape, word
+from ..operations.folds import FOLDS
+from ..primitives.packet import Packet
+from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
+from ..routers.connection_machine.node import HypercubeNode
 from ..topology.hypercube import Hypercube
-from .network import PacketNetwork, Terminals
+from .family import Family
+from .network import PacketNetwork, Readings, Terminals, Window
 
-__all__ = ["ConnectionMachine"]
+__all__ = ["FAMILIES", "ConnectionMachine", "ConnectionMachineParameters"]
 
-LIMITS = {"n": 16, "processors": 64, "buffers": 64, "age": 48}
-"""Largest values; beyond them elaboration takes hours."""
+
+@dataclass(frozen=True, eq=False)
+class ConnectionMachineParameters(Parameters):
+    """The parameters of `ConnectionMachine`. Beyond the limits, elaboration takes hours.
+
+    `priority` "oldest" guarantees delivery. With `combine`, messages to the same terminal that meet
+    in a node are merged: fewer messages arrive than were sent, and their payloads differ. `age` is
+    the width of the step of injection that messages carry with priority "oldest". "auto" is as many
+    bits as the age of a message can ever need, if processors take what they are offered in the step
+    in which they are offered it.
+    """
+
+    n: int = integer(
+        4, "dimension of the hypercube: it has 2^n nodes", least=1, most=16, title="Dimension n"
+    )
+    processors: int = integer(1, "terminals per node, a power of two", least=1, most=64)
+    buffers: int = integer(4, "packets that a node can store", least=1, most=64)
+    payload: ShapeLike = payload_shape()
+    schedule: str = word("petit", "whether a step serves one dimension, or all", SCHEDULES)
+    priority: str = word("oldest", "which packets are routed first, deflected last", PRIORITIES)
+    links: str = word("word", "whether wires carry a packet per cycle, or bit by bit", LINKS)
+    combine: str = word(
+        "none", "how packets for one processor that meet are merged", ("none", *FOLDS)
+    )
+    age: int | Literal["auto"] = integer(
+        "auto", "width of a packet's step of injection in bits", least=1, most=48, choices=("auto",)
+    )
 
 
 class ConnectionMachine(PacketNetwork):
     """2^n nodes of P processors each, joined as a hypercube.
 
     The node of address x is the cell `node_{x}`, a `HypercubeNode`; all are of one type. Terminal
-    x P + p is processor p of node x. A packet that nothing hinders takes h + 2 cycles, if its
-    destination is h wires away, all wires are served in a cycle, and wires carry words. Packets
-    of one flow may overtake each other.
+    x P + p is processor p of node x. An unblocked packet takes h + 2 cycles if its destination is
+    h wires away, all wires are served in each cycle, and wires carry words. Packets of one flow may
+    overtake each other.
 
-    The machine itself: n=12, processors=16, links=serial. With links=word it does the same in the
-    same steps, each in one cycle.
+    The machine itself has n=12, processors=16, links=serial. With links=word it takes the same
+    steps, of one cycle each.
 
-    Parameters
-    ----------
-    n : int
-        Dimensions, from 1 to 16.
-    processors : int
-        P: a power of two, from 1 to 64.
-    buffers : int
-        Messages that each node can store, from 1 to 64.
-    payload : ShapeLike
-        Shape of the payload, or its width in bits, from 1 to 4,096.
-    schedule : "petit" or "parallel"
-        Whether one dimension is served a step, in turn, or all wires in each.
-    priority : "oldest" or "fixed"
-        Which messages are routed first, and referred last. The oldest first guarantees delivery.
-    links : "word" or "serial"
-        Whether a message crosses a wire in one cycle, or bit by bit.
-    combine : "none", "add", "or", "max" or "overwrite"
-        Whether messages to the same terminal that meet in a node become one, and what its payload
-        is then. Packets that arrive are then fewer than were sent, and carry other payloads.
-    age : int or "auto"
-        Width in bits of the step of birth that messages carry with priority "oldest", from 1 to 48.
-        "auto" is as many as a message's age can ever need, if processors take what they are offered
-        in the step in which they are offered it.
+    Its arguments are those of `ConnectionMachineParameters`.
 
     Attributes
     ----------
     plan : Hypercube
     node : CellType
     step : int
-        Cycles of a step.
+        Cycles per step.
     served : int
-        Wires, of all nodes together, that can take a message in a step.
+        Number of wires, of all nodes together, that can take a message in a step.
 
     Members
     -------
@@ -72,87 +81,96 @@ class ConnectionMachine(PacketNetwork):
         If a parameter is not as above.
     """
 
+    parameters_type = ConnectionMachineParameters
+    parameters: ConnectionMachineParameters
     family = "connection-machine"
     ordered = False
     consumes_tags = True
+    restarts = False
 
-    def __init__(
-        self,
-        n: int = 4,
-        *,
-        processors: int = 1,
-        buffers: int = 4,
-        payload: ShapeLike = 16,
-        schedule: str = "petit",
-        priority: str = "oldest",
-        links: str = "word",
-        combine: str = "none",
-        age: int | Literal["auto"] = "auto",
-    ) -> None:
-        check_integer("Dimension n", n, 1)
-        check_limit("Dimension n", n, LIMITS["n"])
-        self.plan = Hypercube(n, processors)
-        check_limit("Processors", processors, LIMITS["processors"])
-        check_integer("Buffers", buffers, 1)
-        check_limit("Buffers", buffers, LIMITS["buffers"])
-        check_payload(payload)
-        if age != "auto":
-            check_integer("Age", age, 1)
-            check_limit("Age", age, LIMITS["age"])
-        self.parameters = {
-            "n": n,
-            "processors": processors,
-            "buffers": buffers,
-            "payload": payload,
-            "schedule": schedule,
-            "priority": priority,
-            "links": links,
-            "combine": combine,
-            "age": age,
-        }
-        self.combine = combine
+    def _set_up(self) -> None:
+        given = self.parameters
+        self.plan = Hypercube(given.n, given.processors)
+        self.combine = given.combine
         self.ports = self.plan.terminals
         self.tags = self.plan.tags()
-        self.packet = Packet(self.tags.code.width, payload)
-        self.node = CellType(
-            HypercubeNode,
-            packet=self.packet,
-            dimensions=n,
-            processors=processors,
-            buffers=buffers,
-            age=longest_life(self.plan, buffers).bit_length() if age == "auto" else age,
-            schedule=schedule,
-            priority=priority,
-            links=links,
-            combine=combine,
-        )
-        self.step = self.node.build().cycles
-        self.served = self.plan.nodes * (n if schedule == "parallel" else 1)
-        self.lengths = (1, 1)
-        self.stages = (n + 2) * self.step
-        super().__init__()
+        self.node = self._node(self.packet)
+        self.step = self.step_of(self.packet)
+        self.served = self.plan.nodes * (given.n if given.schedule == "parallel" else 1)
+        self.punctual = given.schedule == "parallel"
+        self.stages = given.n + 1
+        self.zero_load_cycles = (given.n + 2) * self.step
 
-    def place(self, fabric: Fabric) -> Terminals:
+    def _node(self, packet: Packet) -> CellType:
+        given = self.parameters
+        longest = longest_life(self.plan, given.buffers).bit_length()
+        return CellType(
+            HypercubeNode,
+            packet=packet,
+            dimensions=given.n,
+            processors=given.processors,
+            buffers=given.buffers,
+            age=longest if given.age == "auto" else given.age,
+            schedule=given.schedule,
+            priority=given.priority,
+            links=given.links,
+            combine=given.combine,
+        )
+
+    def step_of(self, packet: Packet) -> int:
+        """Cycles of a step in which packets of this layout cross a wire."""
+        return self._node(packet).build().cycles
+
+    def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
+        """As in `Network`.
+
+        `petit_cycles` is the number of steps of the routers, each of which served one dimension
+        (schedule petit) or all. `wire_use` is the fraction of the wires served in them that carried
+        a message, `buffer_occupancy` is the number of messages stored in a node, and `referred` is
+        the number of deflections in the whole run (Stanfill calls this refer).
+        """
+        # The stamps of the test bench lengthen messages, and so the steps of serial wires.
+        cycles, step = window.cycles, self.step_of(window.packet or self.packet)
+        crossed = sum(counts["measured"] for counts in readings["crossed"].values())
+        levels = readings["stored"].values()
+        stored = sum(counts["sum"] for counts in levels)
+        return {
+            "referred": sum(counts["total"] for counts in readings["referred"].values()),
+            "petit_cycles": -(-cycles // step),
+            "wire_use": crossed * step / (self.served * cycles),
+            "buffer_occupancy": {
+                "mean": stored / (self.plan.nodes * cycles),
+                "max": max(counts["max"] for counts in levels),
+            },
+        }
+
+    @staticmethod
+    def told(statistics: Mapping[str, Any]) -> list[str]:
+        stored = statistics["buffer_occupancy"]
+        return [
+            f"routers: {statistics['petit_cycles']} petit cycles; "
+            f"{statistics['wire_use']:.3f} of the wires served carried a message;",
+            f"{stored['mean']:.2f} messages per node in buffers, at most {stored['max']}; "
+            f"{statistics['referred']} deflections",
+        ]
+
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        type_ = self.node if packet is None else self._node(packet)
         for node in range(self.plan.nodes):
-            fabric.place(Cell(f"node_{node}", self.node, {"address": node}))
+            fabric.place(Cell(f"node_{node}", type_, {"address": node}))
         for node, dimension, other in self.plan.wires():
             fabric.link(
                 Pin(f"node_{node}", ("o_wire", dimension)),
                 Pin(f"node_{other}", ("i_wire", dimension)),
             )
-        nodes = [f"node_{node}" for node in range(self.plan.nodes)]
         places = [self.plan.place(terminal) for terminal in range(self.ports)]
         return Terminals(
             [Pin(f"node_{node}", ("i", processor)) for node, processor in places],
             [Pin(f"node_{node}", ("o", processor)) for node, processor in places],
-            crossings=[Pin(node, ("crossed",)) for node in nodes],
-            referrals=[Pin(node, ("referred",)) for node in nodes],
-            levels=[Pin(node, ("level",)) for node in nodes],
-            combined=[Pin(node, ("combined",)) for node in nodes if self.combine != "none"],
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`; the path of a packet that nothing hinders, if all wires are served."""
+        """As in `Network`; the path of an unblocked packet, if all wires are served."""
         hops = [
             Pin(f"node_{node}", ("o_wire", dimension))
             for node, dimension in self.plan.path(source, destination)
@@ -160,16 +178,33 @@ class ConnectionMachine(PacketNetwork):
         node, processor = self.plan.place(destination)
         return [*hops, Pin(f"node_{node}", ("o", processor))]
 
+    def channels(self, source: int, destination: int) -> NoReturn:
+        """Raise ValueError: blocked messages are deflected, over any wire that is free."""
+        raise InvalidValue(
+            "A network that deflects messages, over any free wire, can't be partitioned"
+        )
+
     def moves(self, destination: int) -> NoReturn:
-        """Raise ValueError: messages that can't go on are referred, and don't wait for a wire."""
-        raise ValueError("A network that refers messages has no channels that they wait for")
+        """Raise ValueError: blocked messages are deflected, and don't wait for a wire."""
+        raise InvalidValue("A network that deflects messages has no channels that they wait for")
 
 
 def longest_life(plan: Hypercube, buffers: int) -> int:
-    """Steps after which a message has arrived, with priority "oldest"; see `HypercubeNode`.
+    """Steps within which a message arrives, with priority "oldest"; see `HypercubeNode`.
 
-    Holds if processors take what they are offered in the step in which they are offered it. There
-    can be no more messages than slots in buffers and on wires.
+    Valid if processors take what they are offered in the step in which they are offered it. There
+    can't be more messages than slots in buffers and on wires.
     """
     messages = plan.nodes * (buffers + plan.dimensions)
     return (plan.dimensions + 1) * messages + 1
+
+
+FAMILIES = (
+    Family(
+        "connection-machine",
+        "a hypercube whose routers inject, route, buffer, refer and deliver; 2^n nodes of "
+        "processors",
+        ConnectionMachine,
+        example={"n": 3},
+    ),
+)

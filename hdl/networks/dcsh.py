@@ -1,57 +1,72 @@
 # amaranth: UnusedElaboratable=no
 """The Distributed Crossbar Switch Hypermesh (Ould-Khaoua and Sotudeh)."""
 
+from dataclasses import dataclass
+
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_decision, check_integer, check_payload, check_queue
-from ..fabric import Cell, CellType, Fabric, Pin
-from ..packet import Packet
-from ..switches.cluster import ClusterChannel, ClusterMultiplexer
-from ..switches.dcsh_router import DCSHRouter
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.parameters import Parameters, integer, payload_shape
+from ..primitives.packet import Packet
+from ..routers.cluster import ClusterChannel, ClusterMultiplexer
+from ..routers.dcsh_router import DCSHRouter
 from ..topology.dcsh import DCSH
-from .network import PacketNetwork, Terminals
-from .switching import parse_lengths
+from .family import Family
+from .flits import decision_time, flit_queue, packet_length, parse_lengths
+from .network import PacketNetwork, Terminals, Theory
 
-__all__ = ["DCSHNetwork"]
+__all__ = ["FAMILIES", "DCSHNetwork", "DCSHParameters"]
 
 _MOST_QUEUES = 2**19
 
 
-class DCSHNetwork(PacketNetwork):
-    """k^n nodes with a terminal each; in a cluster every node owns a channel that all others hear.
+@dataclass(frozen=True, eq=False)
+class DCSHParameters(Parameters):
+    """The parameters of `DCSHNetwork`: there are n (k - 1) k^n queues, at most 524,288.
 
-    Node v is the cell `router_{v}` (`DCSHRouter`) and, for each dimension i, the channel that it
-    owns, `channel_{v}_{i}` (`ClusterChannel`), and the multiplexer of those that it hears,
-    `multiplexer_{v}_{i}` (`ClusterMultiplexer`).
+    With `broadcast` every packet carries a mask beside its tag. It is for all nodes whose address
+    code equals the tag outside the bits of the mask; if all bits of a digit are 1, for all k
+    positions. `depth` must then be at least the length of the longest packet.
+    """
+
+    k: int = integer(4, "nodes per cluster", least=2, title="Cluster size k")
+    n: int = integer(2, "dimensions: there are k^n terminals", least=1, title="Dimensions n")
+    decision: int = decision_time("cycles that a header takes in each multiplexer")
+    depth: int = flit_queue()
+    payload: ShapeLike = payload_shape()
+    length: int | str = packet_length()
+    broadcast: int = integer(0, "1: packets carry a broadcast mask", least=0, most=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        k, n = self.k, self.n
+        if n > _MOST_QUEUES.bit_length() or n * (k - 1) * k**n > _MOST_QUEUES:
+            raise InvalidValue(
+                f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, not with k={k} and n={n}"
+            )
+
+
+class DCSHNetwork(PacketNetwork):
+    """k^n nodes with one terminal each; every node owns a channel in each of its clusters.
+
+    All other nodes of the cluster receive the channel. Node v is the cell `router_{v}`
+    (`DCSHRouter`) and, for each dimension i, the channel that it owns, `channel_{v}_{i}`
+    (`ClusterChannel`), and the multiplexer of the channels that it receives, `multiplexer_{v}_{i}`
+    (`ClusterMultiplexer`).
 
     Switching is wormhole, in the order of the dimensions, highest first. A packet for a node whose
-    address differs in d digits crosses d channels. Unhindered, one of B flits takes d D + B cycles,
-    D being the decision time, from the cycle in which its header is offered to that in which its
-    tail is taken. That is the paper's zero-load latency, eq. (3): D for each switching element that
-    the header comes to (a multiplexer), and B for the flits, the first of which includes the way
-    out of the source. (With queues of depth 1 flits follow each other in every other cycle only.)
+    address differs in d digits crosses d channels. An unblocked packet of B flits takes d D + B
+    cycles, where D is the decision time, from the cycle in which its header is offered to the cycle
+    in which its tail is taken. That is the paper's zero-load latency, eq. (3): D for each switching
+    element that the header reaches (a multiplexer), and B for the flits, the first of which
+    includes the exit from the source. (With queues of depth 1, flits follow each other only every
+    other cycle.)
 
-    It can't deadlock (`topology.dcsh`; for broadcasts see `DCSHRouter`), as long as the terminals
-    take what arrives.
+    It can't deadlock (`topology.dcsh`; for broadcasts see `DCSHRouter`), provided that the
+    terminals accept what arrives.
 
-    Parameters
-    ----------
-    k : int
-        Nodes of a cluster, at least 2.
-    n : int
-        Dimensions, at least 1. There are n (k - 1) k^n queues, at most 524,288.
-    decision : int
-        Decision time in cycles, from 1 to 1,024.
-    depth : int
-        Flits that fit into each queue, from 1 to 65,536.
-    payload : ShapeLike
-        Shape of the payload, or its width in bits, from 1 to 4,096.
-    length : int or str
-        Flits of a packet, or "LOW:HIGH".
-    broadcast : int
-        1 to give every packet a broadcast mask beside its tag: it is for all nodes whose address
-        code is the tag but for the bits of the mask, of a digit for all k positions if they are all
-        1. `depth` must then be at least the length of the longest packet.
+    Its arguments are those of `DCSHParameters`.
 
     Attributes
     ----------
@@ -68,62 +83,49 @@ class DCSHNetwork(PacketNetwork):
         If a parameter is not as above.
     """
 
+    parameters_type = DCSHParameters
+    parameters: DCSHParameters
     family = "dcsh"
+    isolates = True  # As in a hypercube.
     ordered = True
+    flits = True
 
-    def __init__(
-        self,
-        k: int = 4,
-        n: int = 2,
-        *,
-        decision: int = 1,
-        depth: int = 4,
-        payload: ShapeLike = 16,
-        length: int | str = 1,
-        broadcast: int = 0,
-    ) -> None:
-        self.plan = DCSH(k, n)
-        if n > _MOST_QUEUES.bit_length() or n * (k - 1) * k**n > _MOST_QUEUES:
-            raise ValueError(
-                f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, not with k={k} and n={n}"
-            )
-        check_decision(decision)
-        check_queue(depth)
-        check_payload(payload)
-        self.lengths = parse_lengths(length)
-        check_integer("Broadcast", broadcast, 0, 1)
-        if broadcast and depth < self.lengths[1]:
-            raise ValueError(
+    def _set_up(self) -> None:
+        given = self.parameters
+        self.plan = DCSH(given.k, given.n)
+        self.lengths = parse_lengths(given.length)
+        if given.broadcast and given.depth < self.lengths[1]:
+            raise InvalidValue(
                 f"Depth must be at least the length of {self.lengths[1]} flits "
-                f"with broadcast=1, not {depth}"
+                f"with broadcast=1, not {given.depth}"
             )
-        self.parameters = {
-            "k": k,
-            "n": n,
-            "decision": decision,
-            "depth": depth,
-            "payload": payload,
-            "length": length,
-            "broadcast": broadcast,
-        }
         self.ports = self.plan.nodes
-        self.stages = n * decision + 1
+        self.stages = 2 * given.n + 1
+        self.zero_load_cycles = given.n * given.decision + 1
         self.tags = self.plan.tags()
-        self.transparent = bool(broadcast)  # All copies of a flit leave in the same cycle.
-        self.packet = Packet(self.tags.code.width, payload, broadcast=bool(broadcast), flits=True)
-        super().__init__()
+        self.broadcasts = bool(given.broadcast)
+        self.transparent = self.broadcasts  # All copies of a flit leave in the same cycle.
 
-    def place(self, fabric: Fabric) -> Terminals:
-        plan, depth = self.plan, self.parameters["depth"]
-        router = CellType(DCSHRouter, packet=self.packet, plan=plan, depth=depth)
-        channel = CellType(ClusterChannel, packet=self.packet, plan=plan)
+    @property
+    def theory(self) -> Theory | None:
+        shortest, longest = self.lengths
+        if shortest != longest:
+            return None
+        size = {"k": self.plan.k, "n": self.plan.n, "decision": self.parameters.decision}
+        return Theory("dcsh", {**size, "length": longest})
+
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        packet = packet or self.packet
+        plan, depth = self.plan, self.parameters.depth
+        router = CellType(DCSHRouter, packet=packet, plan=plan, depth=depth)
+        channel = CellType(ClusterChannel, packet=packet, plan=plan)
         multiplexer = CellType(
             ClusterMultiplexer,
-            packet=self.packet,
+            packet=packet,
             inputs=plan.k - 1,
             depth=depth,
-            decision=self.parameters["decision"],
-            length=self.lengths[1] if self.packet.broadcast else None,
+            decision=self.parameters.decision,
+            length=self.lengths[1] if self.broadcasts else None,
         )
         for node in range(plan.nodes):
             fabric.place(Cell(f"router_{node}", router, {"address": plan.code.encode(node)}))
@@ -153,3 +155,14 @@ class DCSHNetwork(PacketNetwork):
         for owner, i, hearer in self.plan.path(source, destination):
             pins += [Pin(f"router_{owner}", ("o", i)), Pin(f"multiplexer_{hearer}_{i}", ("o",))]
         return [*pins, Pin(f"router_{destination}", ("o", self.plan.n))]
+
+
+FAMILIES = (
+    Family(
+        "dcsh",
+        "hypermesh: each node owns a channel in each of its clusters; all others there receive it",
+        DCSHNetwork,
+        example={"k": 3},
+        aliases=("hypermesh",),
+    ),
+)

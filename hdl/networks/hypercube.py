@@ -1,15 +1,16 @@
 # amaranth: UnusedElaboratable=no
 """Hypercubes of wormhole routers."""
 
+from dataclasses import dataclass
 from functools import partial
 
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_integer, check_payload, check_queue
-from ..fabric import Cell, CellType, Fabric, Pin
-from ..packet import Packet
-from ..switches.hypercube_router import HypercubeRouter
-from ..topology.hypercube_routing import (
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.parameters import Parameters, integer, payload_shape, word
+from ..primitives.packet import Packet
+from ..routers.hypercube_router import HypercubeRouter
+from ..routing.hypercube import (
     HYPERCUBE_ROUTINGS,
     Channel,
     HypercubeRouting,
@@ -17,41 +18,45 @@ from ..topology.hypercube_routing import (
     dimension_path,
     next_channels,
 )
-from ..topology.tags import AddressCode, TagScheme
+from ..topology.tags import AddressCode, Routing, TagScheme
+from .family import Family
+from .flits import flit_queue, packet_length, parse_lengths
 from .network import PacketNetwork, Terminals
-from .switching import parse_lengths
 
-__all__ = ["HypercubeNetwork"]
+__all__ = ["FAMILIES", "HypercubeNetwork", "HypercubeParameters"]
 
-_MOST_DIMENSIONS = 12
+
+@dataclass(frozen=True, eq=False)
+class HypercubeParameters(Parameters):
+    """The parameters of `HypercubeNetwork`.
+
+    The routing algorithm "ecube" crosses the dimensions in order, lowest first; "pcube" crosses
+    first all those from 1 to 0, then those from 0 to 1, each in any order; "adaptive" crosses all
+    in any order, over two channels per link.
+    """
+
+    n: int = integer(
+        4, "dimension of the hypercube: it has 2^n nodes", least=1, most=12, title="Dimension n"
+    )
+    routing: HypercubeRouting = word("ecube", "order of the dimensions", HYPERCUBE_ROUTINGS)
+    depth: int = flit_queue()
+    payload: ShapeLike = payload_shape()
+    length: int | str = packet_length()
 
 
 class HypercubeNetwork(PacketNetwork):
     """A hypercube of 2^n nodes, with a terminal and a wormhole router (`HypercubeRouter`) each.
 
-    A packet for a terminal whose address differs from its source's in h bits crosses h links and
-    passes h + 1 routers. Unhindered, one of c flits takes h + c cycles, from the cycle in which its
-    header is offered to that in which its tail is taken. Under uniform traffic, in which a packet
-    may be for its own terminal, h is n / 2 in the mean.
+    A packet for a terminal whose address differs from the source in h bits crosses h links and
+    passes h + 1 routers. An unblocked packet of c flits takes h + c cycles, from the cycle in which
+    its header is offered to the cycle in which its tail is taken. Under uniform traffic, in which a
+    packet may be for its own terminal, h is n / 2 on average.
 
-    No routing can deadlock, as long as the terminals take what arrives
-    (`topology.hypercube_routing`).
+    No routing algorithm here can deadlock, provided that the terminals accept what arrives
+    (`routing.hypercube`).
 
-    Parameters
-    ----------
-    n : int
-        Dimension, from 1 to 12.
-    routing : "ecube", "pcube" or "adaptive"
-        The dimensions are crossed in order, lowest first; or first all those from 1 to 0, then
-        those from 0 to 1, each in any order; or all in any order, over two channels a link. Only
-        e-cube keeps the order of packets.
-    depth : int
-        Flits that fit into each queue of a router, from 1 to 65,536. A queue of depth 1 has half
-        the throughput.
-    payload : ShapeLike
-        Shape of the payload, or its width in bits, from 1 to 4,096.
-    length : int or str
-        Flits of a packet, or "LOW:HIGH".
+    Its arguments are those of `HypercubeParameters`. Only "ecube" keeps the order of packets. A
+    queue of depth 1 has half the throughput.
 
     Attributes
     ----------
@@ -68,49 +73,31 @@ class HypercubeNetwork(PacketNetwork):
         If a parameter is not as above.
     """
 
+    parameters_type = HypercubeParameters
+    parameters: HypercubeParameters
     family = "hypercube"
+    flits = True
+    isolates = True  # Shortest paths visit only members of subnetworks that contain both ends.
 
-    def __init__(
-        self,
-        n: int = 4,
-        *,
-        routing: HypercubeRouting = "ecube",
-        depth: int = 4,
-        payload: ShapeLike = 16,
-        length: int | str = 1,
-    ) -> None:
-        check_integer("Dimension", n, 1, _MOST_DIMENSIONS)
-        if routing not in HYPERCUBE_ROUTINGS:
-            allowed = ", ".join(HYPERCUBE_ROUTINGS)
-            raise ValueError(f"Routing must be one of {allowed}, not {routing!r}")
-        check_queue(depth)
-        check_payload(payload)
-        self.lengths = parse_lengths(length)
-        self.parameters = {
-            "n": n,
-            "routing": routing,
-            "depth": depth,
-            "payload": payload,
-            "length": length,
-        }
-        self.n = n
-        self.routing = routing
+    def _set_up(self) -> None:
+        given = self.parameters
+        self.lengths = parse_lengths(given.length)
+        self.n = n = given.n
+        self.routing = given.routing
         self.ports = 1 << n
         self.stages = n + 1
-        self.ordered = routing == "ecube"
-        # The top digit of a tag is that of "stage" 0: so bit i of a tag is bit i of the address.
+        self.ordered = given.routing == "ecube"
+        # The top digit of a tag is that of "stage" 0, so bit i of a tag is bit i of the address.
         digits = tuple(range(n))[::-1]
-        kind = "xor" if routing == "ecube" else "destination"
+        kind: Routing = "xor" if given.routing == "ecube" else "destination"
         self.tags = TagScheme(kind, AddressCode(2, n), digits, digits)
-        self.packet = Packet(n, payload, flits=True)
-        super().__init__()
 
-    def place(self, fabric: Fabric) -> Terminals:
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         router = CellType(
             HypercubeRouter,
-            packet=self.packet,
+            packet=packet or self.packet,
             dimension=self.n,
-            depth=self.parameters["depth"],
+            depth=self.parameters.depth,
             routing=self.routing,
         )
         for node in range(self.ports):
@@ -138,6 +125,18 @@ class HypercubeNetwork(PacketNetwork):
             node ^= 1 << i
         return [*pins, Pin(f"router_{node}", ("o", self.n))]
 
+    def channels(self, source: int, destination: int) -> list[Pin]:
+        """As in `PacketNetwork`: all links of the shortest paths that the algorithm allows."""
+        nodes = {source}
+        pins: list[Pin] = []
+        while nodes:
+            links = [
+                link for node in nodes for link in next_channels(self.routing, node, destination)
+            ]
+            pins += map(self._pin, links)
+            nodes = {node ^ 1 << dimension for node, dimension, _ in links}
+        return [*pins, Pin(f"router_{destination}", ("o", self.n))]
+
     def moves(self, destination: int) -> dict[Pin, list[Pin]]:
         """As in `PacketNetwork`."""
         relation = partial(next_channels, self.routing)
@@ -148,8 +147,18 @@ class HypercubeNetwork(PacketNetwork):
 
     def is_escape(self, channel: Pin) -> bool:
         """As in `PacketNetwork`."""
-        return channel.path[1] <= self.n
+        return int(channel.path[1]) <= self.n
 
     def _pin(self, channel: Channel) -> Pin:
         node, dimension, number = channel
         return Pin(f"router_{node}", ("o", dimension + number * (self.n + 1)))
+
+
+FAMILIES = (
+    Family(
+        "hypercube",
+        "wormhole routers in n dimensions; routing=ecube (dimensions in order), pcube or adaptive",
+        HypercubeNetwork,
+        example={"n": 3},
+    ),
+)

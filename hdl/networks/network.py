@@ -1,99 +1,243 @@
-"""What all networks have in common, and what those that carry packets do."""
+"""The base classes of all networks, and of those that carry packets.
 
+Generic code (test benches, runs, the command, export) asks a network about its capabilities through
+the attributes and methods here, and never about its class or family.
+"""
+
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
+from amaranth.hdl import ShapeLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..fabric import Fabric, FabricComponent, Pin
-from ..packet import Packet
+from ..core.errors import InvalidValue
+from ..core.fabric import Fabric, FabricComponent, Pin, Scope
+from ..core.parameters import Parameters
+from ..primitives.packet import Packet
+from ..topology.multistage import MultistagePlan
 from ..topology.tags import TagScheme
 
-__all__ = ["Network", "PacketNetwork", "Terminals"]
+__all__ = ["Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
 
 
 class Terminals(NamedTuple):
-    """Where a network's terminals attach: a stream to send into and one to receive from each.
-
-    `drops` are the outputs that tell of dropped packets, one pulse a packet, and `losses` those
-    that tell their number. `corrupted` tell of packets that were found damaged and discarded.
-    Where nodes route by what is free, `crossings` tell the number of packets that leave a node over
-    wires in a cycle, `referrals` that of those sent away from their destination, `levels` how many
-    the node stores, and `combined` how many vanish because they are combined with others.
-    """
+    """The attachment of a network's terminals: for each, a stream to send and one to receive."""
 
     inputs: list[Pin]
     outputs: list[Pin]
-    drops: Sequence[Pin] = ()
-    losses: Sequence[Pin] = ()
-    corrupted: Sequence[Pin] = ()
-    crossings: Sequence[Pin] = ()
-    referrals: Sequence[Pin] = ()
-    levels: Sequence[Pin] = ()
-    combined: Sequence[Pin] = ()
+
+
+class Theory(NamedTuple):
+    """A formula that predicts the performance under uniform traffic, and its arguments.
+
+    `model` is the name of one of `multicube.sim.theory.prediction.MODELS`.
+    """
+
+    model: str
+    arguments: dict[str, Any]
+
+
+class Window(NamedTuple):
+    """A measured span of a run: its cycles, and the number of packets that the network took in it.
+
+    `packet` is the layout of what the links carried, if they carried packets.
+    """
+
+    cycles: int
+    injected: int
+    packet: Packet | None
+
+
+Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""The counts of the meters of a network's cells: by statistic, cell, and output of the meter."""
 
 
 class Network(FabricComponent, ABC):
-    """A network as a component, with as many terminals as it has ports.
+    """A network as a component, with `ports` terminals.
+
+    Its arguments are `family` and those of its `parameters_type`, which describes each of them.
 
     Attributes
     ----------
     family : str
         Name of the network in the catalogue.
-    parameters : dict[str, Any]
-        All arguments of the constructor, by name.
+    parameters : Parameters
+        All arguments of the constructor, as a record and by name; "auto" is resolved.
     ports : int
         Number of terminals.
     ordered : bool
-        Whether packets of one flow (source and destination) keep their order.
+        Whether packets of one flow (source and destination) stay in order.
     stages : int
-        Switches on every path; in a network with paths of several lengths, on the longest.
+        Number of switches on every path; if paths differ in length, on the longest.
+    zero_load_cycles : int
+        Most cycles that a header needs to pass them if it never waits (with combining boxes: if
+        each took one cycle). Equal to `stages`, unless a network says otherwise.
     lengths : tuple[int, int]
-        Fewest and most cycles that a packet occupies a link: its flits, if each takes one.
+        Fewest and most cycles that a packet occupies a link: its flits, if each takes one cycle.
+    longest_delay : int
+        Longest delay in cycles before a dropped packet is sent again; 0 if none is.
     drops : bool
-        Whether some packets may not arrive, by definition: it drops them, or finds them damaged.
+        Whether some packets may not arrive by design: it drops them, or finds them damaged.
     resubmits : bool
-        Whether it sends dropped packets again, so that none is lost.
+        Whether it resends dropped packets, so that none is lost.
     broadcasts : bool
         Whether a packet may be for several terminals.
+    has_memory : bool
+        Whether it connects processors and memory: requests enter, and replies come back.
+    wiring_plan : MultistagePlan or None
+        The plan that a drawing shows, if it is a multistage network.
+    restarts : bool
+        Whether it is as after reset once it is empty, so that runs can follow each other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field does not allow an argument, or arguments are not compatible.
     """
 
-    family: str
-    parameters: dict[str, Any]
+    parameters_type: ClassVar[type[Parameters]]
+
+    family: str = ""
+    parameters: Parameters
     ports: int
     ordered: bool
     stages: int
+    zero_load_cycles: int = 0
     lengths: tuple[int, int] = (1, 1)
+    longest_delay: int = 0
     drops: bool = False
     resubmits: bool = False
     broadcasts: bool = False
+    has_memory: bool = False
+    wiring_plan: MultistagePlan | None = None
+    restarts: bool = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "parameters_type" in cls.__dict__:
+            cls.__signature__ = inspect.signature(cls.parameters_type)
+
+    def __init__(self, *values: Any, family: str = "", **named: Any) -> None:
+        self.parameters = self.parameters_type(*values, **named)
+        self._set_up()
+        self.zero_load_cycles = self.zero_load_cycles or self.stages
+        if family:
+            self.family = family
+        super().__init__(self._joined)
+
+    @abstractmethod
+    def _set_up(self) -> None:
+        """Set all attributes, from `parameters`."""
+
+    @abstractmethod
+    def _joined(self) -> Fabric:
+        """The network between its own boundary ports."""
 
     def altered(self, **parameters: Any) -> Self:
-        """The same network with other values for some parameters."""
-        return type(self)(**{**self.parameters, **parameters})
+        """The same network with other values for some parameters.
+
+        Its family stays the same, unless one of these parameters distinguishes families.
+        """
+        told = {about.name for about in self.parameters.described() if not about.listed}
+        family = "" if told & parameters.keys() else self.family
+        return type(self)(family=family, **self.parameters | parameters)
+
+    def __reduce__(self) -> tuple:
+        return _again, (type(self), self.family, dict(self.parameters))
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The parameters with which `build` makes this network from its family."""
+        return {
+            about.name: self.parameters[about.name]
+            for about in self.parameters.described()
+            if about.listed
+        }
+
+    @property
+    def theory(self) -> Theory | None:
+        """The formula for this network under uniform traffic, or None."""
+        return None
+
+    @property
+    def fault_plan(self) -> MultistagePlan | None:
+        """The plan whose stages, boxes and lines name the places of faults, or None."""
+        return None
+
+    def single_paths(self) -> MultistagePlan:
+        """The plan of boxes with one path per pair of terminals, on which permutations are set up.
+
+        Raises
+        ------
+        ValueError
+            If this network has no such plan.
+        """
+        raise InvalidValue(f"Network must be a multistage network, not {self.family!r}")
+
+    def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
+        """The channels of a network whose packets wait for each other, as `routing.deadlock` needs
+        them.
+
+        For each output that a header for a terminal may use, the outputs that it may take next.
+
+        Raises
+        ------
+        ValueError
+            If its packets do not wait for channels.
+        """
+        raise InvalidValue(f"Deadlock can be checked for packet networks only, not {self.family}")
+
+    def is_escape(self, channel: Pin) -> bool:
+        """Whether this is an escape channel; all are, unless headers have a choice."""
+        return True
+
+    def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
+        """The statistics of a window other than packets and latencies.
+
+        `readings` are those of the meters that this network's cells declare.
+        """
+        return {}
+
+    @staticmethod
+    def told(statistics: Mapping[str, Any]) -> list[str]:
+        """Lines of text that describe the results of `statistics`."""
+        return [f"{name}: {value}" for name, value in statistics.items()]
+
+
+def _again(kind: type[Network], family: str, parameters: dict[str, Any]) -> Network:
+    """Rebuild a pickled network: only its parameters are stored."""
+    return kind(family=family, **parameters)
 
 
 class PacketNetwork(Network):
-    """A network that carries packets: one input and one output stream a terminal.
+    """A network that carries packets: each terminal has one input and one output stream.
 
-    The header of a packet that never waits takes a cycle for each switch that it passes. A subclass
-    sets `parameters`, `ports`, `tags` and `packet`, and then calls this constructor.
+    The header of a packet that never waits takes one cycle per switch on its path. A subclass sets
+    `ports` and `tags` in `_set_up`.
 
     Attributes
     ----------
     tags : TagScheme
-        How a packet's tag follows from source and destination.
+        How a packet's tag is computed from source and destination.
     packet : Packet
         Layout of a packet on every link.
+    flits : bool
+        Whether packets have several flits.
     consumes_tags : bool
-        Whether a packet's tag is used up on its way: at an output it only says where that is.
+        Whether a packet's tag is used up on its path: at an output it is only the output's address.
+    isolates : bool
+        Whether packets of disjoint subnetworks are known never to share a channel, for any size
+        (`routing.partitions`), if their tags can be partitioned. If not, `channels` is examined.
+    punctual : bool
+        Whether an unblocked packet takes `path` in whichever cycle it starts.
     combine : str
-        By what operation on their payloads packets to the same terminal become one, or "none".
+        The operation that merges the payloads of packets to the same terminal, or "none".
     transparent : bool
-        Whether an output may show in a cycle what an input does in it, or wait for its own `ready`.
+        Whether an output may depend combinationally on an input, or wait for its own `ready`.
 
     Members
     -------
@@ -102,16 +246,14 @@ class PacketNetwork(Network):
     """
 
     tags: TagScheme
-    packet: Packet
+    flits: bool = False
     consumes_tags: bool = False
+    isolates: bool = False
+    punctual: bool = True
     combine: str = "none"
     transparent: bool = False
 
-    def __init__(self) -> None:
-        super().__init__(self._joined)
-
     def _joined(self) -> Fabric:
-        """The network between its own inputs and outputs."""
         link = stream.Signature(self.packet)
         fabric = Fabric({"i": In(link).array(self.ports), "o": Out(link).array(self.ports)})
         terminals = self.place(fabric)
@@ -121,31 +263,45 @@ class PacketNetwork(Network):
         return fabric
 
     @property
-    def sphere(self) -> int:
-        """Terminals of a sphere of locality, if traffic does not say how many.
+    def packet(self) -> Packet:
+        return self.packet_of(self.parameters["payload"])
 
-        Those whose addresses differ in the lowest digit only.
+    def packet_of(self, payload: ShapeLike) -> Packet:
+        """The layout of a packet with another payload, which can be passed to `place`."""
+        return Packet(self.tags.code.width, payload, broadcast=self.broadcasts, flits=self.flits)
+
+    @property
+    def sphere(self) -> int:
+        """Default number of terminals in a sphere of locality.
+
+        These are the terminals whose addresses differ only in the lowest digit.
         """
         return self.tags.code.radix
 
-    @property
-    def broadcasts(self) -> bool:
-        return self.packet.broadcast
-
     @abstractmethod
-    def place(self, fabric: Fabric) -> Terminals:
-        """Add this network's cells and links to a fabric, and say where its terminals are."""
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        """Add this network's cells and links to a fabric, and return the attachment of its
+        terminals.
+
+        Its links carry `packet`, which is a result of `packet_of`; by default its own layout.
+        """
 
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:
-        """The outputs of cells that a packet passes between two terminals."""
+        """The outputs of cells on the path of a packet between two terminals.
+
+        Interfaces at the terminals, such as one that resends packets, are not included.
+        """
+
+    def channels(self, source: int, destination: int) -> Iterable[Pin]:
+        """The outputs of cells on all paths of packets between two terminals.
+
+        They are those of `path`, unless headers have a choice.
+        """
+        return self.path(source, destination)
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
-        """The channels of a network whose packets wait for each other, as `topology.deadlock` asks.
-
-        For each output that a header for a terminal may come by: those that it may take next. They
-        are those of `path`, unless headers have a choice.
-        """
+        """As in `Network`: the channels of `path`, unless headers have a choice."""
         moves: dict[Pin, set[Pin]] = {}
         for source in range(self.ports):
             pins = self.path(source, destination)
@@ -153,7 +309,3 @@ class PacketNetwork(Network):
                 moves.setdefault(before, set()).add(after)
             moves.setdefault(pins[-1], set())
         return moves
-
-    def is_escape(self, channel: Pin) -> bool:
-        """Whether a header may always wait for this channel: not all are, if it has a choice."""
-        return True

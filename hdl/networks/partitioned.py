@@ -3,28 +3,33 @@
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from ..interfaces.partition import PartitionInterface
-from .network import PacketNetwork
+from ..core.errors import InvalidType, InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..routing.partitions import check_partitionable, shared_channel
+from ..terminals.partition import PartitionInterface
+from .network import Network, PacketNetwork
 
 __all__ = ["PartitionedNetwork"]
+
+_MOST_CHECKED = 256
+"""Largest number of terminals for which all paths are examined."""
 
 
 class PartitionedNetwork(FabricComponent):
     """A network in which no packet leaves the subnetwork of its sender, whatever tag it carries.
 
-    In front of each input stands a `PartitionInterface`, the cell `partition_{terminal}`. They
+    A `PartitionInterface`, the cell `partition_{terminal}`, is at each input of the network. All
     share one privileged port. Each write makes one subnetwork, of all terminals whose address
     agrees with `mask_member` where `mask` is 0; a partition of k subnetworks is made in k cycles.
-    Terminals that no write is meant for keep their mask, so a partition is in force once all of
-    them have been written (a single terminal with mask 0). Packets that entered the network, or
-    were offered to it, before that are not stopped: let the network drain first.
-
-    Parameters
+    Terminals to which no write applies keep their mask, so a partition takes effect once all of
+    them have been written (a single terminal has mask 0). Packets that entered the network, or were
+    offered to it, before that are not stopped: let the network drain first.
     ----------
     network : PacketNetwork
-        Any whose tags can be partitioned: cube, omega, indirect cube or flip of any switches.
-        Behind an extra stage no packet leaves its subnetwork either, but links may be shared.
+        Any network whose tags can be partitioned, and in which disjoint subnetworks share no
+        channel: cube, omega, indirect cube or flip with any switches, hypercubes, DCSH. With an
+        extra stage, this holds while one of the stages is bypassed. For networks for which it is
+        not known (`isolates`) all paths are examined, for up to 256 terminals.
 
     Attributes
     ----------
@@ -46,12 +51,20 @@ class PartitionedNetwork(FabricComponent):
     TypeError
         If `network` is not a network.
     ValueError
-        If it can't be partitioned (`topology.partitions.check_partitionable`).
+        If it can't be partitioned (`routing.partitions.check_partitionable`), or subnetworks would
+        share channels, or it has too many terminals to examine.
     """
 
     def __init__(self, network: PacketNetwork) -> None:
+        if not isinstance(network, Network):
+            raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
         if not isinstance(network, PacketNetwork):
-            raise TypeError(f"Network must be a packet-switching network, not {network!r}")
+            raise InvalidValue(
+                f"Partitions need a network that carries packets, not {network.family}"
+            )
+        check_partitionable(network.tags)
+        if not network.isolates:
+            _check_channels(network)
         self.network = network
         self.ports = network.ports
         self.tags = network.tags
@@ -79,3 +92,19 @@ class PartitionedNetwork(FabricComponent):
             for port in ("mask", "mask_member", "mask_write"):
                 fabric.link(Pin(None, (port,)), Pin(name, (port,)))
         super().__init__(fabric)
+
+
+def _check_channels(network: PacketNetwork) -> None:
+    """Raise ValueError if subnetworks of a network would share a channel, or might."""
+    if network.ports > _MOST_CHECKED:
+        raise InvalidValue(
+            f"Partitions of this network can be checked for up to {_MOST_CHECKED} terminals, "
+            f"not {network.ports}"
+        )
+    shared = shared_channel(network)
+    if shared is not None:
+        one, other = shared.subnetworks
+        raise InvalidValue(
+            f"Partitions need subnetworks that share no channel; here those of terminals {one} and "
+            f"of {other} would share {shared.channel}"
+        )

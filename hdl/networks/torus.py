@@ -1,59 +1,73 @@
 # amaranth: UnusedElaboratable=no
-"""Tori, meshes and uni-directional rings of wormhole routers."""
+"""Tori, meshes and unidirectional rings of wormhole routers."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from amaranth.hdl import ShapeLike
 
-from ..checks import check_decision, check_payload, check_queue
-from ..fabric import Cell, CellType, Fabric, Pin
-from ..packet import Packet
-from ..switches.torus_router import TorusRouter
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.parameters import Parameters, fixed, integer, payload_shape
+from ..primitives.packet import Packet
+from ..routers.torus_router import TorusRouter
 from ..topology.torus import Hop, Torus
+from .family import Family
+from .flits import decision_time, flit_queue, packet_length, parse_lengths
 from .network import PacketNetwork, Terminals
-from .switching import parse_lengths
 
-__all__ = ["TorusNetwork"]
+__all__ = ["FAMILIES", "TorusNetwork", "TorusParameters"]
 
 _MOST_NODES = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class TorusParameters(Parameters):
+    """The parameters of `TorusNetwork`: at most 65,536 nodes.
+
+    `channels` "auto" is 2 in a torus and 1 in a mesh; `directions` is 1 in a unidirectional torus.
+    `decision` is D_t.
+    """
+
+    k: int = integer(4, "nodes per dimension", least=2, title="Radix k")
+    n: int = integer(2, "dimensions: it has k^n terminals", least=1, title="Dimensions n")
+    wrap: bool = fixed(True, "whether there are wrap-around links: a torus, or a mesh")
+    directions: int = fixed(2, "directions of links, 2 or 1")
+    channels: int | Literal["auto"] = integer(
+        "auto",
+        "virtual channels per link; a torus with one can deadlock",
+        least=1,
+        most=2,
+        choices=("auto",),
+    )
+    decision: int = decision_time("cycles that a router takes to forward a header")
+    depth: int = flit_queue()
+    payload: ShapeLike = payload_shape()
+    length: int | str = packet_length()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.channels == "auto":
+            self._resolve(channels=2 if self.wrap else 1)
 
 
 class TorusNetwork(PacketNetwork):
     """A torus, mesh or ring of k^n nodes: a terminal and a wormhole router (`TorusRouter`) each.
 
-    Dimensions are crossed in order, the highest first, each the shortest way (`Torus`). A packet
-    over h links passes h + 1 routers. Unhindered, one of c flits takes h D_t + c cycles, from the
-    cycle in which its header is offered to that in which its tail is taken: equation (3) of
-    Ould-Khaoua and Sotudeh. Uniform traffic, in which a packet may be for its own terminal, has a
-    mean h of n k / 4 in a torus with even k, n (k - 1/k) / 4 with odd k, n (k - 1/k) / 3 in a mesh,
-    and n (k - 1) / 2 in a uni-directional ring.
+    Dimensions are crossed in order, the highest first, each in the shorter direction (`Torus`). A
+    packet over h links passes h + 1 routers. An unblocked packet of c flits takes h D_t + c cycles,
+    from the cycle in which its header is offered to the cycle in which its tail is taken: equation
+    (3) of Ould-Khaoua and Sotudeh. Under uniform traffic, in which a packet may be for its own
+    terminal, the mean h is n k / 4 in a torus with even k, n (k - 1/k) / 4 with odd k,
+    n (k - 1/k) / 3 in a mesh, and n (k - 1) / 2 in a unidirectional ring.
 
-    With two channels a link no packets deadlock, as long as the terminals take what arrives
-    (`topology.deadlock`); a mesh needs but one. The node of address x is the cell `router_{x}`. At
-    the edge of a mesh a node's link leads back to the node itself, and is not used.
+    With two channels per link packets can't deadlock, provided that the terminals accept what
+    arrives (`routing.deadlock`); a mesh needs only one. The node of address x is the cell
+    `router_{x}`. At the edge of a mesh a node's link leads back to the node itself, and is not
+    used.
 
-    Parameters
-    ----------
-    k : int
-        Nodes in a dimension, at least 2.
-    n : int
-        Dimensions, at least 1; at most 65,536 nodes.
-    wrap : bool
-        Whether there are wrap-around links: a torus, or a mesh.
-    directions : int
-        Of links: 2, or 1 in a uni-directional torus.
-    channels : int or "auto"
-        Virtual channels a link, 1 or 2. "auto" is 2 in a torus, 1 in a mesh. With one only, worms
-        can deadlock in a torus: the bench sees it.
-    decision : int
-        Cycles that a router needs to send a header on, D_t, from 1 to 1,024.
-    depth : int
-        Flits that fit into each queue of a router, from 1 to 65,536. A queue of depth 1 has half
-        the throughput.
-    payload : ShapeLike
-        Shape of the payload, or its width in bits, from 1 to 4,096.
-    length : int or str
-        Flits of a packet, or "LOW:HIGH".
+    Its arguments are those of `TorusParameters`. With only one channel, worms in a torus can
+    deadlock, which the test bench detects. A queue of depth 1 has half the throughput.
 
     Attributes
     ----------
@@ -71,67 +85,48 @@ class TorusNetwork(PacketNetwork):
         If a parameter is not as above.
     """
 
+    parameters_type = TorusParameters
+    parameters: TorusParameters
     ordered = True
+    flits = True
 
-    def __init__(
-        self,
-        k: int = 4,
-        n: int = 2,
-        *,
-        wrap: bool = True,
-        directions: int = 2,
-        channels: int | Literal["auto"] = "auto",
-        decision: int = 1,
-        depth: int = 4,
-        payload: ShapeLike = 16,
-        length: int | str = 1,
-    ) -> None:
-        self.plan = Torus(
-            k, n, wrap, directions, (2 if wrap else 1) if channels == "auto" else channels
-        )
-        if n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
-            raise ValueError(f"Nodes must be at most {_MOST_NODES}, not {k}^{n}")
-        check_decision(decision)
-        check_queue(depth)
-        check_payload(payload)
-        self.lengths = parse_lengths(length)
-        self.parameters = {
-            "k": k,
-            "n": n,
-            "wrap": wrap,
-            "directions": directions,
-            "channels": self.plan.channels,
-            "decision": decision,
-            "depth": depth,
-            "payload": payload,
-            "length": length,
-        }
-        self.family = "mesh" if not wrap else "torus" if directions == 2 else "ring"
+    def _set_up(self) -> None:
+        given = self.parameters
+        assert given.channels != "auto"  # the record has resolved it
+        self.plan = Torus(given.k, given.n, given.wrap, given.directions, given.channels)
+        if given.n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
+            raise InvalidValue(f"Nodes k^n must be at most {_MOST_NODES}, not {given.k}^{given.n}")
+        self.lengths = parse_lengths(given.length)
+        self.family = "mesh" if not given.wrap else "torus" if given.directions == 2 else "ring"
         self.ports = self.plan.nodes
-        self.stages = self.plan.diameter * decision + 1
+        self.stages = self.plan.diameter + 1
+        self.zero_load_cycles = self.plan.diameter * given.decision + 1
+        self.isolates = given.k == 2  # It is then a hypercube.
         self.tags = self.plan.tags()
-        self.packet = Packet(self.tags.code.width, payload, flits=True)
-        self.router = CellType(
-            TorusRouter, packet=self.packet, plan=self.plan, depth=depth, decision=decision
-        )
+        self.router = self._router(self.packet)
         self._ports = {hop: port for port, hop in enumerate(self.plan.hops())}
-        super().__init__()
+
+    def _router(self, packet: Packet) -> CellType:
+        size = {"depth": self.parameters.depth, "decision": self.parameters.decision}
+        return CellType(TorusRouter, packet=packet, plan=self.plan, **size)
 
     @property
     def sphere(self) -> int:
-        """Eight nodes of a row, as in the paper's figures; the row if it is not made of eights."""
+        """Eight nodes of a row, as in the paper's figures; the row if k is not a multiple of 8."""
         k = self.plan.k
         return 8 if k % 8 == 0 else k
 
-    def place(self, fabric: Fabric) -> Terminals:
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        router = self.router if packet is None else self._router(packet)
         terminal = len(self._ports)
         for node in range(self.ports):
             straps = {"address": self.tags.code.encode(node)}
-            fabric.place(Cell(f"router_{node}", self.router, straps))
+            fabric.place(Cell(f"router_{node}", router, straps))
         for node in range(self.ports):
             for hop, port in self._ports.items():
                 beyond = self.plan.neighbour(node, hop.dimension, hop.way)
-                # At an edge a link turns round: what would leave by it comes in from there.
+                # At an edge, a link leads back: the output that would leave there drives the input
+                # there.
                 way = hop.way if beyond is not None else 1 - hop.way
                 receiver = node if beyond is None else beyond
                 entry = self._ports[hop._replace(way=way)]
@@ -158,5 +153,23 @@ class TorusNetwork(PacketNetwork):
         }
 
     def _pin(self, node: int, hop: Hop | None) -> Pin:
-        """The output of a channel, or (None) of the terminal."""
+        """The output for a channel, or (None) for the terminal."""
         return Pin(f"router_{node}", ("o", len(self._ports) if hop is None else self._ports[hop]))
+
+
+FAMILIES = (
+    Family(
+        "torus",
+        "wormhole routers in n rings each, with links in both directions; dimensions in order",
+        TorusNetwork,
+        example={"k": 3},
+    ),
+    Family("mesh", "a torus without wrap-around links", TorusNetwork, {"wrap": False}, {"k": 3}),
+    Family(
+        "ring",
+        "a torus of unidirectional rings (n=1: a single ring)",
+        TorusNetwork,
+        {"directions": 1},
+        {"k": 3},
+    ),
+)

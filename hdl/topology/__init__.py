@@ -1,4 +1,4 @@
-"""Wiring plans: which line leads where. Pure Python, without Amaranth."""
+"""Topologies: the wiring of each network. Pure Python, without Amaranth."""
 
 from .multistage import MultistagePlan, multistage_plan
 from .tags import AddressCode, TagScheme

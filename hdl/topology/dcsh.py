@@ -1,30 +1,31 @@
 """The Distributed Crossbar Switch Hypermesh (DCSH) of Ould-Khaoua and Sotudeh, section II.
 
-A *hypermesh*: k nodes whose addresses differ in one digit only are a *cluster*. In each of its n
-clusters a node owns a channel, which all others of the cluster hear. There, the k - 1 channels of
-the others meet at a multiplexer.
+In a *hypermesh*, k nodes whose addresses differ in one digit only form a *cluster*. A node belongs
+to n clusters and owns a channel in each, which all other nodes of the cluster receive. Each node
+has a multiplexer per cluster, where the k - 1 channels of the other nodes meet.
 
 Messages cross the dimensions in order, the highest first (*restricted routing*). So a message that
-holds a channel waits for channels of lower dimensions only, and no circle of messages can wait for
-each other: there is no deadlock, without virtual channels.
+holds a channel waits only for channels of lower dimensions, and the waiting can't form a cycle:
+there is no deadlock, even without virtual channels.
 
-Dimension i here, from 0 on, is the paper's i + 1; digit i of an address says where a node stands in
-its cluster of dimension i.
+Dimension i here, from 0 on, is the paper's i + 1; digit i of an address is the position of a node
+in its cluster of dimension i.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..checks import check_integer
-from .passes import Permutation, check_permutation
+from ..core.checks import check_field
+from ..core.errors import InvalidValue
+from .permutations import Permutation, check_permutation
 from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["DCSH", "Crossing"]
 
 
 class Crossing(NamedTuple):
-    """One hop of a path: the channel of `owner` in a dimension, as `hearer` takes it up."""
+    """One hop of a path: the channel of `owner` in a dimension, as received by `hearer`."""
 
     owner: int
     dimension: int
@@ -35,28 +36,28 @@ class Crossing(NamedTuple):
 class DCSH:
     """k^n nodes in n dimensions.
 
-    Seen from a node, the others of a cluster are numbered from 0 to k - 2 in the order of their
-    digits, the node itself left out: these are their *slots*.
+    A node numbers the other nodes of a cluster from 0 to k - 2 in the order of their digits; these
+    numbers are their *slots*.
 
     Attributes
     ----------
     k : int
-        Nodes of a cluster, at least 2.
+        Nodes per cluster, at least 2.
     n : int
         Dimensions, at least 1.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is not as above.
+        If an argument is not as above.
     """
 
     k: int
     n: int
 
     def __post_init__(self) -> None:
-        check_integer("Cluster size k", self.k, 2)
-        check_integer("Dimensions n", self.n, 1)
+        check_field(self, "k", "Cluster size k", 2)
+        check_field(self, "n", "Dimensions n", 1)
 
     @property
     def nodes(self) -> int:
@@ -67,45 +68,45 @@ class DCSH:
         return AddressCode(self.k, self.n)
 
     def tags(self) -> TagScheme:
-        """Tags that hold the destination's address itself."""
+        """Tags that hold the address of the destination."""
         return address_tags(self.code)
 
     def position(self, node: int, dimension: int) -> int:
-        """Where a node stands in its cluster of a dimension: a digit of its address."""
+        """The position of a node in its cluster of a dimension: a digit of its address."""
         return node // self.k**dimension % self.k
 
     def cluster(self, node: int, dimension: int) -> list[int]:
-        """The k nodes of a node's cluster in a dimension, itself included, by position."""
+        """All k nodes of a node's cluster in a dimension, by position."""
         step = self.k**dimension
         first = node - self.position(node, dimension) * step
         return [first + position * step for position in range(self.k)]
 
     def others(self, node: int, dimension: int) -> list[int]:
-        """Those of them that hear the node's channel, by slot."""
+        """The other nodes of a node's cluster, which receive its channel, by slot."""
         return [other for other in self.cluster(node, dimension) if other != node]
 
     def slot(self, node: int, dimension: int, other: int) -> int:
-        """The slot of another node of a cluster, as seen from a node."""
+        """The slot of another node of a cluster, as seen by a node."""
         here, there = self.position(node, dimension), self.position(other, dimension)
         return there - (there > here)
 
     def channels(self) -> Iterator[tuple[int, int, list[int]]]:
-        """All channels: their owner, their dimension, and who hears them."""
+        """All channels: the owner, the dimension, and the receiving nodes."""
         for node in range(self.nodes):
             for dimension in range(self.n):
                 yield node, dimension, self.others(node, dimension)
 
     def next_dimension(self, node: int, destination: int) -> int | None:
-        """The dimension that a message in a node has to cross next; None if it has arrived."""
+        """The next dimension for a message in a node to cross; None if it has arrived."""
         here, there = self.code.split(node), self.code.split(destination)
         return next((i for i in reversed(range(self.n)) if here[i] != there[i]), None)
 
     def distance(self, source: int, destination: int) -> int:
-        """Channels between two nodes: the digits in which their addresses differ."""
+        """Channels between two nodes: the number of digits in which their addresses differ."""
         return sum(a != b for a, b in zip(self.code.split(source), self.code.split(destination)))
 
     def path(self, source: int, destination: int) -> list[Crossing]:
-        """The channels that a message crosses, one after the other."""
+        """The channels that a message crosses, in order."""
         hops: list[Crossing] = []
         node, there = source, self.code.split(destination)
         while (i := self.next_dimension(node, destination)) is not None:
@@ -117,28 +118,28 @@ class DCSH:
     def emulate(self, destinations: Permutation, *, inverse: bool = False) -> list[list[Crossing]]:
         """Run a permutation in SIMD mode, as an omega network of k x k boxes does (section II).
 
-        In each step all messages cross one dimension: in the place of the omega network's first
-        stage the highest, of the inverse omega's the lowest. A node sends at most one message a
-        step and receives at most one: each cluster makes a permutation, as the boxes of a stage do.
-        A message that has the right digit stays where it is.
+        In each step all messages cross one dimension: the highest for the first stage of the omega
+        network, the lowest for that of the inverse omega. A node sends at most one message per step
+        and receives at most one: each cluster performs a permutation, as do the boxes of a stage.
+        A message whose digit is already right stays where it is.
 
         Parameters
         ----------
         destinations : Permutation
-            Of the nodes; None where one is silent.
+            Of the nodes; None for a node that sends nothing.
         inverse : bool
             Lowest dimension first.
 
         Returns
         -------
         list of list of Crossing
-            Of each of the n steps, the channels in use, none more than once.
+            For each of the n steps, the channels in use, each at most once.
 
         Raises
         ------
         ValueError
-            If it is no permutation, or two messages would have to be in one node at a time: then
-            the omega network does not pass it either.
+            If it is not a permutation, or two messages would have to be in one node at the same
+            time; the omega network does not pass such a permutation either.
         """
         check_permutation(destinations, self.nodes)
         goals = {x: self.code.split(to) for x, to in enumerate(destinations) if to is not None}
@@ -151,7 +152,7 @@ class DCSH:
             for message, node in places.items():
                 hearer = self.cluster(node, i)[goals[message][i]]
                 if hearer in arrived:
-                    raise ValueError(
+                    raise InvalidValue(
                         f"Permutation does not pass: messages of {arrived[hearer]} and {message} "
                         f"meet in node {hearer} after dimension {i}"
                     )

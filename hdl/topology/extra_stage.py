@@ -1,23 +1,24 @@
 """The Extra Stage Cube: a cube network with two paths for every pair (Adams and Siegel 1982).
 
-A Generalized Cube of N = 2^n terminals gets one more column of boxes at its input side, the *extra
-stage*, which pairs lines by digit 0 as the last stage does. Each of these two stages can be
-bypassed. Stages are numbered in the order in which a packet meets them, as in all plans: 0 is the
-extra stage (stage n of the paper), n the last one (stage 0 of the paper).
+A Generalized Cube of N = 2^n terminals gets one more column of boxes on its input side. This *extra
+stage* pairs lines by digit 0, as the last stage does. Each of these two stages can be bypassed.
+Stages are numbered in the order in which a packet meets them, as in all plans: 0 is the extra stage
+(stage n of the paper), n is the last one (stage 0 of the paper).
 
-- Normally the extra stage is bypassed: a Generalized Cube.
-- If something is wrong in the last stage, that is bypassed instead, and the extra stage does its
-  work: digit 0 is routed first instead of last.
-- If a box or link between the two stages is faulty, both are in use. There are two paths then, as
-  the extra stage passes a packet straight (the *primary* path) or exchanges it (the *secondary*);
-  between the two stages they differ in digit 0 of every line, and so share no box and no link.
+- Normally the extra stage is bypassed, which leaves a Generalized Cube.
+- If the last stage has a fault, it is bypassed instead, and the extra stage replaces it: digit 0 is
+  routed first instead of last.
+- If a box or link between the two stages is faulty, both are in use. There are then two paths: the
+  extra stage passes a packet straight (the *primary* path) or exchanges it (the *secondary* path).
+  Between the two stages the lines of the two paths differ in digit 0, so they share no box or link.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
+from ..core.errors import InvalidValue
 from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan
 from .tags import Routing
 
@@ -28,12 +29,12 @@ Kind = Literal["box", "link", "entry"]
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """A place of a multistage network that is faulty.
+    """The place of a fault in a multistage network.
 
     Attributes
     ----------
     kind : "box", "link" or "entry"
-        A box, the link that leaves a box, or the one that enters it.
+        A box, the link that leaves a box, or the link that enters it.
     stage : int
     index : int
         The box's number in its stage, or the label of the line.
@@ -41,7 +42,7 @@ class Fault:
     Raises
     ------
     ValueError
-        If there is no such kind.
+        If the kind does not exist.
     """
 
     kind: Kind
@@ -50,7 +51,9 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise ValueError(f"Fault must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+            raise InvalidValue(
+                f"Fault must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
+            )
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.stage}:{self.index}"
@@ -62,51 +65,51 @@ class Fault:
         Raises
         ------
         ValueError
-            If it stands for none.
+            If the text does not describe a fault.
         """
         kind, *numbers = text.split(":")
         try:
             stage, index = map(int, numbers)
         except ValueError:
             forms = ", ".join(f"{kind}:STAGE:NUMBER" for kind in get_args(Kind))
-            raise ValueError(f"Fault must be one of {forms}, not {text!r}") from None
-        return cls(kind, stage, index)
+            raise InvalidValue(f"Fault must be one of {forms}, not {text!r}") from None
+        return cls(cast(Kind, kind), stage, index)  # the constructor checks the kind
 
     def check(self, plan: MultistagePlan) -> None:
-        """Raise ValueError if a plan has no such place."""
+        """Raise ValueError if a plan does not have this place."""
         stages = len(plan.stages)
         if self.stage not in range(stages):
-            raise ValueError(f"Stage of fault {self} must be from 0 to {stages - 1}")
+            raise InvalidValue(f"Stage of fault {self} must be from 0 to {stages - 1}")
         count = plan.boxes if self.kind == "box" else plan.ports
         if self.index not in range(count):
-            raise ValueError(f"Number of fault {self} must be from 0 to {count - 1}")
+            raise InvalidValue(f"Number of fault {self} must be from 0 to {count - 1}")
 
 
 def parse_faults(text: str) -> tuple[Fault, ...]:
-    """Faults as `Fault.parse` reads them, with commas between; none if the text is empty."""
+    """Faults in the form of `Fault.parse`, separated by commas; none if the text is empty."""
     return tuple(Fault.parse(word.strip()) for word in text.split(",") if word.strip())
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """How an Extra Stage Cube is set.
+    """The configuration of an Extra Stage Cube.
 
     With both stages in use, a packet takes the secondary path if its primary path would use one of
-    the lines to avoid. Somewhere between the two stages, say with the digits i and above routed, a
-    primary path from S to D is on the line d_{n-1} ... d_i s_{i-1} ... s_0. So a fault is on it if
-    these bits, some of D and the others of S, equal its label, but for a bit in which the lines of
-    one box differ.
+    the lines to avoid. At a point between the two stages where digits i and above are routed, a
+    primary path from S to D is on the line d_{n-1} ... d_i s_{i-1} ... s_0. So it meets a fault if
+    these bits, some of D and the others of S, equal the label of the faulty place, except for a bit
+    in which the lines of one box differ.
 
     Attributes
     ----------
     bypass_extra, bypass_last : bool
-        Whether these stages are bypassed; not both.
+        Whether these stages are bypassed; at most one of them is.
     destination : int
-        1 for the bits that the line has from D, 0 for those that it has from S.
+        1 for the bits of the line that are from D, 0 for those from S.
     care : int
         1 for the bits that are compared.
     label : int
-        What they are on the lines to avoid.
+        The values of these bits on the lines to avoid.
     """
 
     bypass_extra: bool = False
@@ -116,7 +119,7 @@ class Configuration:
     label: int = 0
 
     def exchanges(self, source: int, destination: int) -> bool:
-        """Whether the extra stage exchanges the packets between two terminals."""
+        """Whether the extra stage exchanges packets between two terminals."""
         if self.bypass_extra:
             return False
         if self.bypass_last:
@@ -126,14 +129,14 @@ class Configuration:
 
 
 NORMAL = Configuration(bypass_extra=True)
-"""Of a network without faults."""
+"""The configuration of a network without faults."""
 
 
 class ExtraStagePlan(MultistagePlan):
     """The plan of an Extra Stage Cube: n + 1 stages of 2 x 2 boxes between 2^n terminals.
 
-    `tags` are those of the Generalized Cube, which is what the terminals see. Inside, a tag has a
-    digit more (`tag`).
+    `tags` are those of the Generalized Cube, which the terminals use. Inside the network, a tag has
+    one more digit (`tag`).
     """
 
     @cached_property
@@ -147,11 +150,11 @@ class ExtraStagePlan(MultistagePlan):
         return len(self.stages) - 1
 
     def faults(self) -> Iterator[Fault]:
-        """Every single fault that the network tolerates.
+        """All single faults that the network tolerates.
 
-        All boxes, and all links at a box: into and out of the extra stage and the last one means
-        between their boxes and the multiplexers that bypass them. The terminals' own links to these
-        multiplexers, and the multiplexers themselves, are single and must work.
+        These are all boxes, and all links at a box. Links into and out of the extra stage and the
+        last stage are those between the boxes and the multiplexers that bypass them. The terminals'
+        own links to these multiplexers, and the multiplexers, are not duplicated and must work.
         """
         for stage in range(len(self.stages)):
             for box in range(self.boxes):
@@ -161,13 +164,13 @@ class ExtraStagePlan(MultistagePlan):
                 yield Fault("link", stage, line)
 
     def configure(self, faults: Iterable[Fault]) -> Configuration:
-        """How to set the network so that no packet meets a fault.
+        """The configuration in which no packet meets a fault.
 
         Raises
         ------
         ValueError
-            If the plan has no such place, or the faults are more than it tolerates: any number in
-            the extra stage, or any number in the last one, or one between them.
+            If the plan does not have such a place, or does not tolerate the faults. It tolerates
+            any number in the extra stage, or any number in the last stage, or one between them.
         """
         faults = list(faults)
         for fault in faults:
@@ -179,7 +182,7 @@ class ExtraStagePlan(MultistagePlan):
         avoided = {self._avoiding(fault) for fault in faults if fault.stage in range(1, self.last)}
         ends = any(fault.stage in (0, self.last) for fault in faults)
         if ends or len(avoided) > 1:
-            raise ValueError(
+            raise InvalidValue(
                 "Faults must lie all in the extra stage, or all in the last stage, or be one "
                 f"between them, not {', '.join(map(str, faults))}"
             )
@@ -187,7 +190,7 @@ class ExtraStagePlan(MultistagePlan):
 
     def _avoiding(self, fault: Fault) -> Configuration:
         """Both stages in use; primary paths through a place between them become secondary."""
-        # The digit that a stage routes is the destination's on the lines that leave it.
+        # On the lines that leave a stage, the digit that it routes is the destination's.
         routed = fault.stage if fault.kind == "link" else fault.stage - 1
         care = self.ports - 1
         label = fault.index
@@ -200,13 +203,13 @@ class ExtraStagePlan(MultistagePlan):
     def path(
         self, source: int, destination: int, configuration: Configuration = NORMAL
     ) -> list[Hop]:
-        """The boxes between two terminals; those of a stage that is bypassed are not passed."""
+        """The boxes between two terminals, without those of a bypassed stage."""
         exchange = configuration.exchanges(source, destination)
         hops = self._route(source, destination, exchange)
         return hops[configuration.bypass_extra : len(hops) - configuration.bypass_last]
 
     def paths(self, source: int, destination: int) -> tuple[list[Hop], list[Hop]]:
-        """Primary and secondary path with both stages in use."""
+        """The primary and the secondary path with both stages in use."""
         return self._route(source, destination, False), self._route(source, destination, True)
 
     def _route(self, source: int, destination: int, exchange: bool) -> list[Hop]:
@@ -221,7 +224,7 @@ class ExtraStagePlan(MultistagePlan):
         return hops
 
     def crossed(self, hops: Iterable[Hop]) -> set[Fault]:
-        """All places that a path passes."""
+        """All places that a path uses."""
         return {
             place
             for hop in hops
@@ -239,10 +242,10 @@ class ExtraStagePlan(MultistagePlan):
         configuration: Configuration = NORMAL,
         routing: Routing = "destination",
     ) -> int:
-        """The tag inside the network, n + 1 digits: that of the extra stage on top.
+        """The tag inside the network: n + 1 digits, that of the extra stage on top.
 
-        In an XOR tag, the extra stage's digit is 1 for an exchange, and the last stage's undoes
-        it: together they are digit 0 of the terminals' tag, whichever stages are in use.
+        In an XOR tag, the extra stage's digit is 1 for an exchange, and the last stage's digit
+        undoes it. Together they are digit 0 of the terminals' tag, whichever stages are in use.
         """
         exchange = configuration.exchanges(source, destination)
         tag = self.tags(routing).tag(source, destination)
@@ -252,12 +255,12 @@ class ExtraStagePlan(MultistagePlan):
 
 
 def extra_stage_plan(ports: int) -> ExtraStagePlan:
-    """The plan of an Extra Stage Cube with so many terminals, a power of two.
+    """The plan of an Extra Stage Cube with this number of terminals, a power of two.
 
     Raises
     ------
     TypeError, ValueError
-        If the number is not as above.
+        If the number of terminals is not as above.
     """
     cube = multistage_plan("cube", ports)
     return ExtraStagePlan("cube", 2, (Stage(cube.exit, 0), *cube.stages), cube.exit)

@@ -1,13 +1,14 @@
 """The binary n-cube: nodes whose numbers differ in one bit are neighbours (Stanfill, 3.10, 4.2).
 
-It is a *static* topology: its nodes are the terminals' own, unlike the boxes of a multistage
-network. Each node may have several processors.
+It is a *static* topology: the terminals are at its nodes, unlike in a multistage network, where
+they are at the edge. Each node may have several processors.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..checks import check_integer
+from ..core.checks import check_field
+from ..core.errors import InvalidValue
 from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hypercube"]
@@ -15,31 +16,31 @@ __all__ = ["Hypercube"]
 
 @dataclass(frozen=True)
 class Hypercube:
-    """2^n nodes with n wires each, and processors at every node.
+    """2^n nodes with n wires each, and one or more processors at every node.
 
-    Terminal x is processor x mod P of node x div P, P being the number of processors of a node.
+    Terminal x is processor x mod P of node x div P, where P is the number of processors per node.
 
     Attributes
     ----------
     dimensions : int
         n, at least 1.
     processors : int
-        Of each node: a power of two, at least 1.
+        Processors per node: a power of two, at least 1.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is not as above.
+        If an argument is not as above.
     """
 
     dimensions: int
     processors: int = 1
 
     def __post_init__(self) -> None:
-        check_integer("Dimensions", self.dimensions, 1)
-        check_integer("Processors", self.processors, 1)
+        check_field(self, "dimensions", "Dimensions", 1)
+        check_field(self, "processors", "Processors", 1)
         if self.processors & self.processors - 1:
-            raise ValueError(f"Processors must be a power of two, not {self.processors}")
+            raise InvalidValue(f"Processors must be a power of two, not {self.processors}")
 
     @property
     def nodes(self) -> int:
@@ -51,16 +52,16 @@ class Hypercube:
 
     @property
     def code(self) -> AddressCode:
-        """Of the terminals: the number of the node above that of the processor."""
+        """The code of terminal addresses: the node number above the processor number."""
         return AddressCode(2, self.dimensions + self.processor_bits)
 
     @property
     def processor_bits(self) -> int:
-        """Width in bits of the number of a processor in its node."""
+        """Width in bits of a processor's number in its node."""
         return self.processors.bit_length() - 1
 
     def place(self, terminal: int) -> tuple[int, int]:
-        """The node of a terminal, and which of its processors it is."""
+        """The node of a terminal, and the number of its processor there."""
         return divmod(terminal, self.processors)
 
     def neighbour(self, node: int, dimension: int) -> int:
@@ -68,7 +69,7 @@ class Hypercube:
         return node ^ 1 << dimension
 
     def wires(self) -> Iterator[tuple[int, int, int]]:
-        """All wires, each direction by itself: node, dimension, and the node it leads to."""
+        """All wires, each direction separately: node, dimension, and the node at the other end."""
         for node in range(self.nodes):
             for dimension in range(self.dimensions):
                 yield node, dimension, self.neighbour(node, dimension)
@@ -88,5 +89,5 @@ class Hypercube:
         return hops
 
     def tags(self) -> TagScheme:
-        """Tags that hold the destination's address itself."""
+        """Tags that hold the address of the destination."""
         return address_tags(self.code)

@@ -1,10 +1,10 @@
-"""Wiring plans of the multistage cube and its topological equals.
+"""Wiring plans of the multistage cube and the networks that are topologically equivalent to it.
 
-Each plan is a column of boxes per stage and a permutation of *digits* on the way into it. All of
-these networks have n = log_b N stages of N/b boxes and one path from each input to each output;
-they differ in how the lines between the stages are labelled, and so in the permutations that they
+Each plan has a column of boxes per stage and a permutation of *digits* on the way into it. All of
+these networks have n = log_b N stages of N/b boxes and one path from each input to each output.
+They differ in the labels of the lines between the stages, and so in the permutations that they
 pass. Stages are numbered from 0 in the order in which a packet meets them (Siegel et al. number
-the Generalized Cube's from n - 1 down to 0).
+those of the Generalized Cube from n - 1 down to 0).
 """
 
 from collections.abc import Callable
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ..checks import check_integer, check_radix
+from ..core.checks import check_integer, check_radix
+from ..core.errors import InvalidValue
 from .tags import AddressCode, Routing, TagScheme
 
 __all__ = ["ALIASES", "PLANS", "Hop", "MultistagePlan", "Stage", "multistage_plan"]
@@ -30,7 +31,7 @@ class Stage:
         How lines are relabelled on their way in: digit j of the new label is digit `entry[j]` of
         the old one (0 is the least significant).
     digit : int
-        Lines whose labels differ only in this digit share a box; its value is the box's port.
+        Lines whose labels differ only in this digit share a box; its value is the box port.
     """
 
     entry: Digits
@@ -38,7 +39,7 @@ class Stage:
 
 
 class Hop(NamedTuple):
-    """One box of a path: where it stands, and by which ports the path passes it."""
+    """One box of a path: its position, and the box ports that the path uses."""
 
     stage: int
     box: int
@@ -57,7 +58,7 @@ class MultistagePlan:
     stages : tuple[Stage, ...]
         In the order in which a packet meets them.
     exit : tuple[int, ...]
-        How lines are relabelled on the way out, as `Stage.entry`.
+        How lines are relabelled on the way out, in the form of `Stage.entry`.
     """
 
     name: str
@@ -79,24 +80,24 @@ class MultistagePlan:
         return self.ports // self.radix
 
     def relabel(self, line: int, digits: Digits) -> int:
-        """The label of a line after a permutation of the digits of its label."""
+        """The label of a line after its digits are permuted."""
         old = self.code.split(line)
         return self.code.join([old[j] for j in digits])
 
     def port(self, stage: int, line: int) -> tuple[int, int]:
-        """The box, and the port of it, that a line of this label meets in a stage."""
+        """The box and box port of the line with this label in a stage."""
         digits = self.code.split(line)
         port = digits.pop(self.stages[stage].digit)
         return self.code.join(digits), port
 
     def line(self, stage: int, box: int, port: int) -> int:
-        """The label of the lines at a port of a box: `port` undone."""
+        """The label of the line at a box port: the inverse of `port`."""
         digits = self.code.split(box)[: self.code.digits - 1]
         digits.insert(self.stages[stage].digit, port)
         return self.code.join(digits)
 
     def path(self, source: int, destination: int) -> list[Hop]:
-        """The boxes between an input and an output, and the ports used in each."""
+        """The boxes between an input and an output, and the box ports used in each."""
         hops = []
         line = source
         to = self.code.split(destination)
@@ -108,19 +109,19 @@ class MultistagePlan:
         return hops
 
     def tags(self, routing: Routing = "destination") -> TagScheme:
-        """The tags that steer packets through this plan.
+        """The tags that route packets through this plan.
 
         Raises
         ------
         ValueError
-            If there is no such routing, or it does not fit the radix.
+            If the tag scheme does not exist, or does not fit the radix.
         """
         return TagScheme(routing, self.code, *self._terminal_digits)
 
     @cached_property
     def _terminal_digits(self) -> tuple[Digits, Digits]:
-        """Of each stage, the source digit that names the input port and the destination digit
-        that names the output port of the boxes on a path."""
+        """For each stage, the source digit that names the input port, and the destination digit
+        that names the output port, of the boxes on a path."""
         # Follow each digit of a line's label: ("source", j) at first, ("stage", s) once replaced.
         label: list[tuple[str, int]] = [("source", j) for j in range(self.code.digits)]
         source_digits = []
@@ -139,7 +140,7 @@ def _identity(n: int) -> Digits:
 
 
 def _rotated(n: int, low: int, by: int) -> Digits:
-    """The lowest `low` digits rotated `by` places towards the top; the others stay."""
+    """The lowest `low` digits rotated by `by` positions towards the top; the others unchanged."""
     return tuple((j - by) % low if j < low else j for j in range(n))
 
 
@@ -184,7 +185,7 @@ PLANS: dict[str, tuple[Callable[[int], tuple[list[Stage], Digits]], str]] = {
     "butterfly": (_butterfly, "b-ary n-fly: digit 0 trades places with ever lower digits"),
     "flip": (_flip, "inverse omega: an inverse shuffle behind every stage"),
 }
-"""Of each plan, by name: how its stages follow from n, and its description."""
+"""For each plan, by name: its stages as a function of n, and its description."""
 
 ALIASES: dict[str, str] = {
     "generalized-cube": "cube",
@@ -217,13 +218,13 @@ def multistage_plan(name: str, ports: int, radix: int = 2) -> MultistagePlan:
         If an argument is not as above.
     """
     if name not in PLANS:
-        raise ValueError(f"Wiring must be one of {', '.join(PLANS)}, not {name!r}")
-    check_radix(radix)
-    check_integer("Ports", ports, 2)
+        raise InvalidValue(f"Wiring must be one of {', '.join(PLANS)}, not {name!r}")
+    radix = check_radix(radix)
+    ports = check_integer("Ports", ports, 2)
     stages = 1
     while radix**stages < ports:
         stages += 1
     if radix**stages != ports:
-        raise ValueError(f"Ports must be a power of the radix {radix}, not {ports}")
+        raise InvalidValue(f"Ports must be a power of the radix {radix}, not {ports}")
     columns, exit_ = PLANS[name][0](stages)
     return MultistagePlan(name, radix, tuple(columns), exit_)

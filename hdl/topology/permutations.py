@@ -1,15 +1,19 @@
 """The permutations that parallel programs need most (Siegel et al., section V).
 
-Each function gives, for N = `ports` terminals, the list whose element X is the terminal that X
-sends to. They raise ValueError, saying what is allowed, where N or a parameter does not fit.
+Each function returns, for N = `ports` terminals, a list whose element X is the terminal that X
+sends to. They raise ValueError if N or a parameter does not fit; the message says what is allowed.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from ..core.errors import InvalidValue
 
 __all__ = [
     "PERMUTATIONS",
+    "Permutation",
     "bit_reversal",
+    "check_permutation",
     "complement",
     "cyclic_shift",
     "delta_shift",
@@ -21,11 +25,29 @@ __all__ = [
     "transpose",
 ]
 
+Permutation = Sequence[int | None]
+"""The output that each input sends to; None for an input that sends nothing."""
+
+
+def check_permutation(destinations: Permutation, ports: int) -> None:
+    """Raise ValueError if this is not a permutation, full or partial, of `ports` terminals."""
+    if len(destinations) != ports:
+        raise InvalidValue(f"Permutation must have {ports} destinations, not {len(destinations)}")
+    seen = set()
+    for destination in destinations:
+        if destination is None:
+            continue
+        if destination not in range(ports):
+            raise InvalidValue(f"Destination must be from 0 to {ports - 1}, not {destination}")
+        if destination in seen:
+            raise InvalidValue(f"Destination {destination} may be given once only")
+        seen.add(destination)
+
 
 def _bits(ports: int) -> int:
     """n of N = 2^n."""
     if ports < 2 or ports & (ports - 1):
-        raise ValueError(f"This permutation needs a power of two as ports, not {ports}")
+        raise InvalidValue(f"This permutation needs a power of two as ports, not {ports}")
     return ports.bit_length() - 1
 
 
@@ -52,9 +74,9 @@ def bit_reversal(ports: int) -> list[int]:
 
 
 def transpose(ports: int) -> list[int]:
-    """A matrix stored by rows to one stored by columns: the bits of X rotated by half of them.
+    """A matrix stored by rows to one stored by columns: the bits of X rotated by half their number.
 
-    The matrix is square if n is even, else it has twice as many rows as columns.
+    The matrix is square if n is even; otherwise it has twice as many rows as columns.
     """
     n = _bits(ports)
     columns = n // 2
@@ -69,7 +91,7 @@ def cyclic_shift(ports: int, k: int) -> list[int]:
 def lambda_map(ports: int, j: int, k: int) -> list[int]:
     """X to jX + k modulo N: rows, columns and diagonals of matrices. j and N share no factor."""
     if math.gcd(j, ports) != 1:
-        raise ValueError(f"Factor j of lambda must have no common factor with {ports}, not {j}")
+        raise InvalidValue(f"Factor j of lambda must have no common factor with {ports}, not {j}")
     return [(j * x + k) % ports for x in range(ports)]
 
 
@@ -99,7 +121,7 @@ def _in_segments(name: str, function: Callable[[int], list[int]], ports: int, j:
 def _check_segment(name: str, ports: int, j: int, least: int = 0) -> None:
     n = _bits(ports)
     if j not in range(least, n + 1):
-        raise ValueError(f"Exponent j of {name} must be from {least} to {n}, not {j}")
+        raise InvalidValue(f"Exponent j of {name} must be from {least} to {n}, not {j}")
 
 
 PERMUTATIONS: dict[str, tuple[Callable[..., list[int]], tuple[str, ...]]] = {
@@ -114,4 +136,4 @@ PERMUTATIONS: dict[str, tuple[Callable[..., list[int]], tuple[str, ...]]] = {
     "segment-shuffle": (segment_shuffle, ("J",)),
     "segment-bit-reversal": (segment_bit_reversal, ("J",)),
 }
-"""Of each permutation, by name: the function, and the names of its parameters."""
+"""For each permutation, by name: the function, and the names of its parameters."""

@@ -1,24 +1,24 @@
-"""A cube network with several paths for every pair, by fewer terminals for as many boxes.
+"""A cube network with several paths per pair: fewer terminals for the same number of boxes.
 
-A cube network of n stages of b x b boxes has b^n terminals and one path for each pair. If there are
-P times fewer terminals, and as many stages, there are P paths. In RP3, "four stages of 4x4 boxes"
+A cube network of n stages of b x b boxes has b^n terminals and one path per pair. With P times
+fewer terminals and the same stages, there are P paths per pair. In RP3, "four stages of 4x4 boxes"
 would give 256 ports, "but the number of ports is reduced to 128 in exchange for providing dual
 paths between the ports" (Siegel et al., VII-E).
 
 The paper does not say how these are wired. Here, labels of lines have m bits, for 2^m terminals. A
-box of b = 2^r ports joins lines whose labels differ in r bits only, and replaces these. That makes
-n r = m + p replacements, where P = 2^p: p more than there are bits. So the lowest p bits are
+box with b = 2^r ports joins lines whose labels differ only in r bits, and replaces these bits. That
+makes n r = m + p replacements, where P = 2^p: p more than there are bits. So the lowest p bits are
 replaced twice:
 
-- The first stage replaces the top r - p bits by the destination's, and the lowest p bits by
-  *anything*: by the number of the path.
-- The stages after it replace the next r bits each by those of the destination, from the top.
-- The last stage replaces the r lowest bits by those of the destination, and so the number of the
-  path as well.
+- The first stage replaces the top r - p bits by those of the destination, and the lowest p bits by
+  *any* value: the number of the path.
+- Each stage after it replaces the next r bits by those of the destination, from the top down.
+- The last stage replaces the r lowest bits by those of the destination, and with them the number of
+  the path.
 
-Between the first and the last stage the paths of a pair differ in the lowest bits of their lines,
-which no box there replaces: they share no box and no link. With P = b the first stage replaces
-nothing else, and for b = 2 this is the Extra Stage Cube (`extra_stage`), both of whose stages are
+Between the first and the last stage, the paths of a pair differ in the lowest bits of their lines,
+which no box there replaces, so they share no box and no link. With P = b the first stage replaces
+only these bits; for b = 2 this is the Extra Stage Cube (`extra_stage`) with both of its stages
 always in use.
 
 >>> from multicube.hdl.topology.redundant_paths import redundant_path_plan
@@ -33,7 +33,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from ..checks import check_integer, check_radix
+from ..core.checks import check_integer, check_radix
+from ..core.errors import InvalidValue
 from .multistage import Digits, Hop
 from .tags import AddressCode
 
@@ -41,7 +42,7 @@ __all__ = ["BitStage", "RedundantPathPlan", "TagBit", "redundant_path_plan"]
 
 
 class TagBit(NamedTuple):
-    """What a bit of a tag is: a bit of the destination's address, or of the path's number."""
+    """The meaning of a tag bit: a bit of the destination's address, or of the path's number."""
 
     kind: Literal["module", "path"]
     bit: int
@@ -54,12 +55,12 @@ class BitStage:
     Attributes
     ----------
     entry : tuple[int, ...]
-        How lines are relabelled on their way in: not at all.
+        How lines are relabelled on their way in: they keep their labels.
     bits : tuple[int, ...]
-        Lines whose labels differ only in these bits share a box; their values, the lowest bit
-        first, are the box's port.
+        Lines whose labels differ only in these bits share a box; the values of these bits, the
+        lowest first, are the box port.
     sets : tuple[TagBit, ...]
-        What the stage puts in their place.
+        The bits that the stage replaces them by.
     """
 
     entry: Digits
@@ -69,9 +70,9 @@ class BitStage:
 
 @dataclass(frozen=True)
 class RedundantPathPlan:
-    """Stages of radix-b boxes between b^n / P inputs and as many outputs, with P paths each.
+    """Stages of radix-b boxes between b^n / P inputs and as many outputs, with P paths per pair.
 
-    What `networks.columns.place_columns` needs of a plan is as in `MultistagePlan`.
+    The members that `networks.columns.place_columns` needs are as in `MultistagePlan`.
 
     Attributes
     ----------
@@ -81,7 +82,7 @@ class RedundantPathPlan:
     stages : tuple[BitStage, ...]
         In the order in which a packet meets them.
     exit : tuple[int, ...]
-        How lines are relabelled on the way out: not at all.
+        How lines are relabelled on the way out: they keep their labels.
     """
 
     name: str
@@ -92,7 +93,7 @@ class RedundantPathPlan:
 
     @property
     def code(self) -> AddressCode:
-        """That of the terminals: their numbers in binary."""
+        """The code of terminal addresses: binary numbers."""
         return AddressCode(2, len(self.exit))
 
     @property
@@ -110,34 +111,34 @@ class RedundantPathPlan:
         return (self.radix - 1).bit_length()
 
     def relabel(self, line: int, bits: Digits) -> int:
-        """The label of a line after a permutation of the bits of its label."""
+        """The label of a line after its bits are permuted."""
         return _gathered(line, bits)
 
     def port(self, stage: int, line: int) -> tuple[int, int]:
-        """The box, and the port of it, that a line of this label meets in a stage."""
+        """The box and box port of the line with this label in a stage."""
         bits = self.stages[stage].bits
         return _gathered(line, self._others[stage]), _gathered(line, bits)
 
     def line(self, stage: int, box: int, port: int) -> int:
-        """The label of the lines at a port of a box: `port` undone."""
+        """The label of the line at a box port: the inverse of `port`."""
         bits = self.stages[stage].bits
         return _scattered(box, self._others[stage]) | _scattered(port, bits)
 
     @cached_property
     def tag_bits(self) -> tuple[TagBit, ...]:
-        """What each bit of a tag is, from the lowest: the digit of the last stage is there."""
+        """The meaning of each tag bit, the lowest first: those are the digit of the last stage."""
         return tuple(bit for stage in reversed(self.stages) for bit in stage.sets)
 
     def tag(self, destination: int, path: int = 0) -> int:
-        """The tag that leads to a destination by one of the paths, from anywhere.
+        """The tag that leads to a destination by one of the paths, from any source.
 
         Raises
         ------
         ValueError
-            If there is no such destination or path.
+            If the destination or path does not exist.
         """
-        check_integer("Destination", destination, 0, self.ports - 1)
-        check_integer("Path", path, 0, self.paths - 1)
+        destination = check_integer("Destination", destination, 0, self.ports - 1)
+        path = check_integer("Path", path, 0, self.paths - 1)
         values = {"module": destination, "path": path}
         return sum(
             (values[kind] >> bit & 1) << position
@@ -145,8 +146,8 @@ class RedundantPathPlan:
         )
 
     def path(self, source: int, destination: int, path: int = 0) -> list[Hop]:
-        """The boxes between two terminals by one of the paths, and the ports used in each."""
-        check_integer("Source", source, 0, self.ports - 1)
+        """The boxes between two terminals on one of the paths, and the box ports used in each."""
+        source = check_integer("Source", source, 0, self.ports - 1)
         tag = self.tag(destination, path)
         hops = []
         line = source
@@ -159,7 +160,7 @@ class RedundantPathPlan:
 
     @cached_property
     def _others(self) -> list[tuple[int, ...]]:
-        """Of each stage: the bits of a line's label that make its box's number."""
+        """For each stage, the bits of a line's label that make up the number of its box."""
         return [
             tuple(bit for bit in range(len(self.exit)) if bit not in stage.bits)
             for stage in self.stages
@@ -167,12 +168,12 @@ class RedundantPathPlan:
 
 
 def _gathered(label: int, bits: tuple[int, ...]) -> int:
-    """The number made of these bits of a label, the lowest first."""
+    """The number formed by these bits of a label, the lowest first."""
     return sum((label >> bit & 1) << position for position, bit in enumerate(bits))
 
 
 def _scattered(number: int, bits: tuple[int, ...]) -> int:
-    """`_gathered` undone."""
+    """The inverse of `_gathered`."""
     return sum((number >> position & 1) << bit for position, bit in enumerate(bits))
 
 
@@ -182,8 +183,8 @@ def redundant_path_plan(ports: int, radix: int = 2, paths: int = 2) -> Redundant
     Parameters
     ----------
     ports : int
-        Number of inputs and of outputs: a power of the radix, the second one at least, divided by
-        the number of paths.
+        Number of inputs and of outputs: a power of the radix, at least the second, divided by the
+        number of paths.
     radix : int
         Inputs and outputs of a box, a power of two.
     paths : int
@@ -194,18 +195,18 @@ def redundant_path_plan(ports: int, radix: int = 2, paths: int = 2) -> Redundant
     TypeError, ValueError
         If an argument is not as above.
     """
-    check_radix(radix)
-    check_integer("Ports", ports, 2)
-    check_integer("Paths", paths, 2)
+    radix = check_radix(radix)
+    ports = check_integer("Ports", ports, 2)
+    paths = check_integer("Paths", paths, 2)
     if radix & (radix - 1):
-        raise ValueError(f"Several paths need a radix that is a power of two, not {radix}")
+        raise InvalidValue(f"Several paths need a radix that is a power of two, not {radix}")
     if paths & (paths - 1) or paths > radix:
-        raise ValueError(f"Paths must be a power of two up to the radix {radix}, not {paths}")
+        raise InvalidValue(f"Paths must be a power of two up to the radix {radix}, not {paths}")
     stages = 2
     while radix**stages < ports * paths:
         stages += 1
     if radix**stages != ports * paths:
-        raise ValueError(
+        raise InvalidValue(
             f"Ports times paths must be a power of the radix {radix}, at least {radix**2}, "
             f"not {ports} times {paths}"
         )

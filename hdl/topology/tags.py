@@ -1,14 +1,17 @@
-"""Routing tags: what a packet's header says to the boxes it passes (Siegel et al., III-C).
+"""Routing tags: the part of a packet's header that sets the boxes on its path (Siegel et al.,
+III-C).
 
-An address or tag is written in base-b digits, `digit_bits` wide each, the most significant digit
-on top: for b a power of two that is the binary number itself. A tag holds one digit a stage,
-*in the order of the stages*: a box reads the top digit and rotates it to the bottom, so that no
-box needs to know its stage, and the whole tag is back in place when the packet arrives.
+An address or tag is written in base-b digits of `digit_bits` bits each, the most significant digit
+on top; for b a power of two that is the plain binary number. A tag holds one digit per stage,
+*in the order of the stages*: a box reads the top digit and rotates it to the bottom. So no box
+needs to know its stage, and the tag has its original value when the packet arrives.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from ..core.errors import InvalidValue
 
 __all__ = [
     "ROUTINGS",
@@ -24,17 +27,17 @@ ROUTINGS: tuple[Routing, ...] = ("destination", "xor")
 
 
 def check_routing(routing: object, radix: int) -> None:
-    """Raise ValueError if there is no such routing, or it does not fit the radix."""
+    """Raise ValueError if the tag scheme does not exist, or does not fit the radix."""
     if routing not in ROUTINGS:
-        raise ValueError(f"Routing must be {' or '.join(ROUTINGS)}, not {routing!r}")
+        raise InvalidValue(f"Routing must be {' or '.join(ROUTINGS)}, not {routing!r}")
     if routing == "xor" and radix & (radix - 1):
-        raise ValueError(f"XOR tags need a radix that is a power of two, not {radix}")
+        raise InvalidValue(f"XOR tags need a radix that is a power of two, not {radix}")
 
 
 def check_broadcast(radix: int) -> None:
     """Raise ValueError if broadcast masks do not fit the radix."""
     if radix & (radix - 1):
-        raise ValueError(f"Broadcast masks need a radix that is a power of two, not {radix}")
+        raise InvalidValue(f"Broadcast masks need a radix that is a power of two, not {radix}")
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,10 @@ class AddressCode:
         Raises
         ------
         ValueError
-            If there is no such address.
+            If the address does not exist.
         """
         if address not in range(self.count):
-            raise ValueError(f"Address must be from 0 to {self.count - 1}, not {address}")
+            raise InvalidValue(f"Address must be from 0 to {self.count - 1}, not {address}")
         return [address // self.radix**position % self.radix for position in range(self.digits)]
 
     def join(self, digits: Sequence[int]) -> int:
@@ -93,12 +96,12 @@ class AddressCode:
     def block_mask(self, size: int) -> int:
         """The bits of a code in which the addresses of a block differ.
 
-        A block is `size` addresses in succession, the first a multiple of `size`.
+        A block is `size` consecutive addresses, the first of which is a multiple of `size`.
 
         Raises
         ------
         ValueError
-            If a block is not all addresses that agree outside of some bits: its size must be a
+            If a block does not consist of all addresses that agree in some bits: its size must be a
             power of the radix, times a power of two that divides the radix.
         """
         digits = 0
@@ -107,7 +110,7 @@ class AddressCode:
         part, rest = divmod(size, self.radix**digits)
         whole = rest == 0 and part.bit_count() == 1
         if size not in range(1, self.count + 1) or not whole or self.radix % part:
-            raise ValueError(
+            raise InvalidValue(
                 f"Block of terminals must be of a power of {self.radix}, times a power of two that "
                 f"divides {self.radix}, up to {self.count}, not {size}"
             )
@@ -124,25 +127,25 @@ class AddressCode:
 
 @dataclass(frozen=True)
 class TagScheme:
-    """How a network's tags follow from source and destination, and back.
+    """How the tags of a network are computed from source and destination, and back.
 
-    Stage s of a path (0 is the first that a packet meets) enters its box at the port named by
-    source digit `source_digits[s]` and must leave it at the port named by destination digit
-    `destination_digits[s]`. The *destination* tag holds the latter; the *XOR* tag holds the two
-    exclusive-ored, 0 meaning straight.
+    On a path, stage s (0 is the first that a packet meets) is entered at the box port named by
+    source digit `source_digits[s]` and left at the box port named by destination digit
+    `destination_digits[s]`. The *destination* tag holds the latter; the *XOR* tag holds the
+    exclusive or of the two, where 0 means straight.
 
     Attributes
     ----------
     routing : "destination" or "xor"
     code : AddressCode
-        Of the terminals' addresses; tags are written in the same code.
+        Code of the terminals' addresses; tags are written in the same code.
     source_digits, destination_digits : tuple[int, ...]
-        Position of the digit that each stage uses, 0 being the least significant.
+        Position of the digit that each stage uses; 0 is the least significant.
 
     Raises
     ------
     ValueError
-        If there is no such routing, or for XOR tags in a radix that is no power of two.
+        If the tag scheme does not exist, or is XOR and the radix is not a power of two.
     """
 
     routing: Routing
@@ -163,7 +166,7 @@ class TagScheme:
         return self.code.pack(stages[::-1])
 
     def destination(self, tag: int, source: int) -> int:
-        """Where a packet with this tag goes."""
+        """The destination of a packet with this tag."""
         stages = self.code.unpack(tag)[::-1]
         from_ = self.code.split(source)
         to = [0] * self.code.digits
@@ -172,7 +175,7 @@ class TagScheme:
         return self.code.join(to)
 
     def source(self, tag: int, destination: int) -> int | None:
-        """Where a packet with this XOR tag came from; None for a destination tag."""
+        """The source of a packet with this XOR tag; None for a destination tag."""
         if self.routing != "xor":
             return None
         stages = self.code.unpack(tag)[::-1]
@@ -183,32 +186,32 @@ class TagScheme:
         return self.code.join(from_)
 
     def in_stage_order(self, code: int) -> int:
-        """A code of destination digits as the digits of a tag: the top one for stage 0."""
+        """A code of destination digits rearranged as a tag: the top digit for stage 0."""
         digits = self.code.unpack(code)
         return self.code.pack([digits[j] for j in reversed(self.destination_digits)])
 
     def broadcast(self, source: int, outputs: Iterable[int]) -> tuple[int, int]:
-        """The tag and the broadcast mask that send one packet to all of some outputs.
+        """The tag and the broadcast mask that send one packet to all of the given outputs.
 
         A 1 in the mask means both values of this bit, so the outputs must be all those whose
-        addresses agree in some bits. Where the mask is 1, the tag is 0. Not every set of outputs
-        that boxes could reach is of this kind (Siegel et al., III-C).
+        addresses agree in some bits. Where the mask is 1, the tag is 0. The boxes could also reach
+        sets of outputs that no mask describes (Siegel et al., III-C).
 
         Raises
         ------
         ValueError
-            If no mask says these outputs, or the radix is no power of two.
+            If no mask describes these outputs, or the radix is not a power of two.
         """
         check_broadcast(self.code.radix)
         wanted = {self.code.encode(output) for output in outputs}
         if not wanted:
-            raise ValueError("Outputs of a broadcast must be at least one, not none")
+            raise InvalidValue("Outputs of a broadcast must be at least one, not none")
         first = min(wanted)
         varying = 0
         for output in wanted:
             varying |= output ^ first
         if len(wanted) != 1 << varying.bit_count():
-            raise ValueError(
+            raise InvalidValue(
                 f"Outputs of a broadcast must be all that agree in some address bits, "
                 f"not {', '.join(map(str, sorted(wanted)))}"
             )
@@ -216,12 +219,12 @@ class TagScheme:
         return self.tag(source, first) & ~mask, mask
 
     def destinations(self, tag: int, mask: int, source: int) -> list[int]:
-        """Where the copies of a packet with this tag and this broadcast mask go, in order.
+        """The destinations of the copies of a packet with this tag and broadcast mask, in order.
 
         Raises
         ------
         ValueError
-            If the radix is no power of two.
+            If the radix is not a power of two.
         """
         check_broadcast(self.code.radix)
         tags = [tag & ~mask]
@@ -232,6 +235,6 @@ class TagScheme:
 
 
 def address_tags(code: AddressCode) -> TagScheme:
-    """Tags that hold the destination's address itself, the most significant digit on top."""
+    """Tags that hold the address of the destination, the most significant digit on top."""
     digits = tuple(reversed(range(code.digits)))
     return TagScheme("destination", code, digits, digits)

@@ -1,20 +1,21 @@
-"""k-ary n-cubes: tori, meshes and uni-directional rings, and the way of a worm through them.
+"""k-ary n-cubes: tori, meshes and unidirectional rings, and dimension-order routing in them.
 
-After Ould-Khaoua and Sotudeh, III. Their dimensions n to 1 are n - 1 to 0 here.
+After Ould-Khaoua and Sotudeh, III. Their dimensions n to 1 are dimensions n - 1 to 0 here.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ..checks import check_integer
+from ..core.checks import check_field
+from ..core.errors import InvalidValue
 from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hop", "Torus"]
 
 
 class Hop(NamedTuple):
-    """A channel that leaves a node: its dimension, its way (0 up, 1 down), and its number."""
+    """A channel that leaves a node: its dimension, direction (`way`: 0 up, 1 down) and number."""
 
     dimension: int
     way: int
@@ -25,18 +26,20 @@ class Hop(NamedTuple):
 class Torus:
     """k^n nodes, of which two are neighbours if one digit of their addresses differs by one.
 
-    With `wrap`, 0 and k - 1 differ by one too. Way 0 leads up: to the neighbour with the greater
-    digit, or from k - 1 to 0. Way 1 leads down; with one direction there is none, nor with two in a
-    2-ary torus, where both would lead to the same neighbour.
+    With `wrap`, digits 0 and k - 1 are neighbours too. Direction 0 is up: to the neighbour with the
+    greater digit, or from k - 1 to 0. Direction 1 is down. It does not exist if `directions` is 1,
+    or in a 2-ary torus, where both directions would lead to the same neighbour.
 
-    *Routing*: the digits are set right one after the other, the most significant first, and each
-    the shortest way. If both ways are equally long (k even), headers in even positions go up and
-    those in odd ones down, so that both carry the same. *Channels*: a header takes channel 1 of a
-    link if the rest of its way in this dimension leads over the wrap-around link, that link
-    included, and 0 otherwise (the dateline rule of Dally and Seitz, 1987, as a function of position
-    and destination alone). So in a ring channels 1 wait for each other up to the wrap-around link
-    only, that one waits for channels 0, and these wait for each other up to the last before the
-    wrap-around link: no circle.
+    *Routing*: a packet corrects the digits of its address in order, the most significant first,
+    each in the shorter direction. If both directions are equally long (k even), packets in even
+    positions go up and those in odd positions go down, so that both directions carry the same load.
+
+    *Channels*: a packet takes channel 1 of a link if its remaining path in this dimension,
+    including this link, uses the wrap-around link, and channel 0 otherwise. This is the dateline
+    rule of Dally and Seitz (1987) as a function of position and destination alone. In a ring,
+    channels 1 depend on each other only up to the wrap-around link; channel 1 of that link depends
+    on channels 0; and channels 0 depend on each other only up to the link before it. So the
+    dependencies have no cycle.
 
     Attributes
     ----------
@@ -45,17 +48,17 @@ class Torus:
     n : int
         Dimensions, at least 1.
     wrap : bool
-        Whether there are wrap-around links: a torus, else a mesh.
+        Whether there are wrap-around links: a torus if True, a mesh if False.
     directions : int
-        Of links, 2 or 1: a uni-directional ring, with `wrap` only.
+        Directions of the links: 2, or 1 for a unidirectional ring, which needs `wrap`.
     channels : int
-        Virtual channels of a link: 2, or 1, with which all take channel 0 and worms can deadlock
-        in a ring. Without `wrap` it is 1.
+        Virtual channels per link: 2, or 1. With 1 all packets take channel 0, and worms in a ring
+        can deadlock. Without `wrap` it is 1.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is not as above.
+        If an argument is not as above.
     """
 
     k: int
@@ -65,17 +68,17 @@ class Torus:
     channels: int = 2
 
     def __post_init__(self) -> None:
-        check_integer("Radix k", self.k, 2)
-        check_integer("Dimensions n", self.n, 1)
-        check_integer("Directions", self.directions, 1, 2)
-        check_integer("Channels", self.channels, 1, 2)
+        check_field(self, "k", "Radix k", 2)
+        check_field(self, "n", "Dimensions n", 1)
+        check_field(self, "directions", "Directions", 1, 2)
+        check_field(self, "channels", "Channels", 1, 2)
         if not self.wrap:
             for what, value, only in (
                 ("Directions", self.directions, 2),
                 ("Channels", self.channels, 1),
             ):
                 if value != only:
-                    raise ValueError(
+                    raise InvalidValue(
                         f"{what} must be {only} without wrap-around links, not {value}"
                     )
 
@@ -89,7 +92,7 @@ class Torus:
 
     @property
     def ways(self) -> int:
-        """In how many ways a node's links lead in each dimension."""
+        """Number of directions of a node's links in each dimension."""
         return 1 if self.wrap and self.k == 2 else self.directions
 
     @property
@@ -121,13 +124,13 @@ class Torus:
         return self.code.join(digits)
 
     def beyond(self, node: int, hop: Hop) -> int:
-        """The node that a channel leads to, not at the edge of a mesh."""
+        """The node that a channel leads to; the channel must not leave the edge of a mesh."""
         neighbour = self.neighbour(node, hop.dimension, hop.way)
         assert neighbour is not None, f"{hop} of node {node} leads off the edge of the mesh"
         return neighbour
 
     def route(self, node: int, destination: int) -> Hop | None:
-        """The channel that a header in a node takes next; None if it has arrived."""
+        """The next channel for a header in a node; None if it has arrived."""
         here, there = self.code.split(node), self.code.split(destination)
         for dimension in reversed(range(self.n)):
             if here[dimension] != there[dimension]:
@@ -136,7 +139,7 @@ class Torus:
         return None
 
     def _way(self, here: int, there: int) -> tuple[int, bool]:
-        """The way from one position to another, and whether it leads over the wrap-around link."""
+        """The direction from one position to another, and whether it uses the wrap-around link."""
         upward = there > here
         if not self.wrap:
             around = False
@@ -148,7 +151,7 @@ class Torus:
         return int(upward == around), around
 
     def path(self, source: int, destination: int) -> list[tuple[int, Hop]]:
-        """The channels that a packet passes, each with the node that it leaves."""
+        """The channels on the path of a packet, each with the node that it leaves."""
         node, hops = source, []
         while hop := self.route(node, destination):
             hops.append((node, hop))
@@ -167,5 +170,5 @@ class Torus:
         return total
 
     def tags(self) -> TagScheme:
-        """Tags that hold the destination's address itself."""
+        """Tags that hold the address of the destination."""
         return address_tags(self.code)

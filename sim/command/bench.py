@@ -1,27 +1,29 @@
 """`multicube bench`: how fast each engine is on this machine."""
 
 import json
+import sys
+from collections.abc import Sequence
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from ..compare import Timing, compare_engines
-from .words import network_arguments, network_from
+from ..run.compare import Timing, compare_engines
+from .words import INTERRUPTED, network_arguments, network_from
 
 __all__ = ["bench"]
 
 
 @click.command()
 @network_arguments
-@click.option("--load", default=0.5, show_default=True, help="Packets a terminal and cycle.")
-@click.option("--runs", default=8, show_default=True, help="Runs side by side, compiled engine.")
+@click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle.")
+@click.option("--runs", default=8, show_default=True, help="Parallel runs, compiled engine.")
 @click.option("--seconds", default=5.0, show_default=True, help="Length of each measurement.")
 @click.option(
     "--verilator-limit",
     default=300.0,
     show_default=True,
-    help="Seconds it may compile; 0: leave it out.",
+    help="Seconds allowed for its compilation; 0 leaves Verilator out.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench(
@@ -36,14 +38,26 @@ def bench(
     """Compare the engines on a network with its sources and sinks (uniform traffic)."""
     built = network_from(network, parameters)
     timings = []
-    for timing in compare_engines(
-        built, load=load, side_by_side=runs, seconds=seconds, verilator_limit=verilator_limit
-    ):
-        timings.append(timing)
-        click.echo(f"{timing.engine} x {timing.runs}: done", err=True)
+    interrupted = False
+    try:
+        for timing in compare_engines(
+            built, load=load, side_by_side=runs, seconds=seconds, verilator_limit=verilator_limit
+        ):
+            timings.append(timing)
+            click.echo(f"{timing.engine} x {timing.runs}: done", err=True)
+    except KeyboardInterrupt:
+        if not timings:
+            raise
+        interrupted = True
     if as_json:
         click.echo(json.dumps({"timings": [timing.to_json() for timing in timings]}))
-        return
+    else:
+        _print(timings)
+    if interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def _print(timings: Sequence[Timing]) -> None:
     reference = timings[0]
     table = Table(*_COLUMNS)
     for column in table.columns:
@@ -62,7 +76,7 @@ _COLUMNS = (
     *("hops/s", "setup s", "peak MB"),
 )
 _WIDTH = 110
-"""Columns that the table may take in any case: cut figures are of no use."""
+"""Width of the table on a narrower terminal, so that no figure is truncated."""
 
 
 def _figures(timing: Timing, reference: Timing) -> list[str]:

@@ -1,12 +1,10 @@
-"""`multicube deadlock`: whether packets of a network can wait for each other in a circle."""
+"""`multicube deadlock`: looks for a cycle in a network's channel dependency graph."""
 
 import json
 
 import click
 
-from ...hdl.networks import PacketNetwork
-from ...hdl.networks.catalogue import own_parameters
-from ...hdl.topology.deadlock import dependencies, dependency_cycle
+from ...hdl.routing.deadlock import dependencies, dependency_cycle
 from .words import network_arguments, network_from
 
 __all__ = ["deadlock"]
@@ -16,17 +14,15 @@ __all__ = ["deadlock"]
 @network_arguments
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
-    """Check a network's routing: whether channels can wait for each other in a circle."""
+    """Check the routing of a network for deadlock: a cycle of channels that wait for each other."""
     built = network_from(network, parameters)
-    if not isinstance(built, PacketNetwork):
-        raise ValueError(f"Deadlock is looked for in networks of packets, not in {built.family}")
     waits = dependencies(map(built.moves, range(built.ports)), built.is_escape)
     cycle = dependency_cycle(waits)
     pairs = sum(map(len, waits.values()))
     if as_json:
         record = {
             "network": built.family,
-            "parameters": own_parameters(built),
+            "parameters": built.chosen,
             "channels": len(waits),
             "dependencies": pairs,
             "free": cycle is None,
@@ -34,10 +30,10 @@ def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
         }
         click.echo(json.dumps(record))
         return
-    click.echo(f"{built.family}: {len(waits)} channels, {pairs} waits of one for another")
+    click.echo(f"{built.family}: {len(waits)} channels, {pairs} dependencies between them")
     if cycle is None:
-        click.echo("no circle: free of deadlock, as long as terminals take what arrives")
+        click.echo("no cycle of channels: free of deadlock, as long as terminals take what arrives")
     else:
-        click.echo("a circle, in which each waits for the one before it: it can deadlock")
+        click.echo("a cycle of channels, each waiting for the one before it: it can deadlock")
         for pin in cycle:
             click.echo(f"  {pin}")

@@ -7,21 +7,17 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.fabric import CellType, Fabric
-from ...hdl.networks import (
-    AXI_CLOCK,
-    FAMILIES,
-    AxiStreamNetwork,
-    Network,
-    PacketNetwork,
-    PartitionedNetwork,
-)
-from ...hdl.networks.catalogue import Parameter
-from ...hdl.networks.switching import OPTIONS, SWITCHES
-from ...hdl.verilog import Clock, write_verilog
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.fabric import CellType, Fabric
+from ...hdl.core.output_file import is_regular
+from ...hdl.core.parameters import Parameter
+from ...hdl.export.verilog import Clock, write_verilog
+from ...hdl.networks import AXI_CLOCK, FAMILIES, AxiStreamNetwork, Network, PartitionedNetwork
+from ...hdl.networks.multistage.parameters import OPTIONS
+from ...hdl.networks.multistage.switching import SWITCHES
 from ..engines.selection import ENGINES
-from ..traffic import TRAFFIC
-from .words import network_arguments, network_from
+from ..workload.traffic import TRAFFIC
+from .words import check_outputs, messages, network_arguments, network_from
 
 __all__ = ["export", "list_", "only_type"]
 
@@ -40,7 +36,7 @@ def list_(as_json: bool) -> None:
                 {
                     "name": parameter.name,
                     "default": parameter.default,
-                    "choices": list(parameter.choices),
+                    "choices": parameter.words,
                     "description": parameter.description,
                 }
                 for parameter in family.parameters
@@ -57,7 +53,8 @@ def list_(as_json: bool) -> None:
         table = Table(heading, "settings" if preset else "aliases", "description")
         for family in FAMILIES.values():
             if (family.preset is not None) == preset:
-                settings = {"": family.preset.family, **family.preset.defaults} if preset else {}
+                base = family.preset
+                settings = {} if base is None else {"": base.family, **base.defaults}
                 words = " ".join(f"{k}={v}" if k else str(v) for k, v in settings.items())
                 table.add_row(family.name, words or ", ".join(family.aliases), family.description)
         console.print(table)
@@ -72,13 +69,13 @@ def list_(as_json: bool) -> None:
         length = "length, " if kind.flits else ""
         table.add_row(name, ", ".join(kind.policies), length + options, kind.description)
     console.print(table)
-    click.echo("partitions: export --partitions puts masks, set at run time, before every input")
+    click.echo("partitions: export --partitions adds a mask, set at run time, to every input")
     click.echo(f"traffic: {', '.join(TRAFFIC)}")
     click.echo(f"engines: {', '.join(ENGINES)}")
 
 
 def _parameters() -> list[Parameter]:
-    """Those of all networks that are no presets, the same name once."""
+    """The parameters of all networks, each name once."""
     parameters: dict[str, Parameter] = {}
     for family in FAMILIES.values():
         for parameter in family.parameters:
@@ -92,9 +89,7 @@ def _parameters() -> list[Parameter]:
 @click.option(
     "--partitions", is_flag=True, help="Partition masks at the terminals, set by a privileged port."
 )
-@click.option(
-    "--node", is_flag=True, help="One of the nodes or boxes alone; they must be all alike."
-)
+@click.option("--node", is_flag=True, help="One node or box alone; all of them must be alike.")
 @click.option(
     "--ports",
     "face",
@@ -103,7 +98,7 @@ def _parameters() -> list[Parameter]:
     show_default=True,
     help="Ports of the terminals: streams of packets, or AXI4-Streams.",
 )
-@click.option("--core", is_flag=True, help="A FuseSoC core file too, FILE.core.")
+@click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
 @click.option("--top", default="network", show_default=True, help="Name of the top module.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -117,7 +112,11 @@ def export(
     top: str,
     as_json: bool,
 ) -> None:
-    """Write a network as Verilog, and its list of ports as JSON beside it (FILE.v.json)."""
+    """Write a network as Verilog, and the list of its ports as JSON (FILE.v.json).
+
+    With -o - the Verilog goes to standard output, and no list of ports is written.
+    """
+    check_outputs([output], as_json)
     built = network_from(network, parameters)
     fabric, title, clock = _fabric(built, partitions=partitions, node=node, face=face)
     summary = write_verilog(fabric, output, top, title=title, clock=clock, core=core)
@@ -127,27 +126,25 @@ def export(
         click.echo(json.dumps({"output": output, **extra, **summary}))
     else:
         cells = "1 cell" if summary["cells"] == 1 else f"{summary['cells']} cells"
+        ports = f"; its ports are listed in {output}.json" if is_regular(output) else ""
         beside = f"; the FuseSoC core is {core_file}" if core else ""
-        click.echo(
-            f"{output}: module {top} with {cells} of {summary['modules']} "
-            f"distinct module(s); its ports are listed in {output}.json{beside}"
-        )
+        with messages([output]):
+            click.echo(
+                f"{output}: module {top} with {cells} of {summary['modules']} "
+                f"distinct module(s){ports}{beside}"
+            )
 
 
 def _fabric(
     built: Network, *, partitions: bool, node: bool, face: str
 ) -> tuple[Fabric, str, Clock]:
-    """What to write, what it is, and its clock."""
+    """The fabric to write, its title, and its clock."""
     if face == "axis":
         for option, given in (("--partitions", partitions), ("--node", node)):
             if given:
-                raise ValueError(
-                    f"AXI4-Stream ports are those of a whole network, without {option}"
-                )
+                raise InvalidValue(f"AXI4-Stream ports need a whole network, without {option}")
         fabric = AxiStreamNetwork(built).fabric
         return fabric, f"{built.family} of {built.ports} AXI4-Stream terminals", AXI_CLOCK
-    if partitions and not isinstance(built, PacketNetwork):
-        raise ValueError(f"Partitions need a network that carries packets, not {built.family}")
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     if not node:
         return fabric, "", Clock()
@@ -166,5 +163,5 @@ def only_type(fabric: Fabric) -> CellType:
     types = list(fabric.types())
     if len(types) > 1:
         names = ", ".join(dict.fromkeys(type_.name for type_ in types))
-        raise ValueError(f"A node alone needs a network whose cells are all alike, not {names}")
+        raise InvalidValue(f"Option --node needs a network whose cells are all alike, not {names}")
     return types[0]

@@ -8,9 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-# The items draw with matplotlib, which takes long to import: no other command waits for it.
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.output_file import output_format
+from .words import check_outputs, messages
+
+# The items use matplotlib, which is slow to import, so only this command imports them.
 if TYPE_CHECKING:
-    from ..paper import Item, PaperResult
+    from ..papers import Item, PaperResult
 
 __all__ = ["paper"]
 
@@ -22,12 +26,12 @@ __all__ = ["paper"]
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.svg, .png) or table (.csv, .json) to write; may be given several times. "
-    "ITEM.svg if not given, and none with --json.",
+    help="Picture (.svg, .png) or table (.csv, .json) to write; - writes CSV to stdout. May be "
+    "given several times. Default: ITEM.svg, or no file with --json.",
 )
 @click.option("--quick", is_flag=True, help="Small networks and short runs only.")
-@click.option("--cycles", type=int, help="Length of each measurement; the item's own if not given.")
-@click.option("--seed", default=1, show_default=True, help="Of the random numbers.")
+@click.option("--cycles", type=int, help="Length of each measurement. Default: the item's own.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the random numbers.")
 @click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def paper(
@@ -39,32 +43,34 @@ def paper(
     engine: str,
     as_json: bool,
 ) -> None:
-    """Regenerate a figure or formula of the papers; without ITEM, list them all."""
-    from ..paper import Options, find_item
-    from ..paper.item import check_file
+    """Regenerate a figure or formula of the papers. Without ITEM, list all items."""
+    from ..papers import Options, find_item
+    from ..papers.item import FORMATS
 
     if item is None:
         if output:
-            raise ValueError("Output needs an item: multicube paper ITEM -o FILE")
+            raise InvalidValue("Output needs an item: multicube paper ITEM -o FILE")
         _list(as_json)
         return
     chosen = find_item(item)
     files = output or (() if as_json else (f"{chosen.id}.svg",))
+    check_outputs(files, as_json)
     for path in files:
-        check_file(path)
+        output_format(path, FORMATS)
     result = chosen.run(Options(quick, cycles, seed, engine, progress=True))
     for path in files:
         chosen.save(result, path)
     if as_json:
         click.echo(json.dumps(chosen.to_json(result)))
         return
-    _print(chosen, result)
-    for path in files:
-        click.echo(f"wrote {path}")
+    with messages(files):
+        _print(chosen, result)
+        for path in files:
+            click.echo(f"wrote {path}")
 
 
 def _list(as_json: bool) -> None:
-    from ..paper import ITEMS
+    from ..papers import ITEMS
 
     if as_json:
         items = [{"item": i.id, "title": i.title, "source": i.source} for i in ITEMS.values()]
@@ -78,7 +84,7 @@ def _list(as_json: bool) -> None:
 
 
 _WIDTH = 100
-"""Columns that a table may take in any case: cut figures are of no use."""
+"""Width of a table on a narrower terminal, so that no figure is truncated."""
 
 
 def _print(item: "Item", result: "PaperResult") -> None:

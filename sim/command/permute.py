@@ -7,64 +7,55 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.networks import MultistageNetwork
-from ...hdl.networks.catalogue import own_parameters
-from ...hdl.topology.decomposition import decompose, direct_passes
-from ...hdl.topology.passes import Permutation, conflicts, settings, state_name
-from ...hdl.topology.permutations import PERMUTATIONS
-from ..traffic import pattern
+from ...hdl.core.errors import InvalidValue
+from ...hdl.routing.decomposition import decompose, direct_passes
+from ...hdl.routing.passes import conflicts, settings, state_name
+from ...hdl.topology.multistage import MultistagePlan
+from ...hdl.topology.permutations import PERMUTATIONS, Permutation
+from ...hdl.topology.tags import TagScheme
+from ..workload.traffic import pattern
 from .words import network_arguments, network_from
 
 __all__ = ["permute"]
 
 _SILENT = "x"
-"""Stands for the destination of a terminal that sends nothing."""
-
-_PLAIN = {"dilation": 1, "replication": 1, "extra_stage": 0}
-"""Parameters that give packets a choice of links, and their values without."""
+"""Written in place of the destination of a terminal that sends nothing."""
 
 
 @click.command()
 @network_arguments
 @click.argument("permutation")
-@click.option("--passes", is_flag=True, help="Show passes that make it, with their settings.")
+@click.option("--passes", is_flag=True, help="Show passes that perform it, with their settings.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def permute(
     network: str, parameters: tuple[str, ...], permutation: str, passes: bool, as_json: bool
 ) -> None:
-    """Show how a network passes a PERMUTATION, or which paths conflict.
+    """Show how a network passes a PERMUTATION, or which of its paths conflict.
 
     PERMUTATION is a name as for --traffic (bit-reversal, shift:3), or the destinations of all
-    terminals with commas between them (3,0,2,1), x for one that sends nothing.
+    terminals separated by commas (3,0,2,1), with x for a terminal that sends nothing.
     """
     built = network_from(network, parameters)
-    if not isinstance(built, MultistageNetwork):
-        raise ValueError(f"Network must be a multistage network, not {network!r}")
-    for word in ("dilation", "replication", "extra_stage"):
-        if (value := built.parameters.get(word, _PLAIN[word])) != _PLAIN[word]:
-            raise ValueError(
-                f"Permutations need one path between two terminals: {word} must be "
-                f"{_PLAIN[word]}, not {value}"
-            )
+    plan, tags = built.single_paths(), built.tags
     destinations = _destinations(permutation, built.ports)
-    found = conflicts(built.plan, destinations)
+    found = conflicts(plan, destinations)
     record: dict[str, Any] = {
         "network": built.family,
-        "parameters": own_parameters(built),
+        "parameters": built.chosen,
         "permutation": permutation,
         "passable": not found,
         "conflicts": [conflict._asdict() for conflict in found],
-        **_pass(built, destinations, set_=not found),
+        **_pass(plan, tags, destinations, set_=not found),
     }
     if passes:
-        record["passes"] = [_pass(built, one) for one in decompose(built.plan, destinations)]
+        record["passes"] = [_pass(plan, tags, one) for one in decompose(plan, destinations)]
         record["direct_passes"] = [
-            _pass(built, one) for one in direct_passes(built.plan, destinations)
+            _pass(plan, tags, one) for one in direct_passes(built.plan, destinations)
         ]
     if as_json:
         click.echo(json.dumps(record))
         return
-    click.echo(f"{built.family} ports={built.ports} radix={built.radix}")
+    click.echo(f"{built.family} ports={built.ports} radix={plan.radix}")
     if found:
         more = f" (and {len(found) - 1} more such links)" if len(found) > 1 else ""
         click.echo(f"{permutation} does not pass: {found[0]}{more}")
@@ -76,7 +67,7 @@ def permute(
         ("direct_passes", "straight to the destinations"),
     ):
         own = record.get(kind, [])
-        # A permutation that passes has been shown.
+        # The settings of a permutation that passes have already been shown.
         for number, one in enumerate(own if found else [], 1):
             click.echo(f"pass {number} of {len(own)} {words}: {_arrows(one['destinations'])}")
             _print_settings(one)
@@ -90,23 +81,23 @@ def _destinations(text: str, ports: int) -> list[int | None]:
         return [None if word.strip() == _SILENT else int(word) for word in text.split(",")]
     except ValueError:
         forms = [":".join((name, *words)) for name, (_, words) in PERMUTATIONS.items()]
-        raise ValueError(
-            f"Permutation must be one of {', '.join(forms)}, or destinations with commas between "
-            f"them, not {text!r}"
+        raise InvalidValue(
+            f"Permutation must be one of {', '.join(forms)}, or destinations separated by commas, "
+            f"not {text!r}"
         ) from None
 
 
 def _pass(
-    network: MultistageNetwork, destinations: Permutation, set_: bool = True
+    plan: MultistagePlan, tags: TagScheme, destinations: Permutation, set_: bool = True
 ) -> dict[str, Any]:
-    """A pass as plain lists: the destination and the tag of each source, and the boxes if set."""
+    """A pass as plain lists: the destination and tag of each source, and the boxes' settings."""
     return {
         "destinations": list(destinations),
         "tags": [
-            None if destination is None else network.tags.tag(source, destination)
+            None if destination is None else tags.tag(source, destination)
             for source, destination in enumerate(destinations)
         ],
-        "settings": settings(network.plan, destinations) if set_ else None,
+        "settings": settings(plan, destinations) if set_ else None,
     }
 
 

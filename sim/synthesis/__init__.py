@@ -1,9 +1,9 @@
-"""What hardware costs in an FPGA: synthesis, placement and routing with the YoWASP tools."""
+"""FPGA cost and speed: synthesis, placement and routing with the YoWASP tools."""
 
 from .cost import cost_command
 from .design import Design, network_design, verilog_design
 from .devices import DEVICES, Area, Device
-from .measure import Measurement, Setup, Storage, measure
+from .measurement import Measurement, Setup, Storage, measure
 from .tools import SynthesisError
 
 __all__ = [

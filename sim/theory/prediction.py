@@ -1,9 +1,10 @@
-"""Which formula predicts which network."""
+"""Selects the formula that predicts a network."""
 
 import math
+from collections.abc import Callable
 from typing import TypedDict
 
-from ...hdl.networks import DCSHNetwork, MultistageNetwork, Network
+from ...hdl.networks import Network
 from .dcsh_torus import Locality, dcsh_latency
 from .multistage_cube import (
     attempts_by_recurrence,
@@ -12,11 +13,19 @@ from .multistage_cube import (
     replicated_throughput,
 )
 
-__all__ = ["Prediction", "predict"]
+__all__ = ["MODELS", "Prediction", "predict"]
 
 
 class Prediction(TypedDict):
-    """What theory says of a network at a load; None where no formula applies."""
+    """The prediction for a network at a load; None where no formula applies."""
+
+    latency_mean: float | None
+    throughput: float | None
+    attempts: float | None
+
+
+class _Some(TypedDict, total=False):
+    """The values that one formula predicts."""
 
     latency_mean: float | None
     throughput: float | None
@@ -24,55 +33,61 @@ class Prediction(TypedDict):
 
 
 def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
-    """Mean latency (cycles), throughput (packets a terminal and cycle) and mean attempts a packet.
+    """Mean latency (cycles), throughput (packets per terminal per cycle) and attempts per packet.
 
-    The formulas are for uniform traffic: for the DCSH with packets of one length the latency of
-    Ould-Khaoua and Sotudeh's model, for multistage networks those of Siegel et al., VI:
+    The formulas are for uniform traffic. For the DCSH with packets of one length, it is the latency
+    of Ould-Khaoua and Sotudeh's model. For multistage networks they are those of Siegel et al., VI:
 
     - output-queued switches: the latency, for unlimited queues and a load below 1;
-    - unbuffered switches: the throughput, of dilated or replicated networks too; with resubmission
-      the attempts.
+    - unbuffered switches: the throughput, also of dilated and replicated networks; with
+      resubmission the attempts.
 
     Parameters
     ----------
     network : Network
     load : float
-        Packets a terminal and cycle.
+        Packets per terminal per cycle.
     uniform : bool
-        Whether the traffic is.
+        Whether the traffic is uniform.
     """
     prediction = Prediction(latency_mean=None, throughput=None, attempts=None)
-    if isinstance(network, DCSHNetwork) and uniform and len({*network.lengths}) == 1:
-        prediction["latency_mean"] = _dcsh_latency(network, load)
-    if not isinstance(network, MultistageNetwork) or not uniform:
-        return prediction
-    given = network.parameters
-    radix, stages = network.radix, network.stages
-    if given["switch"] == "unbuffered":
-        if given["resubmit"]:
-            prediction["attempts"] = _attempts(load, radix, stages)
-            return prediction
-        prediction["latency_mean"] = float(stages)
-        copies, links = given["replication"], given["dilation"]
-        if copies == 1:
-            prediction["throughput"] = dilated_throughput(load, radix, stages, links)
-        elif links == 1:
-            prediction["throughput"] = replicated_throughput(load, radix, stages, copies)
-        return prediction
-    if given["switch"] == "output-queued" and given["replication"] == 1 and load < 1:
-        prediction["latency_mean"] = buffered_delay(load, radix, stages)
+    theory = network.theory
+    if uniform and theory is not None:
+        prediction.update(MODELS[theory.model](load, **theory.arguments))
     return prediction
 
 
-def _dcsh_latency(network: DCSHNetwork, load: float) -> float | None:
-    k, n = network.plan.k, network.plan.n
-    whole = Locality(k, n, k, n, 1.0, network.lengths[0], network.parameters["decision"])
-    latency = dcsh_latency(whole, load)
-    return latency if math.isfinite(latency) else None
+def _buffered(load: float, radix: int, stages: int) -> _Some:
+    if load >= 1:
+        return {}
+    return {"latency_mean": buffered_delay(load, radix, stages)}
 
 
-def _attempts(load: float, radix: int, stages: int) -> float | None:
+def _unbuffered(load: float, radix: int, stages: int, dilation: int, replication: int) -> _Some:
+    throughput = None
+    if replication == 1:
+        throughput = dilated_throughput(load, radix, stages, dilation)
+    elif dilation == 1:
+        throughput = replicated_throughput(load, radix, stages, replication)
+    return {"latency_mean": float(stages), "throughput": throughput}
+
+
+def _resubmission(load: float, radix: int, stages: int) -> _Some:
     try:
-        return attempts_by_recurrence(load, radix, stages)
+        return {"attempts": attempts_by_recurrence(load, radix, stages)}
     except ValueError:
-        return None
+        return {}
+
+
+def _dcsh(load: float, k: int, n: int, decision: int, length: int) -> _Some:
+    latency = dcsh_latency(Locality(k, n, k, n, 1.0, length, decision), load)
+    return {"latency_mean": latency if math.isfinite(latency) else None}
+
+
+MODELS: dict[str, Callable[..., _Some]] = {
+    "buffered": _buffered,
+    "unbuffered": _unbuffered,
+    "resubmission": _resubmission,
+    "dcsh": _dcsh,
+}
+"""The formulas by the name that `Network.theory` gives: functions of the load and arguments."""

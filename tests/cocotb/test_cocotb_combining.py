@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import write_verilog
-from multicube.hdl.combining import OPERATIONS, Operation, find_operation, request_length
+from multicube.hdl.boxes.combining import request_length
 from multicube.hdl.networks import CombiningNetwork
-from multicube.sim.serial_order import Access, serial_order
+from multicube.hdl.operations.memory import OPERATIONS, Operation, find_operation
+from multicube.sim.measure.serial_order import Access, serial_order
 
 SEED = 20240607
 WIDTH = 16

@@ -1,4 +1,6 @@
-"""What can go wrong on the way from a fabric to a running machine, each said in one line."""
+"""Errors of the compiled engine; each has a message of one line."""
+
+from ....hdl.core.errors import MulticubeError
 
 __all__ = [
     "AssertionViolated",
@@ -11,16 +13,16 @@ __all__ = [
 ]
 
 
-class EngineError(Exception):
+class EngineError(MulticubeError):
     """The compiled engine can't run a fabric, or had to stop."""
 
 
 class UnsupportedConstruct(EngineError):
-    """A component uses something that this engine cannot lower; names it and its source line."""
+    """A component uses a construct that can't be compiled; names it and its source line."""
 
 
 class CombinationalLoop(EngineError):
-    """Signals depend on themselves within one cycle; names the cells on the loop."""
+    """Signals depend on themselves within a cycle; names the cells on the loop."""
 
 
 class NoCompiler(EngineError):
@@ -28,12 +30,12 @@ class NoCompiler(EngineError):
 
 
 class CompilerFailed(EngineError):
-    """The C compiler did not accept the generated code; holds its first complaint."""
+    """The C compiler did not accept the generated code; quotes its first error."""
 
 
 class NotEnoughMemory(EngineError, MemoryError):
-    """The machine has less memory than the run needs; says how much of each."""
+    """The machine has less memory than the run needs; states both."""
 
 
 class AssertionViolated(EngineError, AssertionError):
-    """An `Assert` or `Assume` of a component failed; names the cell, the cycle and the place."""
+    """An `Assert` or `Assume` of a component failed; names the cell, cycle and source line."""

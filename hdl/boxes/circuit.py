@@ -1,0 +1,260 @@
+"""Circuit switching: boxes without buffers, in which a path is set up, held and released.
+
+Siegel et al. 1989, sections IV-A and VI-C.
+"""
+
+from typing import Literal
+
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_integer, check_radix
+from ..core.errors import InvalidValue
+from ..core.fabric import Meter
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, output_port
+from ..primitives.round_robin import RoundRobin
+from ..topology.tags import Routing, check_routing
+
+__all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy"]
+
+Policy = Literal["hold", "drop", "modified-hold"]
+POLICIES: tuple[Policy, ...] = ("hold", "drop", "modified-hold")
+"""Policies for a blocked packet or request (Siegel et al., IV-A)."""
+
+
+class CircuitLink(wiring.Signature):
+    """A link that is assigned to one circuit at a time. Directions are those of the sending side.
+
+    1. The source asserts `request` and shows the header, whose tag selects the path, with `valid`
+    0.
+       It holds both until it sees `grant` or `reject`, or gives up. 2. `grant` says that the whole
+       path is set up and the destination accepts. From the next cycle on,
+       a word of data crosses in each cycle in which `valid` and `ready` are both 1 (the stream
+       rules), and a word of reply in each cycle in which those of `reply` are. All of it is
+       combinational from end to end, in both directions.
+    3. After `reject`, `request` must be 0 in the next cycle.
+    4. The source may deassert `request` at any time, for at least one cycle. Every box on the path
+       sees it in this cycle, and no box holds the path after it.
+    ----------
+    packet : Packet
+        A word of data.
+    reply : ShapeLike, optional
+        A word of data from the destination to the source. None: there is no reply.
+
+    Members
+    -------
+    request : Out(1)
+    payload : Out(packet)
+    valid : Out(1)
+    ready : In(1)
+    grant, reject : In(1)
+    reply : In(stream.Signature(reply))
+        Only if `reply` is given.
+    """
+
+    def __init__(self, packet: Packet, reply: ShapeLike | None = None) -> None:
+        super().__init__(
+            {
+                "request": Out(1),
+                "payload": Out(packet),
+                "valid": Out(1),
+                "ready": In(1),
+                "grant": In(1),
+                "reject": In(1),
+                **({} if reply is None else {"reply": In(stream.Signature(reply))}),
+            }
+        )
+
+
+class CircuitBox(wiring.Component):
+    """A k x k box that assigns each of its outputs to one input for as long as that requests it.
+
+    There are no buffers, only a register per output that says which input owns it. A request that
+    finds its output free, or being released, owns it in the next cycle and is passed on only then;
+    so setting up a path takes one cycle per box. Several requests for an output get it in turn
+    (`RoundRobin`): a request that is held is overtaken by at most k - 1 others.
+
+    A request that does not get its output is *refused*. With the policy `hold` it waits, and keeps
+    the path that it has set up so far. A path takes its boxes in the order of the stages, so
+    requests can't wait for each other in a cycle. With `drop` it is rejected in the same cycle.
+    With `modified-hold` it waits for `hold_limit` cycles, and is rejected in the next one if it is
+    refused again.
+
+    All outputs except `held` are combinational: the forward ones depend on the forward inputs and
+    registers, the backward ones and `dropped` on all inputs. So there is no combinational loop
+    through any number of boxes.
+
+    Parameters
+    ----------
+    packet : Packet
+        The tag's top digit names the output. A digit that names no output (radix 3, for example,
+        has two-bit digits) is refused forever: tags must come from a `TagScheme`.
+    reply : ShapeLike, optional
+        As in `CircuitLink`.
+    radix : int
+        Number of inputs and of outputs, at least 2.
+    routing : "destination" or "xor"
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
+    policy : "hold", "drop" or "modified-hold"
+    hold_limit : int
+        Cycles that a refused request waits with the policy `modified-hold`, at least 1.
+
+    Members
+    -------
+    i : In(CircuitLink(packet, reply)).array(radix)
+    o : Out(CircuitLink(packet, reply)).array(radix)
+    held : Out(radix)
+        Bit j: output j is owned.
+    dropped : Out(radix)
+        Bit i: the request at input i is rejected here, in this cycle. One pulse per attempt.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, the packet's tag is narrower than a digit, or the packet has
+        a broadcast mask.
+    """
+
+    def __init__(
+        self,
+        packet: Packet,
+        reply: ShapeLike | None = None,
+        *,
+        radix: int,
+        routing: Routing = "destination",
+        policy: Policy = "hold",
+        hold_limit: int = 16,
+    ) -> None:
+        radix = check_radix(radix)
+        check_routing(routing, radix)
+        if policy not in POLICIES:
+            raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+        hold_limit = check_integer("Hold limit", hold_limit, 1)
+        if packet.broadcast:
+            raise InvalidValue("Packet of a circuit switch must have no broadcast mask")
+        self.packet = packet
+        self.reply = reply
+        self.radix = radix
+        self.routing = routing
+        self.policy = policy
+        self.hold_limit = hold_limit
+        self.meters = () if policy == "hold" else (Meter("dropped", "dropped", "pulses"),)
+        check_tag(packet, radix)
+        link = CircuitLink(packet, reply)
+        super().__init__(
+            {
+                "i": In(link).array(radix),
+                "o": Out(link).array(radix),
+                "held": Out(radix),
+                "dropped": Out(radix),
+            }
+        )
+
+    @property
+    def digit_bits(self) -> int:
+        """Width of the digit of the tag that this switch uses."""
+        return (self.radix - 1).bit_length()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ports = range(self.radix)
+        owners = [Signal(range(self.radix), name=f"owner_{j}") for j in ports]
+        owns = [Signal(self.radix, name=f"owns_{i}") for i in ports]  # bit j: input i, output j
+        for i in ports:
+            m.d.comb += owns[i].eq(Cat(self.held[j] & (owners[j] == i) for j in ports))
+
+        # The owner-to-be of an output that is free, or that its owner releases in this cycle.
+        wins: list[list[Value]] = [[] for _ in ports]
+        targets = []
+        for i, source in enumerate(self.i):
+            target = Signal(self.digit_bits, name=f"target_{i}")
+            m.d.comb += target.eq(output_port(source.payload.tag, self.digit_bits, self.routing, i))
+            targets.append(target)
+        for j, output in enumerate(self.o):
+            m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
+            m.d.comb += [
+                arbiter.request.eq(
+                    Cat(self.i[i].request & ~owns[i].any() & (targets[i] == j) for i in ports)
+                ),
+                arbiter.taken.eq(~output.request),
+            ]
+            for i in ports:
+                wins[i].append(arbiter.taken & (arbiter.grant == i) & (targets[i] == j))
+            m.d.sync += self.held[j].eq(output.request | arbiter.request.any())
+            with m.If(~output.request):
+                m.d.sync += owners[j].eq(arbiter.grant)
+
+        for i, source in enumerate(self.i):
+            refused = Signal(name=f"refused_{i}")
+            m.d.comb += refused.eq(source.request & ~owns[i].any() & ~Cat(wins[i]).any())
+            if self.policy == "drop":
+                m.d.comb += self.dropped[i].eq(refused)
+            elif self.policy == "modified-hold":
+                waited = Signal(range(self.hold_limit + 1), name=f"waited_{i}")
+                m.d.comb += self.dropped[i].eq(refused & (waited == self.hold_limit))
+                m.d.sync += waited.eq(Mux(refused & ~self.dropped[i], waited + 1, 0))
+
+        self._carry_forward(m, owners)
+        self._carry_back(m, owns)
+        return m
+
+    def _carry_forward(self, m: Module, owners: list[Signal]) -> None:
+        """Connect each output to its owner in the forward direction."""
+        two_way = self.reply is not None
+        layout: dict[str, ShapeLike] = {"request": 1, "payload": self.packet, "valid": 1}
+        layout |= {"reply_ready": 1} if two_way else {}
+        box = InterchangeBox(self.radix, data.StructLayout(layout))
+        m.submodules.forward = box
+        # The payload of an output without an owner is undefined, which saves gates.
+        box.set(m, owners, ~0)
+        for j, (source, output) in enumerate(zip(self.i, self.o)):
+            entry, exit_, held = box.i[j], box.o[j], self.held[j]
+            m.d.comb += [
+                entry.request.eq(source.request),
+                entry.payload.eq(forwarded(source.payload, self.digit_bits)),
+                entry.valid.eq(source.valid),
+                output.request.eq(exit_.request & held),
+                output.payload.eq(exit_.payload),
+                output.valid.eq(exit_.valid & held),
+            ]
+            if two_way:
+                m.d.comb += [
+                    entry.reply_ready.eq(source.reply.ready),
+                    output.reply.ready.eq(exit_.reply_ready & held),
+                ]
+
+    def _carry_back(self, m: Module, owns: list[Signal]) -> None:
+        """Connect each input to the output that it owns in the backward direction."""
+        two_way = self.reply is not None
+        layout: dict[str, ShapeLike] = {"ready": 1, "grant": 1, "reject": 1}
+        layout |= {"reply_valid": 1, "reply": self.reply} if two_way else {}
+        box = InterchangeBox(self.radix, data.StructLayout(layout))
+        m.submodules.back = box
+        select = []
+        for i, bits in enumerate(owns):
+            number = Signal(range(self.radix), name=f"output_{i}")
+            for j in range(self.radix):
+                with m.If(bits[j]):
+                    m.d.comb += number.eq(j)
+            select.append(number)
+        box.set(m, select, ~0)
+        for i, (source, output) in enumerate(zip(self.i, self.o)):
+            entry, exit_, owner = box.i[i], box.o[i], owns[i].any()
+            m.d.comb += [
+                entry.ready.eq(output.ready),
+                entry.grant.eq(output.grant),
+                entry.reject.eq(output.reject),
+                source.ready.eq(exit_.ready & owner),
+                source.grant.eq(exit_.grant & owner),
+                source.reject.eq((exit_.reject & owner) | self.dropped[i]),
+            ]
+            if two_way:
+                m.d.comb += [
+                    entry.reply_valid.eq(output.reply.valid),
+                    entry.reply.eq(output.reply.payload),
+                    source.reply.valid.eq(exit_.reply_valid & owner),
+                    source.reply.payload.eq(exit_.reply),
+                ]

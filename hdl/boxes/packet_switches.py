@@ -1,0 +1,177 @@
+"""Buffered packet switches: k x k boxes for single-flit packets (Siegel et al., IV-A).
+
+With a broadcast mask (III-B, III-C), a packet may be for several outputs. Each output takes its
+copy when it has room, independently of the others, and in turn with all other packets that request
+it. The packet leaves its input when the last output has its copy. No copy waits for another one, so
+a broadcast can no more deadlock or starve than the same number of one-to-one packets.
+"""
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_integer, check_radix
+from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
+from ..primitives.round_robin import RoundRobin
+from ..topology.tags import Routing, check_broadcast, check_routing
+from .broadcast import CopyTracker
+
+__all__ = ["InputQueuedSwitch", "OutputQueuedSwitch"]
+
+
+class _PacketSwitch(wiring.Component):
+    """Parameters, checks and ports shared by the packet switches."""
+
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        depth: int,
+        routing: Routing = "destination",
+        refill: bool | None = None,
+    ) -> None:
+        radix = check_radix(radix)
+        depth = check_integer("Depth", depth, 1)
+        check_routing(routing, radix)
+        if packet.broadcast:
+            check_broadcast(radix)
+        self.packet = packet
+        self.radix = radix
+        self.depth = depth
+        self.routing = routing
+        self.refill = depth == 1 if refill is None else refill
+        ports = stream.Signature(packet)
+        check_tag(packet, radix)
+        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
+
+    @property
+    def digit_bits(self) -> int:
+        """Width of the digit of the tag that this switch uses."""
+        return (self.radix - 1).bit_length()
+
+    def _copies(self, m: Module, i: int, source: stream.Interface, taken: Value) -> Value:
+        """Bit j: the broadcast at input i is to be offered to output j.
+
+        The packet leaves `source` with its last copy. `taken` says, one bit per output, which
+        outputs take what they are offered in this cycle.
+        """
+        m.submodules[f"copies_{i}"] = copies = CopyTracker(self.radix)
+        m.d.comb += [
+            copies.valid.eq(source.valid),
+            copies.requested.eq(requested_outputs(source.payload, self.radix, self.routing, i)),
+            copies.taken.eq(taken),
+            source.ready.eq(copies.done),
+        ]
+        return copies.left
+
+
+class OutputQueuedSwitch(_PacketSwitch):
+    """A switch with a queue at each output that accepts arrivals from all inputs in one cycle.
+
+    This is the switch of the paper's analysis (VI-D). A packet leaves one cycle after it arrived,
+    if no other is before it; every output carries one packet per cycle. `o` comes from registers
+    and memories. `i[*].ready` depends combinationally on `i[*]` (packets compete in turn for the
+    last free slots of a queue; see `ArrivalQueue`) and, with `refill`, on `o[*].ready`.
+
+    Parameters
+    ----------
+    packet : Packet
+        The tag's top digit names the output. A digit that names no output (radix 3, for example,
+        has two-bit digits) is never taken, and so blocks its input: tags must come from a
+        `TagScheme`. With m of the mask's top bits set, the tag names 2^m outputs.
+    radix : int
+        Number of inputs and of outputs, at least 2. A broadcast mask needs a power of two.
+    depth : int
+        Packets that fit into each queue, at least 1.
+    routing : "destination" or "xor"
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
+    refill : bool, optional
+        Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
+        full throughput, and there it is the default; otherwise the default is the shorter path.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(radix)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    """
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        queues = []
+        for j, output in enumerate(self.o):
+            queue = ArrivalQueue(
+                self.packet, writers=self.radix, depth=self.depth, refill=self.refill
+            )
+            m.submodules[f"queue_{j}"] = queue
+            wiring.connect(m, wiring.flipped(output), queue.o)
+            queues.append(queue)
+        for i, source in enumerate(self.i):
+            ready = [queue.i[i].ready for queue in queues]
+            if self.packet.broadcast:
+                wanted = self._copies(m, i, source, Cat(ready))
+            else:
+                target = output_port(source.payload.tag, self.digit_bits, self.routing, i)
+                wanted = [target == j for j in range(self.radix)]
+                m.d.comb += source.ready.eq(Cat(r & w for r, w in zip(ready, wanted)).any())
+            for queue, wants in zip(queues, wanted):
+                m.d.comb += [
+                    queue.i[i].valid.eq(source.valid & wants),
+                    queue.i[i].payload.eq(forwarded(source.payload, self.digit_bits)),
+                ]
+        return m
+
+
+class InputQueuedSwitch(_PacketSwitch):
+    """A switch with a queue at each input; only the packets at the heads compete.
+
+    A packet leaves one cycle after it arrived, if no other is before it. Each output takes packets
+    from the inputs in turn (`RoundRobin`) and holds a choice until the packet is taken; a packet
+    that waits blocks those behind it. `o[*].valid` and `.payload` depend only on registers and
+    memories, and so does `i[*].ready`, except with `refill`, when it depends on `o[*].ready`.
+
+    Parameters, members and errors are those of `OutputQueuedSwitch`.
+    """
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ports = range(self.radix)
+        m.submodules.box = box = InterchangeBox(self.radix, self.packet)
+        arbiters = [RoundRobin(self.radix) for _ in ports]
+        taken = [port.ready & port.valid for port in self.o]
+        for i, source in enumerate(self.i):
+            queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
+            m.submodules[f"queue_{i}"] = queue
+            wiring.connect(m, wiring.flipped(source), queue.i[0])
+            head = queue.o
+            m.d.comb += box.i[i].eq(forwarded(head.payload, self.digit_bits))
+            if self.packet.broadcast:
+                served = [(arbiter.grant == i) & flag for arbiter, flag in zip(arbiters, taken)]
+                wanted = self._copies(m, i, head, Cat(served))
+            else:
+                target = Signal(self.digit_bits, name=f"target_{i}")
+                port = output_port(head.payload.tag, self.digit_bits, self.routing, i)
+                m.d.comb += target.eq(port)
+                wanted = [target == j for j in ports]
+                for wants, arbiter, flag in zip(wanted, arbiters, taken):
+                    with m.If(wants & (arbiter.grant == i)):
+                        m.d.comb += head.ready.eq(flag)
+            for wants, arbiter in zip(wanted, arbiters):
+                m.d.comb += arbiter.request[i].eq(head.valid & wants)
+        for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+            m.submodules[f"arbiter_{j}"] = arbiter
+            m.d.comb += [
+                output.valid.eq(arbiter.request.any()),
+                output.payload.eq(box.o[j]),
+                arbiter.taken.eq(output.ready),
+            ]
+        box.set(m, [arbiter.grant for arbiter in arbiters], ~0)
+        return m

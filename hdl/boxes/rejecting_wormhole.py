@@ -1,0 +1,175 @@
+"""Wormhole routing with drops: a blocked header is rejected at once (Siegel et al., VII-C).
+
+The BBN GP1000 and TC2000 switch like this. The boxes hold no packets, only one flit per link. The
+source keeps its packet until it knows its fate (`multicube.hdl.terminals.retry`).
+"""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.fabric import Meter
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, forwarded, output_port
+from ..primitives.round_robin import RoundRobin
+from ..topology.tags import Routing
+from .wormhole import check_flits
+
+__all__ = ["RejectingLink", "RejectingWormholeSwitch"]
+
+
+class RejectingLink(wiring.Signature):
+    """A stream of flits whose receiver may reject a packet. Directions are those of the sender.
+
+    A header sets up a path, which stays until a flit with `close` has passed. A packet may be
+    rejected until its header has reached the destination. In the cycle in which `reject` is 1, the
+    path is released, and all flits on it and the offered flit are discarded, whether or not `ready`
+    is 1. The next cycle may bring another header. So a source must not close a path before the
+    header has arrived; `close` differs from the packet's `last`, which may come earlier.
+
+    Parameters
+    ----------
+    packet : Packet
+        With flits.
+
+    Members
+    -------
+    payload : Out(packet)
+    valid, close : Out(1)
+    ready, reject : In(1)
+    """
+
+    def __init__(self, packet: Packet) -> None:
+        self.packet = packet
+        super().__init__(
+            {
+                "payload": Out(packet),
+                "valid": Out(1),
+                "close": Out(1),
+                "ready": In(1),
+                "reject": In(1),
+            }
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RejectingLink) and self.packet == other.packet
+
+
+class RejectingWormholeSwitch(wiring.Component):
+    """A wormhole switch without queues: a header that finds its output taken is rejected.
+
+    There is one register per output. A header moves to it in one cycle if no other packet's path
+    uses this output and its register has room. If several request the same output, one is chosen in
+    turn (`RoundRobin`). All others are rejected in this cycle: `reject` travels combinationally
+    back along the path to the source, and every switch on it forgets the packet. So a header never
+    waits: within n cycles it has arrived or is rejected. An output that a path releases accepts
+    another header in the next cycle, so no cycle is lost between packets.
+
+    Once a header has arrived, its packet can't be rejected any more, but may wait: while the
+    destination is not ready, the whole path stops, and nothing is lost.
+
+    `o[*].payload`, `.valid` and `.close` come from registers. `i[*].ready` depends combinationally
+    on `i[*]` and `o[*].ready`, and `i[*].reject` on these and `o[*].reject`: through n switches,
+    the backward signals pass through n times a few gates.
+
+    Parameters
+    ----------
+    packet : Packet
+        With flits. The top digit of the header's tag names the output. A header whose digit names
+        no output (radix 3, for example, has two-bit digits) is rejected.
+    radix : int
+        Number of inputs and of outputs, at least 2.
+    routing : "destination" or "xor"
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
+
+    Members
+    -------
+    i : In(RejectingLink(packet)).array(radix)
+    o : Out(RejectingLink(packet)).array(radix)
+    dropped : Out(radix)
+        Bit i: the header at input i is rejected here, in this cycle.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    """
+
+    meters = (Meter("dropped", "dropped", "pulses"),)
+
+    def __init__(self, packet: Packet, *, radix: int, routing: Routing = "destination") -> None:
+        self.digit_bits = check_flits(packet, radix, routing)
+        self.packet = packet
+        self.radix = radix
+        self.routing = routing
+        ports = RejectingLink(packet)
+        super().__init__(
+            {
+                "i": In(ports).array(radix),
+                "o": Out(ports).array(radix),
+                "dropped": Out(radix),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ports = range(self.radix)
+        m.submodules.box = box = InterchangeBox(self.radix, self.packet)
+        arbiters = [RoundRobin(self.radix) for _ in ports]
+
+        # A path uses output j while taken[j], and comes from input owner[j].
+        taken = Signal(self.radix)
+        owner = [Signal(range(self.radix), name=f"owner_{j}") for j in ports]
+        chosen = [Mux(taken[j], owner[j], arbiters[j].grant) for j in ports]
+        moves = [~port.valid | port.ready for port in self.o]
+
+        for i, source in enumerate(self.i):
+            # Bit j: output j is on the path from this input, or (carried) is granted to its header.
+            path = Signal(self.radix, name=f"path_{i}")
+            carried = Signal(self.radix, name=f"carried_{i}")
+            header = Signal(name=f"header_{i}")
+            target = Signal(self.digit_bits, name=f"target_{i}")
+            m.d.comb += [
+                path.eq(Cat(taken[j] & (owner[j] == i) for j in ports)),
+                header.eq(source.valid & ~path.any()),
+                target.eq(output_port(source.payload.tag, self.digit_bits, self.routing, i)),
+                box.i[i].eq(forwarded(source.payload, self.digit_bits)),
+            ]
+            for j, arbiter in enumerate(arbiters):
+                request = arbiter.request[i]
+                m.d.comb += [
+                    request.eq(header & (target == j) & ~taken[j] & moves[j]),
+                    carried[j].eq(path[j] | (request & (arbiter.grant == i))),
+                ]
+            backward = Cat(port.reject for port in self.o)
+            m.d.comb += [
+                self.dropped[i].eq(header & ~carried.any()),
+                source.ready.eq((carried & Cat(moves)).any()),
+                source.reject.eq(self.dropped[i] | (path & backward).any()),
+            ]
+
+        for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+            m.submodules[f"arbiter_{j}"] = arbiter
+            m.d.comb += arbiter.taken.eq(1)
+            valid, close = Signal(name=f"valid_{j}"), Signal(name=f"close_{j}")
+            with m.Switch(chosen[j]):
+                for i, source in enumerate(self.i):
+                    with m.Case(i):
+                        m.d.comb += [
+                            valid.eq(source.valid & (taken[j] | arbiter.request[i])),
+                            close.eq(source.close),
+                        ]
+            with m.If(moves[j]):
+                m.d.sync += output.valid.eq(valid)
+                with m.If(valid):
+                    m.d.sync += [
+                        output.payload.eq(box.o[j]),
+                        output.close.eq(close),
+                        taken[j].eq(~close),
+                        owner[j].eq(chosen[j]),
+                    ]
+            with m.If(output.reject):
+                m.d.sync += [output.valid.eq(0), taken[j].eq(0)]
+        box.set(m, chosen, ~0)
+        return m

@@ -1,0 +1,269 @@
+"""The unbuffered packet switch: a k x k box that drops blocked packets (Siegel et al.)."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_integer, check_radix
+from ..core.errors import InvalidValue
+from ..core.fabric import Meter
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, requested_outputs
+from ..primitives.random_bits import RandomOrder
+from ..topology.tags import Routing, check_routing
+
+__all__ = ["UnbufferedSwitch", "VerdictLink", "later_bits", "verdict_delay"]
+
+
+class VerdictLink(wiring.Signature):
+    """A packet link on which the sender learns the fate of each packet.
+
+    The receiver is always ready. The verdict on a packet comes back a fixed number of cycles after
+    it crossed the link: 2 m if m stages of boxes follow. It is 1 if the packet reached the end of
+    the network, 0 if it was dropped on the way (or if there was no packet).
+
+    Members
+    -------
+    payload : Out(packet)
+    valid : Out(1)
+    ready : In(1)
+    accepted : In(1)
+    """
+
+    def __init__(self, packet: Packet) -> None:
+        super().__init__(
+            {"payload": Out(packet), "valid": Out(1), "ready": In(1), "accepted": In(1)}
+        )
+
+
+def verdict_delay(stages: int, stage: int) -> int:
+    """The value of the strap `delay` of the boxes of a stage; the first stage is 0."""
+    return 2 * (stages - stage) - 1
+
+
+def later_bits(tag_bits: int, digit_bits: int, stage: int) -> int:
+    """The value of the strap `later` of the boxes of a stage: the bits of the tag that later stages
+    use, in the tag's form at this stage (this stage's digit on top, used ones at the bottom).
+    """
+    return (1 << tag_bits - digit_bits) - (1 << stage * digit_bits)
+
+
+class UnbufferedSwitch(wiring.Component):
+    """A switch without queues: packets that request the same link compete once; losers are dropped.
+
+    There is one register per link, at the outputs. Packets compete in the cycle in which they
+    arrive. The winner is random, with equal chances, and is shown at the output in the next cycle.
+    Each output carries one packet per cycle. Inputs are always ready. A packet is dropped if it
+    loses, or if it meets an output whose current packet was not taken (only at the edge of a
+    network). All outputs except `dropped` and `i[*].ready` come from registers.
+
+    In a *dilated* network (VI-A) each link is a bundle of links to the same place. An output has as
+    many winners as its bundle has links; they fill its links from the first on.
+
+    The copies of a broadcast compete separately, but with the same rank at all outputs.
+
+    A *reject signal* (`reject`) tells the source of each packet whether it arrived. All packets
+    move one stage per cycle, so all verdicts can move back one stage per cycle. With n stages, each
+    box of stage s remembers for 2 (n - s) - 1 cycles by which link it sent the packet of each
+    input. Then it passes on the verdict that arrives on that link at that time. For the verdict, a
+    packet has arrived when it is in an output register of the last stage.
+
+    Parameters
+    ----------
+    packet : Packet
+        The tag's top digit names the output. A packet whose digit names no output (radix 3, for
+        example, has two-bit digits) is dropped. Single flits only.
+    radix : int
+        Number of input bundles and of output bundles, at least 2.
+    routing : "destination" or "xor"
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
+    dilation_in, dilation_out : int
+        Links in each bundle, at least 1; link l of bundle b is number b * dilation + l. At most 64
+        inputs are possible.
+    reject : int
+        Number of stages of the network if verdicts go back to the sources; 0 if not. A broadcast
+        can't have a verdict, since some of its copies may arrive and others not.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(radix * dilation_in)
+    o : Out(stream.Signature(packet)).array(radix * dilation_out)
+        With `reject` each is a `VerdictLink(packet)`.
+    seed : In(32)
+        Seed of the random choice, as in `RandomBits`. Constant.
+    delay : In(range(2 * reject))
+        Only with `reject`: `verdict_delay(reject, stage)`. Constant.
+    dropped : Out(radix * dilation_in)
+        Bit i is 1 in a cycle in which the packet of input i is dropped. Packets with a broadcast
+        mask have `radix` bits per input, one for the copy to each output.
+    later : In(tag)
+        Only with a broadcast mask: `later_bits(tag, digit, stage)`. Constant.
+    lost : Out(range(radix * dilation_in * 2**tag + 1))
+        Only with a broadcast mask: number of destinations of the copies dropped in this cycle,
+        2^m for a copy with m bits set in its mask for the stages to come.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    """
+
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        routing: Routing = "destination",
+        dilation_in: int = 1,
+        dilation_out: int = 1,
+        reject: int = 0,
+    ) -> None:
+        radix = check_radix(radix)
+        dilation_in = check_integer("Dilation", dilation_in, 1)
+        dilation_out = check_integer("Dilation", dilation_out, 1)
+        reject = check_integer("Reject", reject, 0)
+        check_integer("Input links of an unbuffered switch", radix * dilation_in, 2, 64)
+        check_routing(routing, radix)
+        if packet.flits:
+            raise InvalidValue("Packets of an unbuffered switch must be single flits")
+        if packet.broadcast and reject:
+            raise InvalidValue("Packets with a broadcast mask can't have a reject signal")
+        self.packet = packet
+        self.radix = radix
+        self.routing = routing
+        self.dilation_in = dilation_in
+        self.dilation_out = dilation_out
+        self.reject = reject
+        # A dropped packet with a broadcast mask counts as several.
+        copies, packets = Meter("dropped", "lost", "number"), Meter("dropped", "dropped", "pulses")
+        self.meters = (copies if packet.broadcast else packets,)
+        check_tag(packet, radix)
+        link = VerdictLink(packet) if reject else stream.Signature(packet)
+        inputs, outputs = radix * dilation_in, radix * dilation_out
+        super().__init__(
+            {
+                "i": In(link).array(inputs),
+                "o": Out(link).array(outputs),
+                "seed": In(32),
+                **({"delay": In(range(2 * reject))} if reject else {}),
+                **self._losses(inputs),
+            }
+        )
+
+    def _losses(self, inputs: int) -> dict[str, wiring.Member]:
+        if not self.packet.broadcast:
+            return {"dropped": Out(inputs)}
+        tag_bits = self.packet.members["tag"]
+        return {
+            "dropped": Out(inputs * self.radix),
+            "later": In(tag_bits),
+            "lost": Out(range((inputs << tag_bits) + 1)),
+        }
+
+    @property
+    def digit_bits(self) -> int:
+        """Width of the digit of the tag that this switch uses."""
+        return (self.radix - 1).bit_length()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        inputs = range(len(self.i))
+        wants = [Signal(self.radix, name=f"wants_{i}") for i in inputs]
+        for i, source in enumerate(self.i):
+            bundle = i // self.dilation_in
+            wanted = requested_outputs(source.payload, self.radix, self.routing, bundle)
+            m.d.comb += [
+                source.ready.eq(1),
+                wants[i].eq(Mux(source.valid, wanted, 0)),
+            ]
+        chosen = self._compete(m, wants)
+        # A link that still holds a packet accepts no other.
+        free = [~port.valid | port.ready for port in self.o]
+        wins = [[choice & room for choice, room in zip(row, free)] for row in chosen]
+        if self.packet.broadcast:
+            self._count_copies(m, wants, wins)
+        else:
+            sent = Cat(Cat(links).any() for links in wins)
+            m.d.comb += self.dropped.eq(Cat(port.valid for port in self.i) & ~sent)
+        self._send(m, chosen, free)
+        if self.reject:
+            self._return_verdicts(m, wins)
+        return m
+
+    def _compete(self, m: Module, wants: list[Signal]) -> list[list[Signal]]:
+        """For each input and output link, whether the link is assigned to the input's packet."""
+        inputs = range(len(wants))
+        m.submodules.order = order = RandomOrder(len(wants))
+        m.d.comb += order.seed.eq(self.seed)
+        chosen: list[list[Signal]] = [[] for _ in inputs]
+        for output in range(self.radix):
+            for i in inputs:
+                ahead = [wants[x][output] & order.before[x][i] for x in inputs if x != i]
+                for link in range(self.dilation_out):
+                    # A single link needs no count of the packets ahead.
+                    turn = (
+                        ~Cat(ahead).any() if self.dilation_out == 1 else sum(ahead, start=0) == link
+                    )
+                    choice = Signal(name=f"chosen_{i}_{output}_{link}")
+                    m.d.comb += choice.eq(wants[i][output] & turn)
+                    chosen[i].append(choice)
+        return chosen
+
+    def _count_copies(self, m: Module, wants: list[Signal], wins: list[list[Value]]) -> None:
+        lost = 0
+        for i, source in enumerate(self.i):
+            bundles = [
+                wins[i][first : first + self.dilation_out]
+                for first in range(0, len(self.o), self.dilation_out)
+            ]
+            dropped = wants[i] & ~Cat(Cat(bundle).any() for bundle in bundles)
+            m.d.comb += self.dropped.word_select(i, self.radix).eq(dropped)
+            lost = lost + (sum(dropped, start=0) << sum(source.payload.mask & self.later, start=0))
+        m.d.comb += self.lost.eq(lost)
+
+    def _send(self, m: Module, chosen: list[list[Signal]], free: list[Value]) -> None:
+        """Send through as many interchange boxes as all links need, into the registers."""
+        inputs, links = len(self.i), len(self.o)
+        for plane, first in enumerate(range(0, links, inputs)):
+            box = InterchangeBox(inputs, self.packet)
+            m.submodules[f"box_{plane}"] = box
+            for i, source in enumerate(self.i):
+                m.d.comb += box.i[i].eq(forwarded(source.payload, self.digit_bits))
+            ports = self.o[first : first + inputs]
+            columns = [[row[first + at] for row in chosen] for at in range(len(ports))]
+            used = [Cat(column).any() for column in columns]
+            select = [_number(column) for column in columns]
+            box.set(m, select + [0] * (inputs - len(ports)), Cat(used))
+            for at, port in enumerate(ports):
+                with m.If(free[first + at]):
+                    m.d.sync += [
+                        port.valid.eq(used[at]),
+                        port.payload.eq(box.o[at]),
+                    ]
+
+    def _return_verdicts(self, m: Module, wins: list[list[Value]]) -> None:
+        row = data.ArrayLayout(
+            data.StructLayout({"sent": 1, "link": range(len(self.o))}), len(self.i)
+        )
+        ring = Memory(shape=row, depth=1 << len(self.delay), init=[])
+        m.submodules.ring = ring
+        now, then = ring.write_port(), ring.read_port(domain="comb")
+        m.d.sync += now.addr.eq(now.addr + 1)
+        m.d.comb += [now.en.eq(1), then.addr.eq(now.addr - self.delay)]
+        accepted = Cat(port.accepted for port in self.o)
+        for i, source in enumerate(self.i):
+            m.d.comb += [
+                now.data[i].sent.eq(Cat(wins[i]).any()),
+                now.data[i].link.eq(_number(wins[i])),
+            ]
+            m.d.sync += source.accepted.eq(
+                then.data[i].sent & accepted.bit_select(then.data[i].link, 1)
+            )
+
+
+def _number(flags: list[Value]) -> Value:
+    """The number of the flag that is set; 0 if none is."""
+    bits = range((len(flags) - 1).bit_length())
+    return Cat(Cat(flag for x, flag in enumerate(flags) if x >> b & 1).any() for b in bits)

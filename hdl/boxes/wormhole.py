@@ -1,0 +1,297 @@
+"""Switches for packets of several flits: wormhole and virtual cut-through (Siegel et al., IV-A).
+
+The flits of a packet follow each other through the network like a *worm*. The header requests an
+output; once granted, the output belongs to the worm until the tail has passed. So the flits of two
+packets never mix on a link, and the flits behind the header need no tag.
+"""
+
+from typing import Literal
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_integer, check_radix
+from ..core.errors import InvalidValue
+from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, output_port
+from ..primitives.round_robin import RoundRobin
+from ..topology.tags import Routing, check_routing
+
+__all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
+
+
+def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
+    """Check the parameters that all flit switches share; return the width of a tag digit.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the radix or the tag scheme is not possible, or packets have no flits, have a broadcast
+        mask, or have a tag narrower than a digit.
+    """
+    radix = check_radix(radix)
+    check_routing(routing, radix)
+    if not packet.flits:
+        raise InvalidValue("Packet must be of flits")
+    if packet.broadcast:
+        raise InvalidValue("Packet of several flits must not have a broadcast mask")
+    check_tag(packet, radix)
+    return (radix - 1).bit_length()
+
+
+def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
+    """1 between a header and its tail: the current or next flit of the stream is not a header."""
+    following = Signal(name=f"following_{name}")
+    with m.If(flits.valid & flits.ready):
+        m.d.sync += following.eq(~flits.payload.last)
+    return following
+
+
+class _FlitSwitch(wiring.Component):
+    """Parameters, checks, ports and output side shared by the flit switches."""
+
+    def __init__(
+        self, packet: Packet, *, radix: int, depth: int, routing: Routing, refill: bool
+    ) -> None:
+        self.digit_bits = check_flits(packet, radix, routing)
+        self.packet = packet
+        self.radix = radix
+        self.depth = depth
+        self.routing = routing
+        self.refill = refill
+        ports = stream.Signature(packet)
+        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
+
+    def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
+        """The output for the current flit of input i: the one that its header requested."""
+        wanted = output_port(flits.payload.tag, self.digit_bits, self.routing, i)
+        kept = Signal(self.digit_bits, name=f"kept_{i}")
+        target = Signal(self.digit_bits, name=f"target_{i}")
+        with m.If(~following):
+            m.d.sync += kept.eq(wanted)
+        m.d.comb += target.eq(Mux(following, kept, wanted))
+        return target
+
+    def _forward(self, m: Module, heads: list[stream.Interface]) -> None:
+        """Send the flits at the heads of the input queues to the outputs, through one box."""
+        m.submodules.box = box = InterchangeBox(self.radix, self.packet)
+        arbiters = [RoundRobin(self.radix) for _ in self.o]
+        for i, head in enumerate(heads):
+            following = _following(m, f"head_{i}", head)
+            target = self._target(m, i, head, following)
+            m.d.comb += box.i[i].eq(forwarded(head.payload, self.digit_bits))
+            for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+                m.d.comb += arbiter.request[i].eq((head.valid | following) & (target == j))
+                with m.If((target == j) & (arbiter.grant == i)):
+                    m.d.comb += [output.valid.eq(head.valid), head.ready.eq(output.ready)]
+        for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+            m.submodules[f"arbiter_{j}"] = arbiter
+            m.d.comb += output.payload.eq(box.o[j])
+            self._release(m, arbiter, output)
+        box.set(m, [arbiter.grant for arbiter in arbiters], ~0)
+
+    def _release(self, m: Module, arbiter: RoundRobin, output: stream.Interface) -> None:
+        """Let an arbiter advance to the next worm when the tail leaves.
+
+        Until then it holds its grant by itself, because a worm requests its output even while its
+        next flit has not arrived.
+        """
+        m.d.comb += arbiter.taken.eq(output.valid & output.ready & output.payload.last)
+
+
+class WormholeSwitch(_FlitSwitch):
+    """A wormhole switch: a queue of flits at each input, and each output held by one worm at a
+    time.
+
+    A header leaves one cycle after it arrived, if no flit is before it and the output is free. In
+    the cycle after a tail has left an output, the next header can follow, so no cycle is lost
+    between worms of any inputs. Worms get an output in turn (`RoundRobin`); no flit waits for more
+    than `radix` - 1 worms of other inputs. A header that waits stops all flits behind it, in this
+    switch and, when its queue is full, in the switches before it; the outputs that its worm holds
+    there stay blocked. Through n switches, an unblocked packet of c flits takes n + c - 1 cycles.
+
+    `o[*].valid` and `.payload` depend only on registers and memories, and so does `i[*].ready`,
+    except with `refill`, when it depends on `o[*].ready`.
+
+    Parameters
+    ----------
+    packet : Packet
+        With flits. The top digit of the header's tag names the output. A digit that names no output
+        (radix 3, for example, has two-bit digits) is never taken, and so blocks its input: tags
+        must come from a `TagScheme`.
+    radix : int
+        Number of inputs and of outputs, at least 2.
+    depth : int
+        Flits that fit into each queue, at least 1. Packets may be longer.
+    routing : "destination" or "xor"
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
+    refill : bool, optional
+        Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
+        full throughput, and there it is the default; otherwise the default is the shorter path.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(radix)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    """
+
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        depth: int,
+        routing: Routing = "destination",
+        refill: bool | None = None,
+    ) -> None:
+        depth = check_integer("Depth", depth, 1)
+        if refill is None:
+            refill = depth == 1
+        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        heads = []
+        for i, source in enumerate(self.i):
+            queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
+            m.submodules[f"queue_{i}"] = queue
+            wiring.connect(m, wiring.flipped(source), queue.i[0])
+            heads.append(queue.o)
+        self._forward(m, heads)
+        return m
+
+
+class CutThroughSwitch(_FlitSwitch):
+    """A virtual cut-through switch: it accepts a header only if there is room for a whole packet.
+
+    It differs from `WormholeSwitch` in one point: a header enters only while its queue has room for
+    the longest packet, and all flits behind it are then accepted at once. So a packet whose header
+    waits is buffered completely in the switch that the header is in, and blocks no link before it.
+
+    With `depth` equal to `length` a queue holds one packet at a time, except that the next header
+    enters while the last tail leaves (`refill`). Packets that meet no conflict still follow each
+    other without a gap, but none can wait in the queue behind another. To let one more packet wait
+    there, `depth` must be 2 x `length`.
+
+    *Crosspoint queues* make this the switch of the paper's analysis (VI-D), in which the queue of
+    an output accepts arrivals from all inputs at once. There is a queue for each pair of input and
+    output, so no packet waits for one with another output, and an output is never idle while a
+    packet for it is in the switch. `i[*].ready` then depends combinationally on the offered header.
+
+    Otherwise latency, throughput, fairness and combinational paths are those of `WormholeSwitch`.
+
+    Parameters
+    ----------
+    packet, radix, routing
+        As in `WormholeSwitch`.
+    depth : int
+        Flits that fit into each queue, at least `length`.
+    length : int
+        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm.
+    queues : "input" or "crosspoint"
+        Whether there is one queue at each input, or one for each pair of input and output.
+    refill : bool, optional
+        Whether a header enters in the same cycle in which a flit that leaves makes room for it.
+        Full throughput needs this if `depth` is `length`, and there it is the default.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(radix)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, or the packet's tag is narrower than a digit.
+    """
+
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        depth: int,
+        length: int,
+        routing: Routing = "destination",
+        queues: Literal["input", "crosspoint"] = "input",
+        refill: bool | None = None,
+    ) -> None:
+        length = check_integer("Length", length, 1)
+        depth = check_integer("Depth", depth, 1)
+        if depth < length:
+            raise InvalidValue(f"Depth must be at least the length of {length} flits, not {depth}")
+        if queues not in ("input", "crosspoint"):
+            raise InvalidValue(f"Queues must be input or crosspoint, not {queues!r}")
+        self.length = length
+        self.queues = queues
+        if refill is None:
+            refill = depth == length
+        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        if self.queues == "input":
+            heads = []
+            for i, source in enumerate(self.i):
+                m.submodules[f"queue_{i}"] = queue = self._queue()
+                following = _following(m, f"input_{i}", source)
+                m.d.comb += [
+                    queue.i[0].valid.eq(source.valid & source.ready),
+                    queue.i[0].payload.eq(source.payload),
+                    source.ready.eq(self._admits(queue, following)),
+                ]
+                heads.append(queue.o)
+            self._forward(m, heads)
+        else:
+            queues = [[self._queue() for _ in self.o] for _ in self.i]
+            for i, (source, row) in enumerate(zip(self.i, queues)):
+                following = _following(m, f"input_{i}", source)
+                target = self._target(m, i, source, following)
+                for j, queue in enumerate(row):
+                    m.submodules[f"queue_{i}_{j}"] = queue
+                    m.d.comb += queue.i[0].payload.eq(forwarded(source.payload, self.digit_bits))
+                    with m.If(target == j):
+                        m.d.comb += [
+                            queue.i[0].valid.eq(source.valid & source.ready),
+                            source.ready.eq(self._admits(queue, following)),
+                        ]
+            for j, output in enumerate(self.o):
+                self._merge(m, j, [row[j].o for row in queues], output)
+        return m
+
+    def _queue(self) -> ArrivalQueue:
+        return ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
+
+    def _admits(self, queue: ArrivalQueue, following: Value) -> Value:
+        """Whether a flit may enter a queue: a header needs room for the longest packet."""
+        spare = self.depth - self.length
+        room = queue.level <= spare
+        if self.refill:
+            room |= (queue.level == spare + 1) & queue.o.valid & queue.o.ready
+        return queue.i[0].ready & (following | room)
+
+    def _merge(
+        self, m: Module, j: int, heads: list[stream.Interface], output: stream.Interface
+    ) -> None:
+        """Send the packets in the queues of an output to it, one after the other."""
+        m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
+        for i, head in enumerate(heads):
+            following = _following(m, f"queue_{i}_{j}", head)
+            m.d.comb += arbiter.request[i].eq(head.valid | following)
+        with m.Switch(arbiter.grant):
+            for i, head in enumerate(heads):
+                with m.Case(i):
+                    m.d.comb += [
+                        output.valid.eq(head.valid),
+                        output.payload.eq(head.payload),
+                        head.ready.eq(output.ready),
+                    ]
+        self._release(m, arbiter, output)

@@ -1,0 +1,72 @@
+"""Checks that constructors share, so that the same mistake always gives the same message."""
+
+from numbers import Integral
+from typing import Any
+
+from amaranth.hdl import Shape, ShapeLike
+
+from .errors import InvalidType, InvalidValue
+
+__all__ = [
+    "check_delay",
+    "check_field",
+    "check_integer",
+    "check_limit",
+    "check_payload",
+    "check_radix",
+]
+
+
+def check_integer(what: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+    """Check an integer of any type, such as one of NumPy's, and return it as a Python `int`.
+
+    Raises
+    ------
+    InvalidType
+        If it is not an integer; `True` and `False` are not accepted.
+    InvalidValue
+        If it is out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InvalidType(f"{what} must be an integer, not {value!r}")
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
+        allowed = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+        raise InvalidValue(f"{what} must be {allowed}, not {number}")
+    return number
+
+
+def check_field(
+    owner: object, name: str, what: str, minimum: int, maximum: int | None = None
+) -> None:
+    """Check an integer field of a frozen dataclass, and store it as a Python `int`."""
+    number = check_integer(what, getattr(owner, name), minimum, maximum)
+    object.__setattr__(owner, name, number)
+
+
+def check_limit(what: str, value: int, maximum: int) -> None:
+    """Raise ValueError if a number is so large that the work it asks for would never finish."""
+    if value > maximum:
+        raise InvalidValue(f"{what} must be at most {maximum}, not {value}")
+
+
+def check_payload(payload: ShapeLike) -> ShapeLike:
+    """Check that a value is a shape, and return it."""
+    try:
+        Shape.cast(payload)
+    except TypeError:
+        raise InvalidType(f"Payload must be a number of bits or a shape, not {payload!r}") from None
+    return payload
+
+
+def check_radix(radix: int) -> int:
+    """Check a radix: the number of inputs and of outputs of a switch."""
+    return check_integer("Radix", radix, 2)
+
+
+def check_delay(delay: int) -> int:
+    """Check the longest delay before a retry: a power of two, or 0 for no delay."""
+    delay = check_integer("Delay", delay, 0)
+    if delay & (delay - 1):
+        raise InvalidValue(f"Delay must be 0 or a power of two, not {delay}")
+    return delay

@@ -1,0 +1,88 @@
+"""Other programs, run so that none of them outlives an interruption."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import TypeVar
+
+__all__ = ["end_programs", "in_threads", "run_program"]
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+_running: set[subprocess.Popen[str]] = set()
+
+_LOOK_SECONDS = 0.1
+
+
+def run_program(
+    command: Sequence[str],
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    limit: float | None = None,
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program to its end, and keep what it says.
+
+    It has a session of its own: if it is interrupted, or takes longer than `limit` seconds, all
+    that it has started is killed with it.
+
+    Raises
+    ------
+    OSError
+        If it can't be started.
+    subprocess.TimeoutExpired
+    """
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    _running.add(process)
+    try:
+        out, err = process.communicate(timeout=limit)
+        if process not in _running:
+            raise KeyboardInterrupt
+    except BaseException:
+        _kill(process)
+        process.communicate()
+        raise
+    finally:
+        _running.discard(process)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def end_programs() -> None:
+    """Kill all programs that run: a thread that waits for one gets KeyboardInterrupt."""
+    while _running:
+        _kill(_running.pop())
+
+
+def in_threads(function: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
+    """What a function that runs programs returns for each item; they run side by side.
+
+    If one fails, or the wait is interrupted, the programs of the others are killed.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = [pool.submit(function, item) for item in items]
+        try:
+            return [job.result() for job in jobs]
+        except BaseException:
+            begun = [job for job in jobs if not job.cancel()]
+            while wait(begun, timeout=_LOOK_SECONDS).not_done:
+                end_programs()
+            raise
+
+
+def _kill(process: "subprocess.Popen[str]") -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,18 @@
+"""Errors that this library raises when the user or the machine that it runs on is at fault.
+
+Any other exception is a bug in the library; the command then prints its traceback.
+"""
+
+__all__ = ["InvalidType", "InvalidValue", "MulticubeError"]
+
+
+class MulticubeError(Exception):
+    """Base of all errors that this library raises for its users; each message is one line."""
+
+
+class InvalidValue(MulticubeError, ValueError):
+    """A value is not one of those allowed."""
+
+
+class InvalidType(MulticubeError, TypeError):
+    """A value has a type that is not allowed."""

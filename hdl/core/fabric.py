@@ -1,0 +1,475 @@
+# amaranth: UnusedElaboratable=no
+"""A network as data: cells, and the wires between them.
+
+A `Fabric` says which instances of which components exist (`Cell`) and which pin drives which. The
+Amaranth component of a network, its Verilog, its compiled simulation, its graph measures and its
+drawing are all derived from this one description, and none of them depends on the kind of network.
+
+*Position is data, not structure*: a cell's address never changes its logic. The address is given on
+a *strap*, an input held constant, so that all cells of one `CellType` share one module.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, Literal, NamedTuple
+
+from amaranth.hdl import Module, Shape, ShapeCastable, ShapeLike
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .errors import InvalidType, InvalidValue
+
+__all__ = [
+    "Cell",
+    "CellType",
+    "Fabric",
+    "FabricComponent",
+    "Leaf",
+    "Meter",
+    "Path",
+    "Pin",
+    "Scope",
+    "member",
+]
+
+Path = tuple[str | int, ...]
+
+
+class Pin(NamedTuple):
+    """One end of a wire: a member of a cell's signature, or of the fabric's own if `cell` is None.
+
+    `path` leads to an interface such as `("o", 1)` or to one leaf of it, `("o", 1, "valid")`.
+    """
+
+    cell: str | None
+    path: Path
+
+    def __str__(self) -> str:
+        return ".".join(str(part) for part in ((self.cell or "(boundary)"), *self.path))
+
+
+class Meter(NamedTuple):
+    """An output of a component that is to be counted; a component lists these in its `meters`.
+
+    `kind` is "pulses" if each bit of the output is an event, "number" if the output is the number
+    of events in this cycle, and "level" if it is the number of items stored. `statistic` is the
+    name used in results; "dropped" and "corrupted" also enter the packet accounting.
+    """
+
+    statistic: str
+    port: str
+    kind: Literal["pulses", "number", "level"]
+
+
+class Leaf(NamedTuple):
+    """A port without inner structure: its direction as seen by the component, and its shape."""
+
+    flow: wiring.Flow
+    shape: ShapeLike
+
+    @property
+    def width(self) -> int:
+        return Shape.cast(self.shape).width
+
+
+def _leaves(signature: wiring.Signature) -> Iterator[tuple[Path, Leaf]]:
+    """All leaves of a signature. (`Signature.flatten` needs an object with a signal for each.)"""
+    for name, member in signature.members.items():
+        if member.is_port:
+            inner: list[tuple[Path, Leaf]] = [((), Leaf(member.flow, member.shape))]
+        else:
+            inner = list(_leaves(member.signature))
+        for index in product(*map(range, member.dimensions)):
+            for path, leaf in inner:
+                yield (name, *index, *path), leaf
+
+
+class _Ports:
+    """The leaves of a signature, and the leaves below each interface."""
+
+    def __init__(self, signature: wiring.Signature) -> None:
+        self.leaves: dict[Path, Leaf] = dict(_leaves(signature))
+        self.below: dict[Path, dict[Path, Leaf]] = {}
+        for path, leaf in self.leaves.items():
+            for depth in range(len(path) + 1):
+                self.below.setdefault(path[:depth], {})[path[depth:]] = leaf
+
+
+def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
+    """Whether two shapes are the same; different layouts of equal width are not."""
+    if a is b or a == b:
+        return True
+    if isinstance(a, ShapeCastable) or isinstance(b, ShapeCastable):
+        return False
+    return Shape.cast(a) == Shape.cast(b)
+
+
+def member(component: Any, path: Path) -> Any:
+    """The port or interface that a path leads to in a component."""
+    for part in path:
+        component = component[part] if isinstance(part, int) else getattr(component, part)
+    return component
+
+
+class CellType:
+    """What all cells of one module share: a component class and its parameters.
+
+    Two types with the same class and parameters are equal. `parameters` must be hashable.
+
+    Parameters
+    ----------
+    component : type[wiring.Component]
+        Class of the component.
+    **parameters
+        Arguments of its constructor.
+    """
+
+    def __init__(self, component: type[wiring.Component], **parameters: Any) -> None:
+        self.component = component
+        self.parameters = parameters
+        self._key = (component, tuple(sorted(parameters.items())))
+        self._hash = hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, CellType) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.component.__name__}({words})"
+
+    @property
+    def name(self) -> str:
+        """The class name in the style of a Verilog module: `OutputQueued` is `output_queued`."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.component.__name__).lower()
+
+    @cached_property
+    def _ports(self) -> _Ports:
+        return _Ports(self._example.signature)
+
+    @cached_property
+    def _example(self) -> wiring.Component:
+        return self.build()
+
+    @property
+    def meters(self) -> tuple[Meter, ...]:
+        """The outputs to be counted in each cell."""
+        return getattr(self._example, "meters", ())
+
+    @property
+    def leaves(self) -> dict[Path, Leaf]:
+        """All ports of the component, by their path in its signature."""
+        return self._ports.leaves
+
+    def build(self, contents: Mapping[str, tuple[int, ...]] | None = None) -> wiring.Component:
+        """A new component of this type, with its memories initialised from `contents`."""
+        return self.component(**self.parameters, **(contents or {}))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An instance of a cell type.
+
+    Parameters
+    ----------
+    name : str
+        Unique in its fabric, and a legal Verilog identifier.
+    type : CellType
+        The type that it is an instance of.
+    straps : Mapping[str, int]
+        Inputs that are held constant for this cell.
+    contents : Mapping[str, tuple[int, ...]]
+        Initial rows of this cell's memories. Each name is both an argument of the constructor and
+        the name of the component's `Memory` submodule; rows that are not given are zero.
+    """
+
+    name: str
+    type: CellType
+    straps: Mapping[str, int] = field(default_factory=dict)
+    contents: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+class Fabric:
+    """Cells, and the driver of every pin that needs one.
+
+    Parameters
+    ----------
+    boundary : Mapping[str, wiring.Member]
+        The fabric's own ports, as the members of a signature.
+
+    Attributes
+    ----------
+    cells : dict[str, Cell]
+        By name, in the order of placement.
+    drivers : dict[Pin, Pin]
+        For each receiving leaf (an input of a cell or an output of the boundary), the leaf that
+        drives it (an output of a cell or an input of the boundary). One leaf may drive several.
+    links : list[tuple[Pin, Pin]]
+        The pairs that `link` connected, in order: the fabric at the level of interfaces.
+    """
+
+    def __init__(self, boundary: Mapping[str, wiring.Member]) -> None:
+        self.signature = wiring.Signature(dict(boundary))
+        self._ports = _Ports(self.signature)
+        self.boundary = self._ports.leaves
+        self.cells: dict[str, Cell] = {}
+        self.drivers: dict[Pin, Pin] = {}
+        self.links: list[tuple[Pin, Pin]] = []
+        # A pair of interfaces is the same for all cells of a type, so it is compared only once.
+        self._pairs: dict[tuple, list[tuple[bool, Path, Path]]] = {}
+
+    @classmethod
+    def alone(cls, type_: CellType, without: Collection[str] = ()) -> "Fabric":
+        """A fabric of a single cell, whose ports become the boundary. Nothing is strapped.
+
+        Outputs named in `without` are left unconnected.
+        """
+        members = type_.build().signature.members.items()
+        fabric = cls({name: port for name, port in members if name not in without})
+        fabric.place(Cell("alone", type_))
+        for name in fabric.signature.members:
+            fabric.link(Pin(None, (name,)), Pin("alone", (name,)))
+        return fabric
+
+    def place(self, cell: Cell) -> Cell:
+        """Add a cell.
+
+        Raises
+        ------
+        ValueError
+            If the name is taken, or a strap is not an input of the cell or is out of range.
+        """
+        if cell.name in self.cells:
+            raise InvalidValue(f"Cell name {cell.name!r} is already taken by another cell")
+        for name, value in cell.straps.items():
+            leaf = cell.type.leaves.get((name,))
+            if leaf is None or leaf.flow != In:
+                raise InvalidValue(f"Strap {name!r} of cell {cell.name!r} is not an input of it")
+            if value not in range(1 << leaf.width):
+                raise InvalidValue(
+                    f"Strap {name!r} of cell {cell.name!r} must fit {leaf.width} bits, not {value}"
+                )
+        self.cells[cell.name] = cell
+        return cell
+
+    def link(self, a: Pin, b: Pin) -> None:
+        """Connect two ports or interfaces, each leaf of one with the same leaf of the other.
+
+        Either end may drive a leaf; the signatures say which.
+
+        Raises
+        ------
+        TypeError
+            If the two ends do not have the same leaves, or the two shapes of a leaf differ.
+        ValueError
+            If a leaf has two drivers or none, or a cell does not exist.
+        """
+        kind = self._ports_of(a), a.cell is None, a.path, self._ports_of(b), b.cell is None, b.path
+        pairs = self._pairs.get(kind)
+        if pairs is None:
+            pairs = self._pairs[kind] = list(self._paired(a, b))
+        for drives_a, path_a, path_b in pairs:
+            driver, receiver = Pin(a.cell, path_a), Pin(b.cell, path_b)
+            if not drives_a:
+                driver, receiver = receiver, driver
+            if receiver in self.drivers:
+                raise InvalidValue(
+                    f"Pin {receiver} can't be driven by {driver}: "
+                    f"it is already driven by {self.drivers[receiver]}"
+                )
+            self.drivers[receiver] = driver
+        self.links.append((a, b))
+
+    def _paired(self, a: Pin, b: Pin) -> Iterator[tuple[bool, Path, Path]]:
+        """The matching leaves of two interfaces, and whether the leaf of `a` is the driver."""
+        ends_a, ends_b = self.resolve(a), self.resolve(b)
+        if ends_a.keys() != ends_b.keys():
+            raise InvalidType(f"Pins {a} and {b} can't be linked: their members differ")
+        for suffix, (leaf_a, drives_a) in ends_a.items():
+            leaf_b, drives_b = ends_b[suffix]
+            pin_a, pin_b = Pin(a.cell, a.path + suffix), Pin(b.cell, b.path + suffix)
+            if not _same_shape(leaf_a.shape, leaf_b.shape):
+                raise InvalidType(
+                    f"Pins {pin_a} and {pin_b} can't be linked: "
+                    f"their shapes are {leaf_a.shape!r} and {leaf_b.shape!r}"
+                )
+            if drives_a == drives_b:
+                what = "outputs" if drives_a else "inputs"
+                raise InvalidValue(f"Pins {pin_a} and {pin_b} can't be linked: both are {what}")
+            yield drives_a, pin_a.path, pin_b.path
+
+    def check(self) -> None:
+        """Raise ValueError if an input of a cell or an output of the boundary has no driver."""
+        for receiver in self.receivers():
+            if receiver not in self.drivers:
+                raise InvalidValue(f"Pin {receiver} is not driven")
+
+    def receivers(self) -> Iterator[Pin]:
+        """All leaves that need a driver; strapped inputs do not."""
+        inputs: dict[CellType, list[Path]] = {}
+        for cell in self.cells.values():
+            if cell.type not in inputs:
+                leaves = cell.type.leaves.items()
+                inputs[cell.type] = [path for path, leaf in leaves if leaf.flow == In]
+            for path in inputs[cell.type]:
+                if path[0] not in cell.straps:
+                    yield Pin(cell.name, path)
+        for path, leaf in self.boundary.items():
+            if leaf.flow == Out:
+                yield Pin(None, path)
+
+    def types(self) -> dict[CellType, list[Cell]]:
+        """The cells of each type, with the types in the order of their first cell."""
+        types: dict[CellType, list[Cell]] = {}
+        for cell in self.cells.values():
+            types.setdefault(cell.type, []).append(cell)
+        return types
+
+    def metered(self) -> dict[str, list[tuple[Pin, Meter]]]:
+        """The outputs of cells to be counted, by statistic."""
+        found: dict[str, list[tuple[Pin, Meter]]] = {}
+        for cell in self.cells.values():
+            for meter in cell.type.meters:
+                pins = found.setdefault(meter.statistic, [])
+                pins.append((Pin(cell.name, (meter.port,)), meter))
+        return found
+
+    def scope(self, name: str) -> "Scope":
+        """A view of this fabric that prefixes the names of new cells with `name` and `_`."""
+        return Scope(self, name)
+
+    def unread(self, type_: CellType) -> set[str]:
+        """Outputs of a cell type that nothing in the fabric reads; only a test bench might."""
+        cells = {cell.name for cell in self.types()[type_]}
+        used = {pin.path for pin in self.drivers.values() if pin.cell in cells}
+        needed = {path[0] for path, leaf in type_.leaves.items() if leaf.flow == In or path in used}
+        return {str(path[0]) for path in type_.leaves if path[0] not in needed}
+
+    def exposing(self, pins: Mapping[str, Pin]) -> "Fabric":
+        """A copy of this fabric with further boundary outputs, by name, each driven by a pin."""
+        members = dict(self.signature.members)
+        for name, pin in pins.items():
+            members[name] = Out(self.resolve(pin)[()][0].shape)
+        other = Fabric(members)
+        other.cells = dict(self.cells)
+        other.drivers = dict(self.drivers)
+        other.links = list(self.links)
+        for name, pin in pins.items():
+            other.link(pin, Pin(None, (name,)))
+        return other
+
+    def resolve(self, pin: Pin) -> dict[Path, tuple[Leaf, bool]]:
+        """The leaves below a pin, by the rest of their path, and whether each is a driver.
+
+        Raises
+        ------
+        ValueError
+            If the pin or its cell does not exist.
+        """
+        ports, drives = self._ports_of(pin), In if pin.cell is None else Out
+        if pin.path not in ports.below:
+            raise InvalidValue(f"Pin {pin} does not exist")
+        below = ports.below[pin.path]
+        return {suffix: (leaf, leaf.flow == drives) for suffix, leaf in below.items()}
+
+    def _ports_of(self, pin: Pin) -> _Ports:
+        if pin.cell is None:
+            return self._ports
+        if pin.cell not in self.cells:
+            raise InvalidValue(f"Pin {pin} names a cell that does not exist")
+        return self.cells[pin.cell].type._ports
+
+
+class Scope:
+    """A part of a fabric with its own cell names, so that a network can be placed twice.
+
+    `place` and `link` are those of the fabric; `pin` translates a pin of the scope, as returned by
+    a network's `place`, to the fabric's pin.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    name : str
+        Prefix of the names of the cells.
+    """
+
+    def __init__(self, fabric: Fabric, name: str) -> None:
+        self.fabric = fabric
+        self.name = name
+
+    def pin(self, pin: Pin) -> Pin:
+        """The fabric's pin for a pin of this scope; pins of the boundary are unchanged."""
+        return pin if pin.cell is None else Pin(f"{self.name}_{pin.cell}", pin.path)
+
+    def place(self, cell: Cell) -> Cell:
+        """As in `Fabric`; returns the cell with its name in this scope."""
+        self.fabric.place(replace(cell, name=f"{self.name}_{cell.name}"))
+        return cell
+
+    def link(self, a: Pin, b: Pin) -> None:
+        """As in `Fabric`."""
+        self.fabric.link(self.pin(a), self.pin(b))
+
+
+class FabricComponent(wiring.Component):
+    """An Amaranth component made from a fabric. Every cell is a named submodule.
+
+    Elaboration builds every cell anew, which suits Amaranth's simulator and small designs. Use
+    `multicube.hdl.export.verilog` to export large ones.
+
+    The ports, and the fabric if it is given as a function, are made on first access: simulating a
+    network of thousands of terminals on a test bench needs neither.
+
+    Parameters
+    ----------
+    fabric : Fabric or Callable[[], Fabric]
+
+    Attributes
+    ----------
+    fabric : Fabric
+    instances : dict[str | None, wiring.Component]
+        After elaboration: the component of each cell by name, and this component under None.
+
+    Members
+    -------
+    Those of the fabric's boundary.
+    """
+
+    # A network is useful as data even if it is never elaborated.
+    _MustUse__silence = True
+
+    def __init__(self, fabric: Fabric | Callable[[], Fabric]) -> None:
+        self._given = fabric
+        self.instances: dict[str | None, wiring.Component] = {}
+        self._has_ports = False
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for unknown names only, such as that of a port before the ports have been made.
+        if self.__dict__.get("_has_ports", True):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._has_ports = True
+        super().__init__(self.fabric.signature)
+        return getattr(self, name)
+
+    @cached_property
+    def fabric(self) -> Fabric:
+        return self._given if isinstance(self._given, Fabric) else self._given()
+
+    def elaborate(self, platform: object) -> Module:
+        self.fabric.check()
+        m = Module()
+        self.instances = {None: self}
+        for cell in self.fabric.cells.values():
+            component = self.instances[cell.name] = cell.type.build(cell.contents)
+            m.submodules[cell.name] = component
+            for name, value in cell.straps.items():
+                m.d.comb += getattr(component, name).eq(value)
+        for receiver, driver in self.fabric.drivers.items():
+            source = member(self.instances[driver.cell], driver.path)
+            m.d.comb += member(self.instances[receiver.cell], receiver.path).eq(source)
+        return m

@@ -1,0 +1,183 @@
+"""Output files that are either complete or absent."""
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from .errors import InvalidValue
+
+__all__ = [
+    "check_output",
+    "is_regular",
+    "is_standard_output",
+    "output_format",
+    "whole_file",
+]
+
+_STANDARD_OUTPUT = "-"
+_PREFIX = ".multicube-"
+"""Prefix of temporary names: short, because the file's own name may have the maximum length."""
+
+AnyPath = str | os.PathLike[str]
+
+
+def check_output(path: AnyPath) -> None:
+    """Check before the work begins that a file can be written; `-` is standard output.
+
+    Raises
+    ------
+    ValueError
+        If its folder does not exist, the file or folder is not writable, or it is a folder.
+    OSError
+        If no such path can exist, for example because its name is too long.
+    """
+    if _is_dash(path):
+        if sys.stdout is None:
+            raise InvalidValue("Output - can't be written: standard output is closed")
+        return
+    found, folder = _found(path), _followed(path).parent
+    if found is None:
+        if not folder.is_dir():
+            raise InvalidValue(f"Output {path} can't be written: there is no folder {folder}")
+        if not os.access(folder, os.W_OK):
+            raise InvalidValue(f"Output {path} can't be written: no permission in {folder}")
+    elif stat.S_ISDIR(found.st_mode):
+        raise InvalidValue(f"Output {path} is a folder, not a file")
+    elif stat.S_ISSOCK(found.st_mode):
+        raise InvalidValue(f"Output {path} is a socket, not a file")
+    elif _stream(path) is None and not os.access(path, os.W_OK):
+        raise InvalidValue(f"Output {path} can't be written: no permission")
+
+
+def output_format(path: AnyPath, formats: Sequence[str]) -> str:
+    """The suffix of a path, which selects the format; standard output gets the first format.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is not one of `formats`.
+    """
+    if _is_dash(path):
+        return formats[0]
+    ending = Path(path).suffix
+    if ending not in formats:
+        raise InvalidValue(f"Output {path} must end in {', '.join(formats)}")
+    return ending
+
+
+def is_standard_output(path: AnyPath) -> bool:
+    """Whether a path is `-`, or the file, device or pipe behind standard output."""
+    return _is_dash(path) or _is_open_as(sys.stdout, path)
+
+
+def is_regular(path: AnyPath) -> bool:
+    """Whether a path is or will be a regular file, so that others can be written beside it."""
+    found = None if _is_dash(path) else _found(path)
+    return _stream(path) is None and (found is None or stat.S_ISREG(found.st_mode))
+
+
+@contextmanager
+def whole_file(path: AnyPath) -> Iterator[Path]:
+    """Give the path of a temporary file, and write `path` from it once it is complete.
+
+    The temporary file is written to the same folder and renamed; it gets the owner, group and mode
+    of an existing file. Symbolic links are followed and kept. Files that can't be replaced like
+    this are written in place at the end: standard output (`-`), devices and FIFOs (which wait for a
+    reader), another user's file, and a file in a folder that is not writable.
+
+    If the body raises, nothing is left behind and an existing file is unchanged. An OSError raised
+    while writing names `path`.
+    """
+    check_output(path)
+    regular, folder = is_regular(path), _followed(path).parent
+    beside = folder if regular and os.access(folder, os.W_OK) else None
+    with _naming(path):
+        handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=beside)
+        temporary = Path(name)
+        try:
+            os.close(handle)
+            yield temporary
+            if beside is None or not _rename(temporary, _followed(path)):
+                _copy(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _is_dash(path: AnyPath) -> bool:
+    return os.fspath(path) == _STANDARD_OUTPUT
+
+
+def _found(path: AnyPath) -> os.stat_result | None:
+    """The status of what exists at a path, or None; links are followed."""
+    try:
+        return os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _followed(path: AnyPath) -> Path:
+    """The target of a link, whether or not it exists; other paths are unchanged."""
+    return Path(os.path.realpath(path) if os.path.islink(path) else path)
+
+
+def _is_open_as(stream: TextIO | None, path: AnyPath) -> bool:
+    try:
+        return stream is not None and os.path.samestat(os.stat(path), os.fstat(stream.fileno()))
+    except (AttributeError, OSError, ValueError):  # no such file, or the stream has none
+        return False
+
+
+def _stream(path: AnyPath) -> TextIO | None:
+    """The stream that already writes to a path such as /dev/stdout, if there is one."""
+    if _is_dash(path):
+        return sys.stdout
+    return next((each for each in (sys.stdout, sys.stderr) if _is_open_as(each, path)), None)
+
+
+@contextmanager
+def _naming(path: AnyPath) -> Iterator[None]:
+    """Make an OSError name `path` if it names nothing, or names the temporary file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or not (error.filename is None or _PREFIX in str(error.filename)):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def _rename(temporary: Path, path: Path) -> bool:
+    """Move a file into place; return False if the existing one can't be replaced by its like."""
+    old, new = _found(path), temporary.stat()
+    if old is None:
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
+        return True
+    try:
+        if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+            os.chown(temporary, old.st_uid, old.st_gid)
+        temporary.chmod(stat.S_IMODE(old.st_mode))
+        temporary.replace(path)
+    except OSError:  # owned by another user, or a mount point
+        return False
+    return True
+
+
+def _copy(temporary: Path, path: AnyPath) -> None:
+    """Write a file's contents in place."""
+    stream = _stream(path)
+    with open(temporary, "rb") as source:
+        if stream is None:
+            with open(path, "wb") as target:
+                shutil.copyfileobj(source, target)
+        else:
+            stream.flush()
+            shutil.copyfileobj(source, stream.buffer)
+            stream.flush()

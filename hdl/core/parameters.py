@@ -1,0 +1,257 @@
+"""The parameters of a network: a frozen record whose fields describe their meaning and values.
+
+A network states its parameters once, as a subclass of `Parameters`. The catalogue, the command
+line, the checks and the output of `multicube list` are derived from it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from numbers import Integral
+from typing import Any, Self
+
+from amaranth.hdl import ShapeLike
+
+from .checks import check_integer, check_payload
+from .errors import InvalidType, InvalidValue
+
+__all__ = ["Parameter", "Parameters", "fixed", "integer", "payload_shape", "text", "word"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The allowed values of a parameter, and its meaning.
+
+    Attributes
+    ----------
+    description : str
+    name : str
+        Name of the field, and of the word `name=value` on the command line.
+    default : Any
+    title : str
+        The name used in messages.
+    least, most : int or None
+        Bounds of an integer.
+    number : bool
+        Whether integers are allowed.
+    choices : tuple[str, ...]
+        Words that are allowed.
+    form : str
+        Form of the texts that are allowed; the user of the parameter parses them.
+    objects : tuple[type, ...]
+        Types of objects that are allowed too; the user of the parameter checks them.
+    shape : bool
+        Whether an Amaranth shape is allowed in place of a number of bits.
+    plain : Any
+        The value that needs no mention in a summary; None if all values do.
+    listed : bool
+        Whether the command line accepts it; if not, it distinguishes families of one class.
+    """
+
+    description: str
+    name: str = ""
+    default: Any = None
+    title: str = ""
+    least: int | None = None
+    most: int | None = None
+    number: bool = False
+    choices: tuple[str, ...] = ()
+    form: str = ""
+    objects: tuple[type, ...] = ()
+    shape: bool = False
+    plain: Any = None
+    listed: bool = True
+
+    @property
+    def words(self) -> list[str]:
+        """The words that are allowed, and the form of its texts."""
+        return [*self.choices, *([self.form] if self.form else [])]
+
+    @property
+    def values(self) -> str:
+        """The allowed values, for messages."""
+        if not self.number:
+            return ", ".join(self.words)
+        bounds = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+        return ", ".join([bounds, *self.words])
+
+    def parse(self, text: str) -> Any:
+        """The value that a text stands for.
+
+        Raises
+        ------
+        ValueError
+            If the text is not an integer where one is required, or not one of the choices.
+        """
+        if text in self.choices:
+            return text
+        if self.number:
+            try:
+                return int(text)
+            except ValueError:
+                pass
+        if self.form:
+            return text
+        if self.number:
+            other = "".join(f" or {choice}" for choice in self.choices)
+            raise InvalidValue(f"Parameter {self.name} must be an integer{other}, not {text!r}")
+        allowed = ", ".join(self.choices)
+        raise InvalidValue(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
+
+    def check(self, value: Any) -> Any:
+        """Check a value and return it; an integer of any type becomes a Python `int`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the value is not allowed.
+        """
+        if isinstance(value, str) and (value in self.choices or self.form):
+            return value
+        if self.shape and not isinstance(value, Integral):
+            return check_payload(value)
+        if isinstance(value, self.objects):
+            return value
+        if self.number:
+            if not isinstance(value, str) or not self.choices:
+                return check_integer(self.title, value, self.least or 0, self.most)
+            other = " or ".join(self.choices)
+            raise InvalidValue(f"{self.title} must be an integer or {other}, not {value!r}")
+        if self.choices:
+            allowed = ", ".join(self.choices)
+            raise InvalidValue(f"{self.title} must be one of {allowed}, not {value!r}")
+        if self.form:
+            raise InvalidType(f"{self.title} must be text, not {value!r}")
+        return value
+
+
+def integer(
+    default: int | str,
+    description: str,
+    *,
+    least: int,
+    most: int | None = None,
+    choices: tuple[str, ...] = (),
+    form: str = "",
+    title: str = "",
+    plain: Any = None,
+) -> Any:
+    """A field that is an integer, or one of some words, or a text of a given form."""
+    about = Parameter(
+        description,
+        title=title,
+        least=least,
+        most=most,
+        number=True,
+        choices=choices,
+        form=form,
+        plain=plain,
+    )
+    return field(default=default, metadata={"about": about})
+
+
+def word(
+    default: Any,
+    description: str,
+    choices: tuple[str, ...],
+    *,
+    title: str = "",
+    objects: tuple[type, ...] = (),
+    plain: Any = None,
+    listed: bool = True,
+) -> Any:
+    """A field that is one of a list of words."""
+    about = Parameter(
+        description, title=title, choices=choices, objects=objects, plain=plain, listed=listed
+    )
+    return field(default=default, metadata={"about": about})
+
+
+def fixed(default: Any, description: str) -> Any:
+    """A field that distinguishes families of one class; it is not for the command line."""
+    return field(default=default, metadata={"about": Parameter(description, listed=False)})
+
+
+def text(default: str, description: str, form: str, *, title: str = "", plain: Any = None) -> Any:
+    """A field that is a text of a given form."""
+    return field(
+        default=default,
+        metadata={"about": Parameter(description, title=title, form=form, plain=plain)},
+    )
+
+
+def payload_shape(default: ShapeLike = 16) -> Any:
+    """The field for the shape of a packet's payload; a number of bits is from 1 to 4,096."""
+    about = Parameter(
+        "width of the payload in bits",
+        title="Payload",
+        least=1,
+        most=2**12,
+        number=True,
+        shape=True,
+    )
+    return field(default=default, metadata={"about": about})
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters(Mapping[str, Any]):
+    """The values of all parameters of a network; also a mapping from their names.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field does not allow a value, or values are not compatible with each other.
+    """
+
+    def __post_init__(self) -> None:
+        for about in self.described():
+            self._resolve(**{about.name: about.check(getattr(self, about.name))})
+
+    @classmethod
+    def described(cls) -> tuple[Parameter, ...]:
+        """The description of each field, in order."""
+        return _described(cls)
+
+    @classmethod
+    def plain(cls) -> dict[str, Any]:
+        """The values that need no mention in a summary, by name."""
+        return {about.name: about.plain for about in cls.described() if about.plain is not None}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__dataclass_fields__:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__dataclass_fields__)
+
+    def __len__(self) -> int:
+        return len(self.__dataclass_fields__)
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self, **other}
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self.values())))
+
+    def _resolve(self, **values: Any) -> None:
+        """Replace values, such as "auto" by its meaning; for `__post_init__` only."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def altered(self, **values: Any) -> Self:
+        """A copy with some values replaced."""
+        return type(self)(**{**self, **values})
+
+
+@cache
+def _described(record: type[Parameters]) -> tuple[Parameter, ...]:
+    return tuple(
+        replace(
+            each.metadata["about"],
+            name=each.name,
+            default=each.default,
+            title=each.metadata["about"].title or each.name.capitalize().replace("_", " "),
+        )
+        for each in fields(record)
+    )

@@ -1,0 +1,1 @@
+"""Export of networks as Verilog, and as FuseSoC cores."""

@@ -1,0 +1,383 @@
+"""Verilog export: each distinct module once, and a structural top that wires the cells.
+
+Amaranth converts every submodule anew, even if many are equal; a network of thousands of boxes
+would take minutes and hundreds of megabytes. Here the text grows by only a few lines per cell.
+
+The text is plain Verilog (2001) without vendor extensions: Yosys, Verilator and Icarus read it
+without warnings, and so should any synthesis tool. Equal fabrics give equal text.
+
+The name of a Verilog port is its path in the signature, joined by two underscores: `i__3__payload`
+is the payload of input stream 3. The top also has `clk` (rising edge) and `rst` (synchronous,
+active high), or the names given by its `Clock`.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+from amaranth.lib import data
+from amaranth.lib.wiring import In
+
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, Fabric, Leaf, Path, Pin
+from ..core.output_file import check_output, is_regular, whole_file
+from .fusesoc import core_text
+from .verilog_module import module_text
+from .verilog_names import check_name
+
+__all__ = ["Clock", "port_list", "verilog_text", "write_verilog"]
+
+_CLOCK = ("clk", "rst")
+"""The names of the clock and reset in the modules of cells."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The names and the polarity of the top's clock (rising edge) and reset (synchronous).
+
+    Attributes
+    ----------
+    name, reset : str
+    active_low : bool
+        Whether the reset is active at 0.
+    """
+
+    name: str = _CLOCK[0]
+    reset: str = _CLOCK[1]
+    active_low: bool = False
+
+    @property
+    def ports(self) -> tuple[str, str]:
+        return self.name, self.reset
+
+    @property
+    def nets(self) -> tuple[str, str]:
+        """The nets that drive the clock and the reset of cells: ports, or an internal wire."""
+        return self.name, _CLOCK[1] if self.active_low else self.reset
+
+
+_OWN = Clock()
+_UNTITLED = "an interconnection network"
+
+# All lint rules that Verilator is told to ignore. Old versions know these names too.
+_WAIVE = """\
+// One file holds all modules, whatever its name.
+/* verilator lint_off DECLFILENAME */
+// Inside a switch, a bit of a sum or of a concatenation may be unused.
+/* verilator lint_off UNUSED */"""
+_WAIVE_UNUSED_ENDS = "/* verilator lint_on UNUSED */"
+_WAIVE_OPEN = """\
+// Outputs of cells that nothing reads are left unconnected.
+/* verilator lint_off PINCONNECTEMPTY */"""
+_WAIVE_OPEN_ENDS = "/* verilator lint_on PINCONNECTEMPTY */"
+_WAIVE_CLOCK = """\
+// No logic here is clocked; the ports are those that every network has.
+/* verilator lint_off UNUSED */"""
+_WAIVE_ENDS = "/* verilator lint_on DECLFILENAME */"
+
+
+def _flat(path: Path) -> str:
+    return "__".join(map(str, path))
+
+
+def _range(width: int) -> str:
+    return f"[{width - 1}:0] " if width > 1 else ""
+
+
+def _fields(layout: Any, name: str = "", offset: int = 0) -> Iterator[tuple[str, int, int]]:
+    """Name, lowest bit and width of each field of a layout; inner fields follow their field."""
+    if isinstance(layout, data.Layout):
+        for key, field in layout:
+            full = f"{name}.{key}" if name else str(key)
+            yield full, offset + field.offset, field.width
+            yield from _fields(field.shape, full, offset + field.offset)
+
+
+def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
+    """The Verilog ports of a fabric's module, in the order of their declaration.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    clock : Clock
+
+    Returns
+    -------
+    list of dict
+        For each port `name`, `direction` ("input" or "output") and `width` in bits. If its shape is
+        a layout, `fields` maps the name of each field to its lowest bit (`offset`) and its `width`.
+        The name of a field inside a field is joined with a dot. Ports of width 0 are left out.
+    """
+    ports: list[dict[str, Any]] = [
+        {"name": name, "direction": "input", "width": 1} for name in clock.ports
+    ]
+    for path, leaf in fabric.boundary.items():
+        if not leaf.width:
+            continue
+        direction = "input" if leaf.flow == In else "output"
+        port = {"name": _flat(path), "direction": direction, "width": leaf.width}
+        if fields := list(_fields(leaf.shape)):
+            port["fields"] = {
+                name: {"offset": offset, "width": width} for name, offset, width in fields
+            }
+        ports.append(port)
+    return ports
+
+
+class _Modules:
+    """The text of each distinct module, its name, and the names of its Verilog ports."""
+
+    def __init__(self, top: str, fabric: Fabric) -> None:
+        self.texts: list[str] = []
+        self._of: dict[object, tuple[str, set[str]]] = {}
+        names: set[str] = set()
+        for type_, cells in fabric.types().items():
+            ports = [*_CLOCK, *map(_flat, type_.leaves)]
+            # Memory contents are part of a module's text: cells with different contents share none.
+            for contents in dict.fromkeys(_frozen(cell) for cell in cells):
+                name, number = f"{top}_{type_.name}", 1
+                while name in names:
+                    number += 1
+                    name = f"{top}_{type_.name}_{number}"
+                names.add(name)
+                text = module_text(type_.build(dict(contents)), name, ports)
+                header = re.search(r"\((.*?)\);", text, re.DOTALL)
+                assert header is not None, f"there is no module {name}"
+                present = set(re.findall(r"(\w+),?$", header[1], re.MULTILINE))
+                self._of[type_, contents] = name, present
+                title = f"// {type_!r}\n" if "\n" not in repr(type_) else ""
+                self.texts.append(title + text)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def of(self, cell: Cell) -> tuple[str, set[str]]:
+        return self._of[cell.type, _frozen(cell)]
+
+
+def _frozen(cell: Cell) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple(sorted(cell.contents.items()))
+
+
+def _wire(pin: Pin) -> str:
+    """The net that a driving leaf drives: a port of the top, or a wire named after the cell."""
+    return _flat(pin.path) if pin.cell is None else f"{pin.cell}__{_flat(pin.path)}"
+
+
+def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator[str]:
+    ports = {_flat(path): leaf for path, leaf in fabric.boundary.items() if leaf.width}
+    yield f"module {name} ("
+    yield f"  input {clock.name},\n  input {clock.reset}" + ("," if ports else "")
+    for index, (port, leaf) in enumerate(ports.items()):
+        direction = "input" if leaf.flow == In else "output"
+        comma = "," if index < len(ports) - 1 else ""
+        yield f"  {direction} {_range(leaf.width)}{port}{comma}"
+    yield ");"
+    if clock.active_low:
+        yield f"  wire {clock.nets[1]};\n  assign {clock.nets[1]} = ~{clock.reset};"
+    read = set(fabric.drivers.values())
+    instances = []
+    for cell in fabric.cells.values():
+        module, present = modules.of(cell)
+        connections = [
+            f".{port}({net})" for port, net in zip(_CLOCK, clock.nets) if port in present
+        ]
+        for path, leaf in cell.type.leaves.items():
+            if _flat(path) not in present:
+                continue
+            net = _connection(fabric, cell, path, leaf, read)
+            connections.append(f".{_flat(path)}({net})")
+            if leaf.flow != In and net:
+                yield f"  wire {_range(leaf.width)}{net};"
+        joined = ",\n    ".join(connections)
+        instances.append(f"  {module} {cell.name} (\n    {joined}\n  );")
+    yield from instances
+    for path, leaf in fabric.boundary.items():
+        if leaf.flow != In and leaf.width:
+            yield f"  assign {_flat(path)} = {_wire(fabric.drivers[Pin(None, path)])};"
+    yield "endmodule"
+
+
+def _connection(fabric: Fabric, cell: Cell, path: Path, leaf: Leaf, read: set[Pin]) -> str:
+    pin = Pin(cell.name, path)
+    if leaf.flow != In:
+        return _wire(pin) if pin in read else ""
+    if path[0] in cell.straps:
+        return f"{leaf.width}'d{cell.straps[str(path[0])]}"
+    return _wire(fabric.drivers[pin])
+
+
+def _cells(fabric: Fabric) -> str:
+    if len(fabric.cells) == 1:
+        return "1 cell"
+    kinds = len(fabric.types())
+    return f"{len(fabric.cells)} cells, " + (
+        "all of one type" if kinds == 1 else f"of {kinds} types"
+    )
+
+
+def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[str]:
+    """A comment that describes how to use the top."""
+    yield f"// Module {name}: {title or _UNTITLED}."
+    yield f"// Written by multicube: {_cells(fabric)}."
+    yield "//"
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for port in port_list(fabric, clock):
+        pattern = re.sub(r"(?<=_)\d+(?=_|$)", "#", port["name"])
+        fields = ", ".join(
+            f"{field} [{at['offset'] + at['width'] - 1}:{at['offset']}]"
+            for field, at in port.get("fields", {}).items()
+        )
+        direction = f"{port['direction']:<6} {_range(port['width'])}".rstrip()
+        rows.setdefault((pattern, direction, fields), []).append(port["name"])
+    level = "low" if clock.active_low else "high"
+    notes = {clock.name: "rising edge", clock.reset: f"synchronous, active {level}"}
+    column = max(len(pattern) for pattern, _, _ in rows)
+    for (pattern, direction, fields), names in rows.items():
+        note = notes.get(pattern, fields) or ""
+        count = f"({len(names)} of them) " if len(names) > 1 else ""
+        yield f"//   {pattern:<{column}}  {direction:<14}  {count}{note}".rstrip()
+    yield "//"
+    if any(path[-1] == "valid" for path in fabric.boundary):
+        yield "// A stream passes one item at each rising edge at which its `valid` and `ready` are"
+        yield "// both 1; once `valid` is 1, it and `payload` must stay until then."
+    if any(str(path[-1]).endswith("_tvalid") for path in fabric.boundary):
+        yield "// The streams are those of AXI4-Stream (Arm IHI 0051)."
+    start = f"the values that `{clock.reset}` gives them"
+    yield f"// Registers and memories start with {start}, or with zero."
+
+
+def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
+    check_name("Module name", name)
+    taken = dict.fromkeys((*clock.ports, *clock.nets), "the clock and reset")
+    named = [("Port", _flat(path)) for path in fabric.boundary]
+    named += [("Cell", cell) for cell in fabric.cells]
+    named += [
+        ("Net", _wire(driver))
+        for driver in dict.fromkeys(fabric.drivers.values())
+        if driver.cell is not None
+    ]
+    for what, word in named:
+        check_name(f"{what} name", word)
+        if word in taken:
+            raise InvalidValue(f"{what} name {word!r} is already taken by {taken[word]}")
+        taken[word] = f"a {what.lower()}"
+
+
+def verilog_text(
+    fabric: Fabric, name: str = "network", *, title: str = "", clock: Clock = _OWN
+) -> str:
+    """A fabric as plain Verilog (2001), for Yosys, Verilator, Icarus and vendors' tools.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    name : str
+        Name of the top module, and prefix of all others.
+    title : str
+        A few words that describe the module, for the comment at the head.
+    clock : Clock
+
+    Raises
+    ------
+    ValueError
+        If a name is not a Verilog identifier, or is taken, or a pin of the fabric has no driver.
+    """
+    _check_names(name, fabric, clock)
+    fabric.check()
+    modules = _Modules(name, fabric)
+    title = " ".join(title.split())
+    heading = "\n".join(_heading(name, fabric, title, clock))
+    top = "\n".join(_top(name, fabric, modules, clock))
+    structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
+    if ".clk(" not in top:
+        structure = [_WAIVE_CLOCK, *structure, _WAIVE_UNUSED_ENDS]
+    parts = [heading, _WAIVE, *modules.texts, _WAIVE_UNUSED_ENDS, *structure, _WAIVE_ENDS]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_verilog(
+    fabric: Fabric,
+    path: str | os.PathLike[str],
+    name: str = "network",
+    *,
+    title: str = "",
+    clock: Clock = _OWN,
+    core: bool = False,
+) -> dict[str, Any]:
+    """Write a fabric's Verilog to a file, and its ports as JSON to `<path>.json` beside it.
+
+    Either all files are written, or none. Nothing is written beside standard output (`-`), a device
+    or a FIFO.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The fabric of a network: `network.fabric`.
+    path : path-like
+    name, title, clock
+        As `verilog_text`.
+    core : bool
+        Whether to write a FuseSoC core file too: `net.core` beside `net.v`.
+
+    Returns
+    -------
+    dict
+        A summary: `top`, `modules` (number of modules of cells), `cells`, and `ports` (see
+        `port_list`).
+
+    Raises
+    ------
+    ValueError
+        As `verilog_text`, or if a file can't be written, or a core file can't name the Verilog
+        file.
+    """
+    path = os.fspath(path)
+    outputs = [path]
+    if is_regular(path):
+        outputs.append(f"{path}.json")
+    if core:
+        outputs.append(_core_path(path))
+    for output in outputs:
+        check_output(output)
+    summary = {
+        "top": name,
+        "modules": len(fabric.types()),
+        "cells": len(fabric.cells),
+        "ports": port_list(fabric, clock),
+    }
+    texts = (
+        verilog_text(fabric, name, title=title, clock=clock),
+        json.dumps(summary, indent=1) + "\n",
+        core_text(name, FilePath(path).name, description=title or _UNTITLED),
+    )
+    with ExitStack() as files:
+        for output, text in zip(outputs, texts):
+            files.enter_context(whole_file(output)).write_text(text)
+    return summary
+
+
+def _core_path(path: str) -> str:
+    """The path of the core file for a Verilog file.
+
+    Raises
+    ------
+    ValueError
+        If the core file can't name the Verilog file, or would have its path.
+    """
+    name = FilePath(path).name
+    if not is_regular(path):
+        raise InvalidValue(f"A core file needs a Verilog file that it can name, not {path}")
+    if name != name.encode(errors="replace").decode():
+        raise InvalidValue(f"A core file can't name {path}: it must be UTF-8")
+    core_path = FilePath(path).with_suffix(".core")
+    if core_path == FilePath(path):
+        raise InvalidValue(
+            f"Output {path} would be taken for a core file: it must not end in .core"
+        )
+    return str(core_path)

@@ -1,0 +1,170 @@
+"""Export of one component as one flat, tidy Verilog module.
+
+Amaranth's own converter keeps every submodule, every alias of a field, and the natural width of
+each operand, which linters and readers dislike. Here Yosys flattens and tidies the netlist,
+operands are brought to equal widths, and Verilog ports are declared once, in the order of the
+signature.
+"""
+
+import re
+from collections.abc import Sequence
+
+from amaranth.back import rtlil
+from amaranth.back.verilog import find_yosys
+from amaranth.lib import wiring
+
+from .verilog_names import legal_names
+
+__all__ = ["module_text"]
+
+_TIDY = [
+    "proc -norom",
+    "flatten -separator __",
+    # Each pass narrows or removes cells, which lets the other narrow or remove more.
+    *["opt -full -purge", "wreduce"] * 4,
+    "opt -full -purge",
+    "memory_collect",
+    "opt_clean -purge",
+    "write_rtlil",
+]
+
+_WRITE = [
+    "bmuxmap",
+    "opt_clean -purge",
+    "write_verilog -noattr -simple-lhs -noparallelcase",
+]
+
+
+def module_text(component: wiring.Component, name: str, ports: Sequence[str]) -> str:
+    """The Verilog of a component without its own hierarchy.
+
+    Parameters
+    ----------
+    component : wiring.Component
+    name : str
+        Name of the module.
+    ports : Sequence[str]
+        Names of all Verilog ports in the order of declaration. Ports that do not exist (of width 0,
+        or an unused clock) are left out.
+    """
+    netlist = rtlil.convert(component, name=name, emit_src=False)
+    netlist = _without_aliases(_yosys(netlist, _TIDY))
+    return _declare_ports(legal_names(_yosys(_equal_widths(netlist), _WRITE)), ports)
+
+
+def _yosys(netlist: str, commands: list[str]) -> str:
+    yosys = find_yosys(lambda version: version >= (0, 40))
+    script = "\n".join([f"read_rtlil <<rtlil\n{netlist}\nrtlil", *commands])
+    # Yosys warns that `write_verilog` could not write processes, but none are left; errors raise.
+    return yosys.run(["-q", "-"], script, ignore_warnings=True)
+
+
+def _without_aliases(netlist: str) -> str:
+    """RTLIL without the bits of inner wires that only repeat another bit of the same wire.
+
+    Yosys has replaced them by the other bit wherever they were read, so nothing reads them, but
+    linters that look at whole wires take them for combinational loops.
+    """
+    return re.sub(r"^  connect (\$\S+) \[\d+\] \1 \[\d+\]\n", "", netlist, flags=re.M)
+
+
+_COMPARE = {"$eq", "$ne", "$lt", "$le", "$gt", "$ge"}
+_COMBINE = {"$add", "$sub", "$mul", "$and", "$or", "$xor", "$xnor"}
+_LEFT = {"$shl", "$sshl"}
+_RIGHT = {"$shr", "$sshr", "$shift"}
+
+
+def _equal_widths(netlist: str) -> str:
+    """RTLIL in which the operands of operators are as wide as the results.
+
+    Verilog would extend or cut them implicitly, with a warning from every linter.
+    """
+
+    def rewrite(match: re.Match[str]) -> str:
+        type_, name, body = match.groups()
+        parameters = dict(re.findall(r"^    parameter \\(\S+) (.*)$", body, re.MULTILINE))
+        pins = dict(re.findall(r"^    connect \\(\S+) (.*)$", body, re.MULTILINE))
+        a, b, y = (int(parameters.get(f"{pin}_WIDTH", "0")) for pin in "ABY")
+        signed = [parameters.get(f"{pin}_SIGNED") == "1" for pin in "AB"]
+        result = (pins.get("Y", ""), y)
+        if type_ == "$logic_not" and a > 1:
+            return _cell("$eq", name, A=(pins["A"], a), B=(f"{a}'0", a), Y=result)
+        if type_ in _COMPARE:
+            wider = max(a, b)
+            left = _fitted(pins["A"], a, wider, all(signed))
+            right = _fitted(pins["B"], b, wider, all(signed))
+            return _cell(type_, name, all(signed), A=(left, wider), B=(right, wider), Y=result)
+        if type_ in _COMBINE:
+            left = _fitted(pins["A"], a, y, all(signed))
+            right = _fitted(pins["B"], b, y, all(signed))
+            return _cell(type_, name, A=(left, y), B=(right, y), Y=result)
+        if type_ in _LEFT and not signed[1]:
+            left = _fitted(pins["A"], a, y, signed[0])
+            return _cell(type_, name, A=(left, y), B=(pins["B"], b), Y=result)
+        if type_ in _RIGHT and not signed[1] and b <= 6:
+            # A few bits out of several: a selection says so more plainly than a shift.
+            operand, width = pins["A"], a
+            if type_ == "$shr" and y > a:  # fills with zeros, but only above the result
+                operand, width = _fitted(operand, a, y, signed[0]), y
+            fill = signed[0] and type_ != "$shr"
+            field = _fitted(operand, width, (1 << b) - 1 + y, fill)
+            choices = [f"{field} [{at + y - 1}:{at}]" for at in reversed(range(1 << b))]
+            return (
+                f"  cell $bmux {name}\n"
+                f"    parameter \\S_WIDTH {b}\n    parameter \\WIDTH {y}\n"
+                f"    connect \\A {{ {' '.join(choices)} }}\n"
+                f"    connect \\S {pins['B']}\n    connect \\Y {pins['Y']}\n  end\n"
+            )
+        return match[0]
+
+    return re.sub(r"^  cell (\S+) (\S+)\n(.*?)^  end\n", rewrite, netlist, flags=re.M | re.S)
+
+
+def _fitted(operand: str, width: int, to: int, signed: bool) -> str:
+    """An operand extended with zeros or its sign, or truncated, to another width."""
+    if width < to:
+        fill = f"{operand} [{width - 1}] " * (to - width) if signed else f"{to - width}'0 "
+        return f"{{ {fill}{operand} }}"
+    return f"{operand} [{to - 1}:0]" if width > to else operand
+
+
+def _cell(type_: str, name: str, signed: bool = False, **pins: tuple[str, int]) -> str:
+    """An RTLIL cell, each pin with its width."""
+    lines = [f"  cell {type_} {name}"]
+    for pin, (operand, width) in pins.items():
+        if pin != "Y":
+            lines.append(f"    parameter \\{pin}_SIGNED {signed:d}")
+        lines += [f"    parameter \\{pin}_WIDTH {width}", f"    connect \\{pin} {operand}"]
+    return "\n".join([*lines, "  end", ""])
+
+
+_DECLARATION = re.compile(r"  (wire|reg) (\[\d+:\d+\] )?(\w+)( = (\S+))?;")
+
+
+def _declare_ports(text: str, ports: Sequence[str]) -> str:
+    """Declare ports only in the module's header, and initial values with `initial`."""
+    _, name, body = re.split(r"^module (\w+)\(.*?\);\n", text, maxsplit=1, flags=re.M | re.S)
+    directions: dict[str, str] = {}
+    declared: dict[str, str] = {}
+    lines: list[str] = []
+    initial: list[str] = []
+    for line in body.rstrip().split("\n")[:-1]:
+        if port := re.fullmatch(r"  (input|output) (?:\[\d+:\d+\] )?(\w+);", line):
+            directions[port[2]] = port[1]
+            continue
+        if declaration := _DECLARATION.fullmatch(line):
+            kind, width, net, _, value = declaration.groups(default="")
+            if value:
+                initial.append(f"    {net} = {value};")
+            if net in directions:
+                reg = "reg " if kind == "reg" else ""
+                declared[net] = f"  {directions[net]} {reg}{width}{net}"
+                continue
+            line = f"  {kind} {width}{net};"
+        lines.append(line)
+    missing = declared.keys() - set(ports)
+    assert not missing, f"ports of {name} that its signature lacks: {missing}"
+    if initial:
+        lines += ["  initial begin", *initial, "  end"]
+    head = ",\n".join(declared[port] for port in ports if port in declared)
+    return "\n".join([f"module {name} (", head, ");", *lines, "endmodule"])

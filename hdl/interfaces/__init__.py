@@ -1,1 +1,0 @@
-"""Network interfaces: what stands between a terminal and the first or last box."""

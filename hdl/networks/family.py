@@ -1,0 +1,67 @@
+"""Entries of the catalogue: networks of one class that differ only in parameters."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..core.errors import InvalidValue
+from ..core.parameters import Parameter
+from .network import Network
+from .presets import Preset
+
+__all__ = ["Family"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Networks that differ only in parameters.
+
+    Attributes
+    ----------
+    name : str
+    description : str
+    component : type[Network]
+    fixed : dict[str, Any]
+        Arguments of the component that make it this family.
+    example : dict[str, Any]
+        Parameters of a small network of 4 to 16 terminals, if the defaults are larger: for tests.
+    aliases : tuple[str, ...]
+    preset : Preset or None
+        The machine whose network this is.
+    """
+
+    name: str
+    description: str
+    component: type[Network]
+    fixed: dict[str, Any] = field(default_factory=dict)
+    example: dict[str, Any] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    preset: Preset | None = None
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The arguments that can be chosen, with this family's defaults."""
+        defaults = {} if self.preset is None else self.preset.defaults
+        return tuple(
+            replace(about, default=defaults.get(about.name, about.default))
+            for about in self.component.parameters_type.described()
+            if about.listed
+        )
+
+    def build(self, **parameters: Any) -> Network:
+        """A network of this family, with parameters as values or as text.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter does not exist, or a value does not fit.
+        """
+        known = {about.name: about for about in self.parameters}
+        values = {about.name: about.default for about in self.parameters}
+        for word, value in parameters.items():
+            if word not in known:
+                allowed = ", ".join(known)
+                raise InvalidValue(
+                    f"Parameter of {self.name} must be one of {allowed}, not {word!r}"
+                )
+            values[word] = known[word].parse(value) if isinstance(value, str) else value
+        return self.component(family=self.name, **self.fixed, **values)

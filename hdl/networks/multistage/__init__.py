@@ -1,0 +1,1 @@
+"""Multistage cube networks in all switching modes, with their special cells and networks."""

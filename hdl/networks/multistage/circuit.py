@@ -1,0 +1,107 @@
+"""The multistage cube network and its equivalents as circuit-switching networks."""
+
+from numbers import Integral
+
+from amaranth.hdl import ShapeLike
+from amaranth.lib.wiring import In, Out
+
+from ...boxes.circuit import CircuitBox, CircuitLink, Policy
+from ...core.checks import check_integer
+from ...core.fabric import CellType, Fabric, FabricComponent, Pin
+from ...primitives.packet import Packet
+from ...topology.multistage import multistage_plan
+from ...topology.tags import Routing
+from ..columns import place_columns
+
+__all__ = ["CircuitNetwork"]
+
+
+class CircuitNetwork(FabricComponent):
+    """A b^n-terminal multistage network of circuit boxes, with bare circuit links at its terminals.
+
+    It is for designs with their own network interfaces; `CircuitInitiator` and `CircuitResponder`
+    convert the links to streams. A path through the n stages takes n cycles to set up if it meets
+    no conflict: a request that rises at input S in cycle t is seen at output D in cycle t + n.
+
+    Parameters
+    ----------
+    ports : int
+        Terminals, a power of the radix.
+    radix : int
+        Inputs and outputs of a box.
+    wiring : str
+        One of `topology.multistage.PLANS`: cube, omega, baseline, indirect-cube, butterfly, flip.
+    payload : ShapeLike
+        The content of a word besides the tag (and instead of it, once the path is set up).
+    flits : bool
+        Words have a bit `last`, which `CircuitInitiator` needs for packets of several words.
+    reply : ShapeLike, optional
+        A word of data from the destination to the source. None: there is no reply.
+    routing : "destination" or "xor"
+        The tag scheme. XOR tags need a radix that is a power of two.
+    policy, hold_limit
+        As in `CircuitBox`.
+
+    Members
+    -------
+    i : In(CircuitLink(packet, reply)).array(ports)
+    o : Out(CircuitLink(packet, reply)).array(ports)
+
+    Attributes
+    ----------
+    plan : MultistagePlan
+    tags : TagScheme
+    packet : Packet
+    box : CellType
+        Type of all cells `box_{stage}_{number}`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above.
+    """
+
+    def __init__(
+        self,
+        ports: int = 8,
+        *,
+        radix: int = 2,
+        wiring: str = "cube",
+        payload: ShapeLike = 16,
+        flits: bool = False,
+        reply: ShapeLike | None = None,
+        routing: Routing = "destination",
+        policy: Policy = "hold",
+        hold_limit: int = 16,
+    ) -> None:
+        self.plan = multistage_plan(wiring, ports, radix)
+        self.tags = self.plan.tags(routing)
+        ports, radix = self.plan.ports, self.plan.radix
+        if isinstance(payload, Integral):
+            payload = check_integer("Payload", payload, 1)
+        self.ports = ports
+        self.packet = Packet(self.tags.code.width, payload, flits=flits)
+        self.reply = reply
+        self.box = CellType(
+            CircuitBox,
+            packet=self.packet,
+            reply=reply,
+            radix=radix,
+            routing=routing,
+            policy=policy,
+            hold_limit=hold_limit,
+        )
+        link = CircuitLink(self.packet, reply)
+        fabric = Fabric({"i": In(link).array(ports), "o": Out(link).array(ports)})
+        columns = place_columns(fabric, self.plan, [self.box] * len(self.plan.stages))
+        for index, (entry, exit_) in enumerate(zip(columns.inputs, columns.outputs)):
+            fabric.link(Pin(None, ("i", index)), entry)
+            fabric.link(exit_, Pin(None, ("o", index)))
+        super().__init__(fabric)
+
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """The outputs of boxes that a circuit between two terminals holds."""
+        return [
+            Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output))
+            for hop in self.plan.path(source, destination)
+        ]

@@ -1,0 +1,227 @@
+"""The multistage cube network and its equivalents, in any of the switching modes of `SWITCHES`."""
+
+from ...boxes.circuit import CircuitLink
+from ...boxes.unbuffered import later_bits, verdict_delay
+from ...core.errors import InvalidValue
+from ...core.fabric import CellType, Fabric, Pin, Scope
+from ...primitives.packet import Packet
+from ...primitives.random_bits import scattered_seed
+from ...terminals.parity import Granularity, place_parity, protected
+from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults
+from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
+from ..columns import place_columns
+from ..family import Family
+from ..network import PacketNetwork, Terminals, Theory
+from .ends import chosen_straps, place_copies, place_ends
+from .extra_stage import Controls, Kind, controls, place_choice, place_stages
+from .extra_stage_cells import widened
+from .parameters import MultistageParameters
+
+__all__ = ["FAMILIES", "MultistageNetwork"]
+
+
+class MultistageNetwork(PacketNetwork):
+    """A b^n-terminal multistage network of b x b switches (Siegel et al., III to VI).
+
+    Every path passes n switches; an unblocked header takes n cycles, and a packet of c flits takes
+    n + c - 1. Box x of stage s is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy c of a
+    replicated network). All boxes of a stage have the same type, and so do all boxes of the network
+    unless it is dilated, since a packet's tag contains all that they need.
+
+    Its arguments are those of `MultistageParameters`. With an extra stage (`topology.extra_stage`)
+    there are n + 1 stages, one of which is bypassed unless there are faults to avoid.
+
+    Attributes
+    ----------
+    plan : MultistagePlan
+    configuration : Configuration or None
+        The configuration of the extra stage, if there is one.
+    radix : int
+    boxes : list[CellType]
+        The type of the boxes of each stage.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(ports)
+    o : Out(stream.Signature(packet)).array(ports)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field does not allow a parameter, or the parameter is not compatible with the switch.
+    """
+
+    parameters_type = MultistageParameters
+    parameters: MultistageParameters
+    isolates = True
+    plan: MultistagePlan
+    configuration: Configuration | None = None
+
+    def _set_up(self) -> None:
+        given = self.parameters
+        assert given.resubmit != "auto"  # the record has resolved it
+        self.family = given.wiring
+        self.ports = given.ports
+        self.radix = given.radix
+        self.lengths = given.lengths
+        self.longest_delay = given.resubmit
+        self.drops = given.policy != "hold" or given.parity != "none"
+        self.resubmits = given.resubmit > 0
+        self.broadcasts = bool(given.broadcast)
+        self.transparent = given.switching.circuits
+        self.flits = given.switching.has_flits(self.lengths[1])
+        self.ordered = given.replication == 1 and given.switching.keeps_order(given)
+        if given.extra_stage:
+            self.plan = plan = extra_stage_plan(given.ports)
+            self.configuration = plan.configure(parse_faults(given.faults))
+            self.stages = len(plan.path(0, 0, self.configuration))
+            # With both of these stages in use, packets can leave the lines of their subnetwork.
+            self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
+            # A broadcast may take a different path than the packets for one of its outputs.
+            self.ordered = self.isolates or not self.broadcasts
+        else:
+            self.plan = multistage_plan(given.wiring, given.ports, given.radix)
+            self.wiring_plan = self.plan
+            self.stages = len(self.plan.stages)
+        self.tags = self.plan.tags(given.routing)
+        self.boxes = self._boxes(self.packet)
+        for box in dict.fromkeys(self.boxes):
+            box.build()  # An invalid box must be rejected now, not during elaboration.
+
+    @property
+    def extra_plan(self) -> ExtraStagePlan:
+        """The plan of a network with an extra stage; ValueError for one without."""
+        if not isinstance(self.plan, ExtraStagePlan):
+            raise InvalidValue("Network must have an extra stage")
+        return self.plan
+
+    @property
+    def theory(self) -> Theory | None:
+        return self.parameters.switching.theory(self.parameters, self.stages)
+
+    @property
+    def fault_plan(self) -> MultistagePlan | None:
+        return self.plan if self.parameters.replication == 1 else None
+
+    def single_paths(self) -> MultistagePlan:
+        for name, single in (("dilation", 1), ("replication", 1), ("extra_stage", 0)):
+            if self.parameters[name] != single:
+                raise InvalidValue(
+                    f"Permutations need one path between two terminals: {name} must be "
+                    f"{single}, not {self.parameters[name]}"
+                )
+        return self.plan
+
+    def _boxes(self, packet: Packet) -> list[CellType]:
+        """The boxes of each stage, for packets of this layout at the terminals."""
+        inside = self._inside(packet)
+        return list(self.parameters.switching.boxes(self.parameters, inside, len(self.plan.stages)))
+
+    def _protected(self, packet: Packet) -> Packet:
+        """The packet with its parity, if any."""
+        parity = self.parameters.parity
+        return packet if parity == "none" else protected(packet, parity)
+
+    def _inside(self, packet: Packet) -> Packet:
+        """The packet inside the network, where it may have one more digit and parity."""
+        if self.configuration is None:
+            return self._protected(packet)
+        if self.parameters.switching.circuits:
+            return widened(self._protected(packet))
+        return self._protected(widened(packet))
+
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        if self.configuration is None:
+            return self.place_controlled(fabric, None, packet)
+        return self.place_controlled(fabric, controls(self.extra_plan, self.configuration), packet)
+
+    def place_controlled(
+        self, fabric: Fabric | Scope, controls: Controls | None, packet: Packet | None = None
+    ) -> Terminals:
+        """As `place`, for a network whose extra stage, if any, is configured by `controls`."""
+        given = self.parameters
+        packet = packet or self.packet
+        boxes = self._boxes(packet)
+        # With circuits, parity is outside, in the words that pass through them; with packets it is
+        # inside an extra stage, computed over the tag that the boxes see.
+        parity = None if given.parity == "none" else given.parity
+        inside = parity if controls is not None and not given.switching.circuits else None
+        if controls is not None:
+            terminals = self._place_extra_stage(fabric, packet, boxes, controls, parity=inside)
+        elif given.replication == 1:
+            terminals = self._place_copy(fabric, boxes, "box", 0)
+        else:
+            copies = [
+                self._place_copy(fabric, boxes, f"box_{copy}", copy)
+                for copy in range(given.replication)
+            ]
+            drops = given.policy != "hold"
+            terminals = place_copies(fabric, self._protected(packet), copies, drops=drops)
+        # The interfaces see the packet with its parity, which is generated before them.
+        ends = given.switching.ends(given, self._protected(packet), self.tags, self.stages)
+        if ends is not None:
+            terminals = place_ends(fabric, self.tags.code, terminals, ends)
+        if parity is None or inside is not None:
+            return terminals
+        return Terminals(*place_parity(fabric, packet, parity, *terminals))
+
+    def _place_copy(
+        self, fabric: Fabric | Scope, boxes: list[CellType], name: str, copy: int
+    ) -> Terminals:
+        """Place and link the boxes."""
+
+        def straps(stage: int, box: int) -> dict[str, int]:
+            code = self.tags.code
+            values = {
+                "seed": scattered_seed(copy, stage, box),
+                "delay": verdict_delay(self.stages, stage),
+                "later": later_bits(code.width, code.digit_bits, stage),
+            }
+            return chosen_straps(boxes[stage], values)
+
+        columns = place_columns(
+            fabric, self.plan, boxes, name=name, dilation=self.parameters.dilation, straps=straps
+        )
+        return Terminals(*columns)
+
+    def _place_extra_stage(
+        self,
+        fabric: Fabric | Scope,
+        packet: Packet,
+        boxes: list[CellType],
+        controls: Controls,
+        *,
+        parity: Granularity | None,
+    ) -> Terminals:
+        """Place the boxes of an Extra Stage Cube, the choice of paths, and parity between them."""
+        kind = Kind()
+        if self.parameters.switching.circuits:
+            packet, kind = self._protected(packet), Kind(CircuitLink)
+        links = place_stages(fabric, self.extra_plan, boxes[0], controls, kind)
+        if parity is not None:
+            links = place_parity(fabric, widened(packet), parity, *links)
+        return Terminals(*place_choice(fabric, packet, self.tags.routing, controls, *links, kind))
+
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """As in `Network`; of several copies, or of the links of a bundle, always the first."""
+        if self.configuration is not None:
+            hops = self.extra_plan.path(source, destination, self.configuration)
+            return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
+        name = "box" if self.parameters.replication == 1 else "box_0"
+        links = [self.parameters.dilation] * (self.stages - 1) + [1]
+        return [
+            Pin(f"{name}_{hop.stage}_{hop.box}", ("o", hop.output * links[hop.stage]))
+            for hop in self.plan.path(source, destination)
+        ]
+
+
+FAMILIES = tuple(
+    Family(
+        name,
+        description,
+        MultistageNetwork,
+        {"wiring": name},
+        aliases=tuple(alias for alias, plan in ALIASES.items() if plan == name),
+    )
+    for name, (_, description) in PLANS.items()
+)

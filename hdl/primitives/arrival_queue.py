@@ -1,0 +1,228 @@
+"""A queue that accepts several arrivals in one cycle."""
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, ValueLike
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_integer
+from .interchange_box import InterchangeBox
+
+__all__ = ["ArrivalQueue"]
+
+
+class ArrivalQueue(wiring.Component):
+    """A first-in first-out queue with one output and any number of inputs, all accepted at once.
+
+    There is one memory bank per input. Consecutive packets go to consecutive banks, so up to
+    `writers` arrivals go to different banks, through an interchange box. Arrivals of one cycle are
+    queued in the order of the inputs, *starting at the input whose number is that of the next
+    bank*. So an input that finds no room is overtaken at most `writers` - 1 times, and fairness
+    needs no register of its own.
+
+    A wide interchange box is expensive. With more than two inputs and at most 16 slots, each input
+    has its own memory for packets instead, with a row for every slot, and the banks hold only the
+    number of the input. (In an FPGA, a distributed memory has 16 rows anyway.) A queue of depth 1
+    has a single slot and no banks.
+
+    A packet that arrives at an empty queue is shown at the output one cycle later; throughput is
+    one packet per cycle. `o` comes from registers and memories. `i[*].ready` depends
+    combinationally on `i[*].valid` of the other inputs and, with `refill`, on `o.ready`.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of the payload.
+    writers : int
+        Number of inputs, at least 1.
+    depth : int
+        Number of packets that fit, at least 1.
+    refill : bool
+        Whether a slot that is freed in a cycle can be filled in the same cycle. If not, `ready`
+        needs no path from `o.ready`, but a queue of depth 1 has half the throughput.
+
+    Members
+    -------
+    i : In(stream.Signature(shape)).array(writers)
+    o : Out(stream.Signature(shape))
+    level : Out(range(depth + 1))
+        Number of packets in the queue.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not an integer of at least 1.
+    """
+
+    def __init__(
+        self, shape: ShapeLike, *, writers: int = 1, depth: int, refill: bool = False
+    ) -> None:
+        writers = check_integer("Writers", writers, 1)
+        depth = check_integer("Depth", depth, 1)
+        self.shape = shape
+        self.writers = writers
+        self.depth = depth
+        self.refill = refill
+        super().__init__(
+            {
+                "i": In(stream.Signature(shape)).array(writers),
+                "o": Out(stream.Signature(shape)),
+                "level": Out(range(depth + 1)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        inputs = range(self.writers)
+        # The bank of the next arrival, which is also the number of the input with priority.
+        tail_bank = Signal(range(self.writers))
+        pop = self.o.valid & self.o.ready
+
+        # Number of arrivals before each, in the cyclic order that starts at the tail's bank.
+        rank = [Signal(range(self.writers), name=f"rank_{i}") for i in inputs]
+        for i in inputs:
+            earlier = [
+                self.i[x].valid
+                & (
+                    (tail_bank <= x) | (tail_bank > i)
+                    if x < i
+                    else (i < tail_bank) & (tail_bank <= x)
+                )
+                for x in inputs
+                if x != i
+            ]
+            m.d.comb += rank[i].eq(sum(earlier, start=0))
+
+        # room[r]: there is room for more than r arrivals.
+        room = Signal(self.writers)
+        for r in range(min(self.writers, self.depth)):
+            enough = self.level < self.depth - r
+            if self.refill:
+                enough |= pop & (self.level <= self.depth - r)
+            m.d.comb += room[r].eq(enough)
+
+        accepted = Signal(self.writers)
+        for i in inputs:
+            m.d.comb += self.i[i].ready.eq(room.bit_select(rank[i], 1))
+            m.d.comb += accepted[i].eq(self.i[i].valid & self.i[i].ready)
+
+        count = sum((accepted[i] for i in inputs), start=0)
+        m.d.sync += [
+            self.level.eq(self.level + count - pop),
+            tail_bank.eq(_modulo(tail_bank + count, self.writers)),
+        ]
+        if self.depth == 1:
+            head = self._place(m, rank, accepted)
+        else:
+            head = self._banks(m, tail_bank, rank, accepted, count, pop)
+        m.d.comb += [self.o.valid.eq(self.level != 0), self.o.payload.eq(head)]
+        return m
+
+    def _place(self, m: Module, rank: Sequence[Value], accepted: Value) -> ValueLike:
+        """Store the first of the arrivals, if it is accepted, in the only slot."""
+        first, place = Signal(self.shape), Signal(self.shape, reset_less=True)
+        # Input 0 is the first unless another is: a choice of two is one look-up table per bit.
+        m.d.comb += first.eq(self.i[0].payload)
+        for port, before in zip(self.i[1:], rank[1:]):
+            with m.If(port.valid & (before == 0)):
+                m.d.comb += first.eq(port.payload)
+        with m.If(accepted.any()):
+            m.d.sync += place.eq(first)
+        return place
+
+    def _banks(
+        self,
+        m: Module,
+        tail_bank: Value,
+        rank: Sequence[Value],
+        accepted: Value,
+        count: Value,
+        pop: Value,
+    ) -> ValueLike:
+        """Store the `count` accepted arrivals; return the packet at the head of the queue."""
+        banks = range(self.writers)
+        rows = -(-self.depth // self.writers)
+
+        # A position in the queue is a bank and a row; the next one is in the next bank.
+        head_bank = Signal(range(self.writers))
+        head_row = Signal(range(rows))
+        tail_row = Signal(range(rows))
+        following_row = Signal(range(rows))
+        # A distributed memory has 16 rows, needed or not.
+        own = self.writers > 2 and rows << len(tail_bank) <= 16
+        m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
+
+        # Contents of the banks: the packets, or the numbers of their inputs.
+        packets = [port.payload for port in self.i]
+        shape = range(self.writers) if own else self.shape
+        arriving: list[ValueLike] = [*banks] if own else packets
+        written = accepted
+        place = [Signal(range(self.writers), name=f"place_{i}") for i in banks]
+        row = [Mux(bank < tail_bank, following_row, tail_row) for bank in banks]
+        if self.writers > 1:
+            m.submodules.box = box = InterchangeBox(self.writers, shape)
+            m.d.comb += [port.eq(value) for port, value in zip(box.i, arriving)]
+            arriving = box.o
+            written = Signal(self.writers)
+            select = [Signal(range(self.writers), name=f"select_{bank}") for bank in banks]
+            for i in banks:
+                m.d.comb += place[i].eq(_modulo(tail_bank + rank[i], self.writers))
+                for bank in banks:
+                    with m.If(self.i[i].valid & (place[i] == bank)):
+                        m.d.comb += [select[bank].eq(i), written[bank].eq(accepted[i])]
+            box.set(m, select, written)
+
+        heads = []
+        for bank in banks:
+            m.submodules[f"bank_{bank}"] = memory = Memory(shape=shape, depth=rows, init=[])
+            heads.append(_access(m, memory, written[bank], row[bank], arriving[bank], head_row))
+        head = Signal(shape)
+        _select(m, head, head_bank, heads)
+        if own:
+            source, heads = head, []
+            for i in banks:
+                memory = Memory(shape=self.shape, depth=rows << len(head_bank), init=[])
+                m.submodules[f"memory_{i}"] = memory
+                at = Cat(place[i], Mux(place[i] < tail_bank, following_row, tail_row))
+                now = Cat(head_bank, head_row)
+                heads.append(_access(m, memory, accepted[i], at, packets[i], now))
+            head = Signal(self.shape)
+            _select(m, head, source, heads)
+        with m.If(pop):
+            m.d.sync += head_bank.eq(_modulo(head_bank + 1, self.writers))
+            with m.If(head_bank == self.writers - 1):
+                m.d.sync += head_row.eq(Mux(head_row == rows - 1, 0, head_row + 1))
+        with m.If(tail_bank + count >= self.writers):
+            m.d.sync += tail_row.eq(following_row)
+        return head
+
+
+def _modulo(value: Value, modulus: int) -> Value:
+    """Reduce a sum of two numbers below `modulus`, or of such a number and `modulus`."""
+    if modulus & (modulus - 1) == 0:
+        return value[: modulus.bit_length() - 1]
+    return Mux(value >= modulus, value - modulus, value)
+
+
+def _access(
+    m: Module, memory: Memory, enable: Value, row: Value, value: ValueLike, head: Value
+) -> Value:
+    """Write a value to a row of a memory, and return the contents of the row at the head."""
+    write, read = memory.write_port(), memory.read_port(domain="comb")
+    m.d.comb += [
+        write.en.eq(enable),
+        write.addr.eq(row),
+        write.data.eq(value),
+        read.addr.eq(head),
+    ]
+    return read.data
+
+
+def _select(m: Module, target: Value, number: Value, values: Sequence[Value]) -> None:
+    """Set `target` to the value with this number."""
+    with m.Switch(number):
+        for index, value in enumerate(values):
+            with m.Case(index):
+                m.d.comb += target.eq(value)

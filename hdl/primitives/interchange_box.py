@@ -1,0 +1,101 @@
+"""The interchange box: the datapath that all switches of the library contain."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from amaranth.hdl import Cat, Module, ShapeLike, Value, ValueLike
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_radix
+
+if TYPE_CHECKING:
+    import enum
+else:
+    from amaranth.lib import enum  # a Python enum with a shape, which type checkers can't see
+
+__all__ = ["BoxState", "InterchangeBox"]
+
+
+class BoxState(enum.Enum, shape=2):
+    """The four states of the 2 x 2 interchange box (Siegel et al., Fig. 1).
+
+    The low bit is the number of the input shown by the upper output (0); the high bit is the
+    complement of the input shown by the lower output (1). So a state needs no decoding.
+    """
+
+    STRAIGHT = 0b00
+    LOWER_BROADCAST = 0b01
+    UPPER_BROADCAST = 0b10
+    EXCHANGE = 0b11
+
+
+class InterchangeBox(wiring.Component):
+    """A k x k crossbar without storage: each output shows one of the inputs.
+
+    All outputs are combinational. A box of radix 2 is set by one `BoxState`. In a larger box, each
+    output selects an input or is idle, which gives every one-to-one, broadcast and partial
+    broadcast connection. An idle output is zero.
+
+    Parameters
+    ----------
+    radix : int
+        Number of inputs and of outputs, at least 2.
+    shape : ShapeLike
+        Shape of the data.
+
+    Members
+    -------
+    i : In(shape).array(radix)
+    o : Out(shape).array(radix)
+    state : In(BoxState)
+        Radix 2 only.
+    select : In(range(radix)).array(radix)
+        Radix above 2 only: the input that each output shows.
+    enable : In(radix)
+        Radix above 2 only: bit j is 0 while output j is idle.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `radix` is not an integer of at least 2.
+    """
+
+    def __init__(self, radix: int, shape: ShapeLike) -> None:
+        radix = check_radix(radix)
+        self.radix = radix
+        self.shape = shape
+        if radix == 2:
+            control = {"state": In(BoxState)}
+        else:
+            control = {"select": In(range(radix)).array(radix), "enable": In(radix)}
+        super().__init__({"i": In(shape).array(radix), "o": Out(shape).array(radix), **control})
+
+    def set(self, m: Module, select: Sequence[ValueLike], enable: ValueLike) -> None:
+        """Drive the control inputs so that each output shows the selected input.
+
+        A box of radix 2 has no idle outputs: there, the user of the outputs must apply `enable`.
+        """
+        if self.radix == 2:
+            upper, lower = (Value.cast(choice)[0] for choice in select)
+            m.d.comb += self.state.as_value().eq(Cat(upper, ~lower))
+        else:
+            m.d.comb += [port.eq(choice) for port, choice in zip(self.select, select)]
+            m.d.comb += self.enable.eq(enable)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        if self.radix == 2:
+            state = self.state.as_value()
+            for output, lower in zip(self.o, (state[0], ~state[1])):
+                with m.If(lower):
+                    m.d.comb += output.eq(self.i[1])
+                with m.Else():
+                    m.d.comb += output.eq(self.i[0])
+        else:
+            for j, output in enumerate(self.o):
+                with m.If(self.enable[j]), m.Switch(self.select[j]):
+                    for i, source in enumerate(self.i):
+                        with m.Case(i):
+                            m.d.comb += output.eq(source)
+        return m

@@ -1,0 +1,72 @@
+"""Fair choice among several requests."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_integer
+
+__all__ = ["RoundRobin", "lowest"]
+
+
+def lowest(bits: Value) -> Value:
+    """Keep only the lowest 1 of some bits."""
+    return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
+
+
+class RoundRobin(wiring.Component):
+    """Grants one of several requests in turn, and holds the grant until it is taken.
+
+    `grant` is combinational. A request that is granted but not taken remains granted, whatever else
+    is requested meanwhile, so that a stream behind the grant keeps its payload. A request that is
+    held waits for at most `count` - 1 others.
+    that stays up waits for at most `count` - 1 others.
+
+    Parameters
+    ----------
+    count : int
+        Number of requesters, at least 1.
+
+    Members
+    -------
+    request : In(count)
+    taken : In(1)
+        The granted request is served in this cycle.
+    grant : Out(range(count))
+        Number of the granted request, if any.
+    granted : Out(count)
+        One-hot form of `grant`; zero if there is no request.
+    """
+
+    def __init__(self, count: int) -> None:
+        count = check_integer("Count", count, 1)
+        self.count = count
+        super().__init__(
+            {
+                "request": In(count),
+                "taken": In(1),
+                "grant": Out(range(count)),
+                "granted": Out(count),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # The requesters with priority: the next in turn and all above it. No bit if that is number
+        # 0.
+        turn = Signal(self.count - 1)
+        later = Signal(self.count - 1)
+        granted = self.granted
+        m.d.comb += [
+            later.eq(self.request[1:] & turn),
+            granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request))),
+        ]
+        for bit, number in enumerate(self.grant):
+            having = [i for i in range(self.count) if i >> bit & 1]
+            m.d.comb += number.eq(Cat(granted[i] for i in having).any())
+        starts = Signal(self.count)
+        # When a grant is taken, the turn passes to the next number; otherwise it stays.
+        m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
+        with m.If(self.request.any()):
+            m.d.sync += turn.eq(Cat(starts[: i + 1].any() for i in range(self.count - 1)))
+        return m

@@ -1,0 +1,1 @@
+"""Network interfaces: the components between a terminal and the first or last box."""

@@ -1,0 +1,200 @@
+# amaranth: UnusedElaboratable=no
+"""Parity: tells a packet that was damaged in transit from a good one.
+
+Boxes rotate a packet's tag and change nothing else, so a parity over the whole packet holds on
+every link. It is generated once, at the source, and can be checked anywhere. A checker at the
+destination passes no damaged packet, even if the damage was to the tag and the packet was
+misrouted.
+"""
+
+from typing import Literal, get_args
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
+from ..primitives.packet import Packet
+
+__all__ = [
+    "PARITIES",
+    "Granularity",
+    "ParityChecker",
+    "ParityGenerator",
+    "place_parity",
+    "protected",
+]
+
+Granularity = Literal["packet", "byte"]
+PARITIES: tuple[Granularity, ...] = get_args(Granularity)
+"""The scope of a parity bit: the whole packet; or the tag, and each byte of the payload."""
+
+
+def protected(packet: Packet, parity: Granularity = "packet") -> Packet:
+    """The packet as it is inside the network: `parity` is added to the payload.
+
+    Raises
+    ------
+    ValueError
+        If the granularity does not exist, or packets have several flits: when the parity of one
+        flit is found to be wrong, the others may have been delivered.
+    """
+    if parity not in PARITIES:
+        raise InvalidValue(f"Parity must be {' or '.join(PARITIES)}, not {parity!r}")
+    if packet.flits:
+        raise InvalidValue("Parity needs packets of one flit")
+    payload = packet.members["payload"]
+    bits = 1 if parity == "packet" else 1 + -(-data.Field(payload, 0).width // 8)
+    return Packet(
+        packet.members["tag"],
+        data.StructLayout({"payload": payload, "parity": bits}),
+        broadcast=packet.broadcast,
+    )
+
+
+def _parity(packet: data.View, payload: Value, parity: Granularity) -> Value:
+    """The parity bits of a packet: each is even together with its bits."""
+    header = Cat(packet[name] for name in packet.shape().members if name in ("tag", "mask"))
+    if parity == "packet":
+        return Cat(header, payload).xor()
+    return Cat(header.xor(), *(payload[at : at + 8].xor() for at in range(0, len(payload), 8)))
+
+
+class ParityGenerator(wiring.Component):
+    """Adds the parity to a source's packets. Combinational.
+
+    Parameters
+    ----------
+    packet : Packet
+        With a single flit.
+    parity : "packet" or "byte"
+        One bit for the whole packet; or one for the tag (and mask) and one for each byte of the
+        payload. Each bit detects every odd number of wrong bits in its scope.
+
+    Members
+    -------
+    i : In(stream.Signature(packet))
+    o : Out(stream.Signature(protected(packet, parity)))
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as above.
+    """
+
+    def __init__(self, packet: Packet, *, parity: Granularity = "packet") -> None:
+        self.packet = packet
+        self.parity = parity
+        super().__init__(
+            {
+                "i": In(stream.Signature(packet)),
+                "o": Out(stream.Signature(protected(packet, parity))),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        packet, sent = self.i.payload, self.o.payload
+        for name in self.packet.members:
+            port = sent.payload.payload if name == "payload" else sent[name]
+            m.d.comb += port.eq(packet[name])
+        payload = Value.cast(packet.payload)
+        m.d.comb += [
+            sent.payload.parity.eq(_parity(packet, payload, self.parity)),
+            self.o.valid.eq(self.i.valid),
+            self.i.ready.eq(self.o.ready),
+        ]
+        return m
+
+
+class ParityChecker(wiring.Component):
+    """Passes packets whose parity is right; accepts, reports and discards the others.
+
+    Combinational. `i.ready` and `corrupted` depend on `i`.
+
+    Parameters
+    ----------
+    packet, parity
+        As in `ParityGenerator`.
+
+    Members
+    -------
+    i : In(stream.Signature(protected(packet, parity)))
+    o : Out(stream.Signature(packet))
+    corrupted : Out(1)
+        A damaged packet is accepted and discarded in this cycle.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as above.
+    """
+
+    meters = (Meter("corrupted", "corrupted", "pulses"),)
+
+    def __init__(self, packet: Packet, *, parity: Granularity = "packet") -> None:
+        self.packet = packet
+        self.parity = parity
+        super().__init__(
+            {
+                "i": In(stream.Signature(protected(packet, parity))),
+                "o": Out(stream.Signature(packet)),
+                "corrupted": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        arrived, packet = self.i.payload, self.o.payload
+        for name in self.packet.members:
+            port = arrived.payload.payload if name == "payload" else arrived[name]
+            m.d.comb += packet[name].eq(port)
+        sound = Signal()
+        payload = Value.cast(arrived.payload.payload)
+        m.d.comb += [
+            sound.eq(_parity(arrived, payload, self.parity) == arrived.payload.parity),
+            self.o.valid.eq(self.i.valid & sound),
+            self.i.ready.eq(self.o.ready | ~sound),
+            self.corrupted.eq(self.i.valid & ~sound),
+        ]
+        return m
+
+
+def place_parity(
+    fabric: Fabric | Scope,
+    packet: Packet,
+    parity: Granularity,
+    inputs: list[Pin],
+    outputs: list[Pin],
+) -> tuple[list[Pin], list[Pin]]:
+    """Place a generator at each input of a network, and a checker at each output.
+
+    The cells are `parity_{terminal}` and `check_{terminal}`.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    packet : Packet
+        The packet as the terminals see it.
+    parity : "packet" or "byte"
+    inputs, outputs : list[Pin]
+        The network's streams of `protected(packet, parity)`, by terminal.
+
+    Returns
+    -------
+    inputs, outputs : list[Pin]
+        Streams of `packet`, by terminal.
+    """
+    generator = CellType(ParityGenerator, packet=packet, parity=parity)
+    checker = CellType(ParityChecker, packet=packet, parity=parity)
+    for terminal, (entry, exit_) in enumerate(zip(inputs, outputs)):
+        first = fabric.place(Cell(f"parity_{terminal}", generator)).name
+        last = fabric.place(Cell(f"check_{terminal}", checker)).name
+        fabric.link(Pin(first, ("o",)), entry)
+        fabric.link(exit_, Pin(last, ("i",)))
+    terminals = range(len(inputs))
+    return (
+        [Pin(f"parity_{terminal}", ("i",)) for terminal in terminals],
+        [Pin(f"check_{terminal}", ("o",)) for terminal in terminals],
+    )

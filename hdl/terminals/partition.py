@@ -1,0 +1,118 @@
+"""The network interface that keeps a terminal inside its partition (Siegel et al., III-D)."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.errors import InvalidValue
+from ..primitives.packet import Packet
+from ..routing.partitions import check_partitionable
+from ..topology.tags import TagScheme
+
+__all__ = ["PartitionInterface"]
+
+
+class PartitionInterface(wiring.Component):
+    """Sends effective tags, so that no packet can leave the subnetwork of its sender.
+
+    E = T AND M for XOR tags, E = D AND M OR S AND NOT M for destination tags, and broadcast mask
+    AND M; M has a 1 in each address bit in which the members of the subnetwork differ. In packets
+    of several flits only the header is changed. Nothing is stored: `o` depends combinationally on
+    `i`, and `i.ready` on `o.ready`; latency 0, throughput one flit per cycle.
+
+    M is a register that the *privileged port* writes: `mask`, `mask_member` and `mask_write`. Only
+    the operating system may drive this port. `mask_member` is any member of the subnetwork. One
+    port can serve all interfaces of a network, and one write makes a subnetwork: it applies to all
+    terminals whose address agrees with `mask_member` where `mask` is 0. After reset the whole
+    network is one subnetwork.
+
+    A write takes effect in the next cycle. The exception is a header that is offered to the network
+    and not yet taken: it keeps the mask with which it was first offered, and the new mask takes
+    effect behind it. `in_force` is the mask in effect.
+
+    Parameters
+    ----------
+    packet : Packet
+    tags : TagScheme
+        Tags of a network that can be partitioned.
+
+    Members
+    -------
+    i : In(stream.Signature(packet))
+        From the terminal.
+    o : Out(stream.Signature(packet))
+        To the network.
+    address : In(width)
+        Address of this terminal, in the code of `tags`. Constant.
+    mask, mask_member : In(width)
+        In the order of address bits.
+    mask_write : In(1)
+    in_force : Out(width)
+        The mask that applies to headers in this cycle.
+
+    Raises
+    ------
+    ValueError
+        If the network can't be partitioned (`routing.partitions.check_partitionable`), or its tags
+        are not as wide as the packet's.
+    """
+
+    def __init__(self, packet: Packet, tags: TagScheme) -> None:
+        check_partitionable(tags)
+        width = tags.code.width
+        if packet.members["tag"] != width:
+            raise InvalidValue(
+                f"Tag of a packet must have {width} bits for these addresses, "
+                f"not {packet.members['tag']}"
+            )
+        self.packet = packet
+        self.tags = tags
+        super().__init__(
+            {
+                "i": In(stream.Signature(packet)),
+                "o": Out(stream.Signature(packet)),
+                "address": In(width),
+                "mask": In(width),
+                "mask_member": In(width),
+                "mask_write": In(1),
+                "in_force": Out(width, init=(1 << width) - 1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        sent, arriving = self.o.payload, self.i.payload
+        m.d.comb += [
+            self.o.valid.eq(self.i.valid),
+            self.i.ready.eq(self.o.ready),
+            sent.eq(arriving),
+        ]
+
+        header = Signal(init=1)
+        if self.packet.flits:
+            with m.If(self.i.valid & self.i.ready):
+                m.d.sync += header.eq(arriving.last)
+        else:
+            m.d.comb += header.eq(1)
+
+        allowed = self._in_stage_order(self.in_force)
+        with m.If(header):
+            fixed = 0 if self.tags.routing == "xor" else self._in_stage_order(self.address)
+            m.d.comb += sent.tag.eq(arriving.tag & allowed | fixed & ~allowed)
+            if self.packet.broadcast:
+                m.d.comb += sent.mask.eq(arriving.mask & allowed)
+
+        # A header that waits must not change, so a write meanwhile waits with it.
+        written = Signal.like(self.in_force)
+        selected = ((self.address ^ self.mask_member) & ~self.mask) == 0
+        latest = Mux(self.mask_write & selected, self.mask, written)
+        m.d.sync += written.eq(latest)
+        with m.If(~(header & self.o.valid & ~self.o.ready)):
+            m.d.sync += self.in_force.eq(latest)
+        return m
+
+    def _in_stage_order(self, code: Value) -> Value:
+        """Address digits in the order of a tag: the top one for stage 0."""
+        width = self.tags.code.digit_bits
+        stages = self.tags.destination_digits
+        return Cat(code[j * width : (j + 1) * width] for j in reversed(stages))

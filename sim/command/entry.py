@@ -1,0 +1,119 @@
+"""Entry point of the command: its subcommands, and how errors are reported."""
+
+import io
+import re
+import sys
+import traceback
+from importlib.metadata import EntryPoint, entry_points
+from typing import NoReturn
+
+import click
+
+from ...hdl.core.errors import MulticubeError
+from ...hdl.core.interruption import terminable
+from ..measure.result import SimulationError
+from ..run.compare import EnginesDiffer
+from .bench import bench
+from .deadlock import deadlock
+from .draw import draw
+from .hardware import export, list_
+from .paper import paper
+from .permute import permute
+from .simulation import sim, sweep
+from .synth import synth
+from .words import INTERRUPTED
+
+__all__ = ["main"]
+
+_LONGEST_WORD = 60
+"""Characters of a word that an error message shows."""
+
+_PLUGINS = "multicube.commands"
+"""Entry point group under which other packages offer subcommands."""
+
+
+class _Commands(click.Group):
+    """The subcommands of this package, and those of others, which are loaded on demand.
+
+    This is how `multicube board` is found although nothing in `sim` depends on `boards`.
+    """
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted({*super().list_commands(context), *_plugins()})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        own = super().get_command(context, name)
+        if own is None and name in _plugins():
+            return _plugins()[name].load()
+        return own
+
+
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=_PLUGINS)}
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="multicube", message="%(prog)s %(version)s")
+def multicube() -> None:
+    """Interconnection networks of parallel computers as real hardware."""
+
+
+for command in (list_, sim, sweep, permute, deadlock, draw, paper, export, synth, bench):
+    multicube.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, 2 if the input
+    is bad or the machine or a tool can't do it, 130 after Ctrl-C, 143 after SIGTERM.
+
+    An error is one line on standard error. Any exception that is neither a MulticubeError nor an
+    OSError is a bug in the library: its traceback is shown, and the status is 70.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # As on standard error: a file name that is not UTF-8 does not make the command fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    with terminable() as terminations:
+        try:
+            _run(arguments)
+        except SystemExit as end:
+            if end.code == INTERRUPTED and terminations:
+                end.code = 128 + terminations[0]
+            raise
+
+
+def _run(arguments: list[str] | None) -> NoReturn:
+    try:
+        status = multicube.main(arguments, prog_name="multicube", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        _fail(error.format_message(), 2)
+    except MemoryError as error:
+        _fail(str(error) or "There is not enough memory for this", 2)
+    except SimulationError as error:
+        _fail(str(error), 1)
+    except EnginesDiffer as error:
+        _fail(f"{error}: this is a bug in multicube; please report it", 70)
+    except (MulticubeError, OSError) as error:
+        _fail(str(error), 2)
+    except (KeyboardInterrupt, click.Abort):
+        _fail("interrupted", INTERRUPTED)
+    except Exception:
+        traceback.print_exc()
+        _fail("this is a bug in multicube; please report it with this traceback", 70)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    # Messages repeat values that the user gave, which may be very long; paths are shown in full.
+    message = re.sub(rf"[^\s/]{{{_LONGEST_WORD + 1},}}", _shortened, message)
+    click.echo(f"multicube: {' '.join(message.split())}", err=True)
+    sys.exit(status)
+
+
+def _shortened(word: re.Match[str]) -> str:
+    return f"{word[0][: _LONGEST_WORD - 3]}..."

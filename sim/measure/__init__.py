@@ -1,0 +1,1 @@
+"""Results of runs: counts, latencies, and the order of operations on memory."""

@@ -1,0 +1,98 @@
+"""The results of a load sweep."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...hdl.networks import Network
+from .result import Result
+
+__all__ = ["Sweep", "saturation_interval"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Results of one network at increasing loads.
+
+    Attributes
+    ----------
+    network : Network
+    traffic : str
+    points : list[Result]
+        In order of increasing load.
+    zero_load : Result or None
+        At a load of 0.01 flits per terminal per cycle.
+    partial : bool
+        Whether the sweep was interrupted; runs that had not ended are then missing.
+    lost : tuple[float, ...]
+        Loads that are missing because the processes that simulated them were killed.
+    """
+
+    network: Network
+    traffic: str
+    points: list[Result]
+    zero_load: Result | None
+    partial: bool = False
+    lost: tuple[float, ...] = ()
+
+    @property
+    def zero_load_latency(self) -> float | None:
+        """Mean latency in cycles when packets hardly ever meet."""
+        return None if self.zero_load is None else self.zero_load.latency.mean
+
+    @property
+    def saturation_throughput(self) -> float | None:
+        """Highest throughput, packets per terminal per cycle; None if no point is saturated."""
+        if not any(point.saturated for point in self.points):
+            return None
+        return max(point.throughput for point in self.points)
+
+    @property
+    def saturation_interval(self) -> tuple[float, float] | None:
+        """Highest load below saturation, and lowest saturated load; None if none is saturated."""
+        return saturation_interval(self.points)
+
+    def to_json(self) -> dict[str, Any]:
+        """All points, and the values derived from them."""
+        return {
+            "network": self.network.family,
+            "parameters": self.network.chosen,
+            "traffic": self.traffic,
+            "partial": self.partial,
+            "lost": list(self.lost),
+            "zero_load_latency": self.zero_load_latency,
+            "saturation_throughput": self.saturation_throughput,
+            "saturation_interval": self.saturation_interval,
+            "points": [point.to_json() for point in self.points],
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat record of each point."""
+        return [
+            {
+                "offered_load": point.offered_load,
+                "throughput": point.throughput,
+                "latency_mean": point.latency.mean,
+                "latency_ci99": point.latency.ci99,
+                "latency_p50": point.latency.p50,
+                "latency_p95": point.latency.p95,
+                "latency_p99": point.latency.p99,
+                "latency_max": point.latency.max,
+                "network_latency_mean": point.network_latency.mean,
+                "predicted_latency_mean": point.predicted["latency_mean"],
+                "least_served_throughput": point.least_served["throughput"],
+                "saturated": point.saturated,
+                "verdict": point.verdict,
+            }
+            for point in self.points
+        ]
+
+
+def saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None:
+    """Highest load below saturation, and lowest saturated load; None if none is saturated."""
+    saturated = [point.offered_load for point in points if point.saturated]
+    if not saturated:
+        return None
+    first = min(saturated)
+    carried = [point.offered_load for point in points if point.offered_load < first]
+    return max(carried, default=0.0), first

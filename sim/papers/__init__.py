@@ -1,0 +1,68 @@
+"""The papers' figures, tables and formulas, regenerated: each as a table and a picture.
+
+The name of an item is its paper and its number there. The name of its module begins with the paper:
+`siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill, `dcsh_*.py` for Ould-Khaoua and
+Sotudeh. `combining_*.py` are our own measurements of claims about combining in Siegel et al. Each
+module lists its items in `ITEMS`.
+"""
+
+import re
+
+from ...hdl.core.errors import InvalidValue
+from . import (
+    combining_hotspot,
+    combining_latency,
+    dcsh_figures,
+    siegel_bandwidth,
+    siegel_depth,
+    siegel_enhanced,
+    siegel_machines,
+    siegel_partitions,
+    siegel_structure,
+    siegel_waiting,
+    stanfill_hypercube,
+    stanfill_router,
+)
+from .item import Column, Item, Options, PaperResult
+
+__all__ = ["ITEMS", "Column", "Item", "Options", "PaperResult", "find_item"]
+
+_MODULES = (
+    siegel_structure,
+    siegel_partitions,
+    siegel_enhanced,
+    siegel_bandwidth,
+    siegel_waiting,
+    siegel_depth,
+    siegel_machines,
+    combining_hotspot,
+    combining_latency,
+    stanfill_hypercube,
+    stanfill_router,
+    dcsh_figures,
+)
+
+
+def _order(item: Item) -> list[str | int]:
+    """Sort key: paper, kind, and number, so that fig9 precedes fig10."""
+    return [int(word) if word.isdecimal() else word for word in re.split(r"(\d+)", item.id)]
+
+
+ITEMS: dict[str, Item] = {
+    item.id: item
+    for item in sorted((item for module in _MODULES for item in module.ITEMS), key=_order)
+}
+"""All items by name."""
+
+
+def find_item(name: str) -> Item:
+    """The item with this name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name not in ITEMS:
+        raise InvalidValue(f"Item must be one of {', '.join(ITEMS)}, not {name!r}")
+    return ITEMS[name]

@@ -1,0 +1,171 @@
+"""The machines of section VII of Siegel et al.: the paper's figures beside measured presets.
+
+The RTL is measured in cycles, with a single terminal sending. The cycle time printed in the paper
+converts them to bandwidths and times.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ...hdl.networks import build
+from ...hdl.networks.presets import PRESETS
+from ..run.simulation import Run, simulate_runs
+from ..workload.traffic import Trace, TracePacket
+from .item import Column, Item, Options, PaperResult, deviation
+from .siegel_structure import SOURCE
+
+__all__ = ["ITEMS"]
+
+_PACKETS = 9
+
+
+def _times(name: str, length: int, options: Options) -> tuple[int, float]:
+    """Cycles until a packet has arrived, and between the arrivals of two successive packets.
+
+    Packets go from terminal 1 to itself, straight through all stages.
+    """
+    network = build(name) if length == 1 else build(name, length=length)
+    trace = Trace("machine", tuple(TracePacket(0, 1, 1, length) for _ in range(_PACKETS)))
+    run = Run(trace)
+    bins = 2 * (_PACKETS + 1) * (network.ports + length)
+    latency = simulate_runs(network, [run], engine=options.engine, bins=bins)[0].latency
+    first = next(cycles for cycles, packets in enumerate(latency.histogram) if packets)
+    assert latency.max is not None
+    return first, (latency.max - first) / (_PACKETS - 1)
+
+
+def _bandwidths(name: str, options: Options) -> list[dict[str, Any]]:
+    """Effective bandwidth of a path for each packet in the paper, and its upper limit."""
+    preset = PRESETS[name]
+    assert preset.cycle_ns is not None
+    assert preset.overhead is not None
+    rows = []
+    for figure in preset.bandwidths:
+        length = preset.overhead + figure.data_bits // preset.path_bits
+        _, cycles = _times(name, length, options)
+        rows.append(
+            {
+                "figure": f"bandwidth, {figure.data_bits} data bits per packet",
+                "unit": "Mbit/s",
+                "published": figure.megabits,
+                "cycles": cycles,
+                "measured": figure.data_bits / (cycles * preset.cycle_ns) * 1000,
+            }
+        )
+    longest = 256
+    flits = _times(name, longest, options)[1] / longest
+    rows.append(
+        {
+            "figure": "bandwidth, nothing but data",
+            "unit": "Mbit/s",
+            "published": {"gp1000": 32, "tc2000": 304}[name],
+            "cycles": flits,
+            "measured": preset.path_bits / (flits * preset.cycle_ns) * 1000,
+        }
+    )
+    return rows
+
+
+def _cedar(options: Options) -> list[dict[str, Any]]:
+    cycle_ns = PRESETS["cedar"].cycle_ns
+    assert cycle_ns is not None
+    cycles, _ = _times("cedar", 1, options)
+    return [
+        {
+            "figure": "one word through two boxes",
+            "unit": "ns",
+            "published": 170,
+            "cycles": cycles,
+            "measured": cycles * cycle_ns,
+        }
+    ]
+
+
+def _without_clock(options: Options) -> list[dict[str, Any]]:
+    """Machines without a cycle time in the paper, measured in cycles only."""
+    (set_up, again), (_, turn) = _times("pasm", 1, options), _times("aspro", 1, options)
+    return [
+        {
+            "machine": "pasm",
+            "figure": "setting up a path, and one word",
+            "unit": "cycles",
+            "cycles": set_up,
+        },
+        {
+            "machine": "pasm",
+            "figure": "one circuit per word",
+            "unit": "cycles",
+            "cycles": again,
+        },
+        {
+            "machine": "aspro",
+            "figure": "one packet to the same terminal",
+            "unit": "cycles",
+            "cycles": turn,
+        },
+    ]
+
+
+def machines(options: Options) -> PaperResult:
+    """The presets' figures, printed and measured."""
+    rows = []
+    for name in ("gp1000", "tc2000"):
+        rows += [{"machine": name, **row} for row in _bandwidths(name, options)]
+    rows += [{"machine": "cedar", **row} for row in _cedar(options)]
+    rows += _without_clock(options)
+    for row in rows:
+        preset = PRESETS[row["machine"]]
+        row |= {"cycle_ns": preset.cycle_ns, "path_bits": preset.path_bits}
+        row["deviation"] = deviation(row.get("measured"), row.get("published"))
+    return PaperResult(
+        columns=(
+            Column("machine"),
+            Column("cycle_ns", "cycle, ns", ".4g"),
+            Column("path_bits", "bits"),
+            Column("figure"),
+            Column("cycles", "RTL, cycles", ".4g"),
+            Column("measured", "RTL", ".1f"),
+            Column("published", "paper", ".4g"),
+            Column("unit"),
+            Column("deviation", "differs", "+.1%"),
+        ),
+        rows=rows,
+        draw=lambda: _draw(rows),
+        notes=(
+            "Packets of the GP1000 and TC2000 have 20 and 10 flits besides their data (routing, "
+            "control, checksum). The paper does not print these numbers, but both bandwidths of "
+            "each machine imply the same. They are for 128 processors; the presets have 64.",
+            "The paper gives no cycle time for PASM's and ASPRO's boxes. PASM sets up a path in "
+            "about 2 microseconds and then carries 24 Mbit/s; a read through ASPRO's flip network "
+            "takes 600 ns (one cycle in `hdl/networks/multistage/multidimensional_memory.py`).",
+        ),
+    )
+
+
+def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
+    shown = [row for row in rows if row["unit"] == "Mbit/s"]
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    places = range(len(shown))
+    for shift, key, label in ((-0.2, "published", "paper"), (0.2, "measured", "RTL")):
+        bars = axes.barh(
+            [place + shift for place in places], [row[key] for row in shown], 0.38, label=label
+        )
+        axes.bar_label(bars, fmt="%.1f", padding=3, fontsize="small")
+    axes.set_yticks(list(places), [f"{row['machine']}: {row['figure']}" for row in shown])
+    axes.invert_yaxis()
+    axes.set(xscale="log", xlabel="Mbit/s, at the printed cycle time", xlim=(3, 800))
+    axes.legend()
+    return figure
+
+
+ITEMS = (
+    Item(
+        "siegel-machines",
+        "GP1000, TC2000, Cedar, PASM, ASPRO: the paper's figures beside the presets",
+        f"{SOURCE}, VII",
+        machines,
+    ),
+)

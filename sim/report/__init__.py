@@ -1,0 +1,1 @@
+"""Figures: measured curves, and drawings of networks."""

@@ -1,0 +1,217 @@
+"""Drawings of multistage networks: boxes, lines and their labels, some of them highlighted."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ...hdl.core.output_file import output_format, whole_file
+from ...hdl.topology import MultistagePlan
+
+__all__ = ["HIGHLIGHT", "Marks", "draw_box", "draw_multistage", "multistage_figure", "save_figure"]
+
+HIGHLIGHT = "C3"
+"""Colour of paths."""
+
+STEP = 3.0
+"""Distance between stages, in units of the distance between lines."""
+
+_PORTS = 0.7
+"""Distance between the ports of a box."""
+
+_COPIES = ("black", "C0", "C1", "C2")
+"""Colours of the lines of several copies."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What is highlighted in a drawing: colours of lines, and of connections inside boxes.
+
+    Attributes
+    ----------
+    lines : dict[tuple[int, int], str]
+        Colours by (column, label). The lines between stages s - 1 and s are column s, labelled as
+        they leave stage s - 1. Column 0 has the inputs, column n the outputs.
+    connections : dict[tuple[int, int, int, int], str]
+        Colours by (stage, box, input, output).
+    faces : dict[tuple[int, int], str]
+        Colours by (stage, box).
+    texts : dict[tuple[int, int], str]
+        Text written into boxes, by (stage, box).
+    """
+
+    lines: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    connections: Mapping[tuple[int, int, int, int], str] = field(default_factory=dict)
+    faces: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    texts: Mapping[tuple[int, int], str] = field(default_factory=dict)
+
+    @classmethod
+    def paths(
+        cls, plan: MultistagePlan, pairs: Iterable[tuple[int, int]], colour: str = HIGHLIGHT
+    ) -> "Marks":
+        """The paths between pairs of terminals, as (source, destination).
+
+        Raises
+        ------
+        ValueError
+            If there is no such terminal.
+        """
+        lines: dict[tuple[int, int], str] = {}
+        connections: dict[tuple[int, int, int, int], str] = {}
+        for source, destination in pairs:
+            lines[0, source] = colour
+            for hop in plan.path(source, destination):
+                connections[hop] = colour
+                lines[hop.stage + 1, plan.line(hop.stage, hop.box, hop.output)] = colour
+        return cls(lines, connections)
+
+
+def draw_box(
+    axes: Axes,
+    left: float,
+    heights: Sequence[float],
+    *,
+    connections: Mapping[tuple[int, int], str] | None = None,
+    face: str = "0.94",
+    text: str = "",
+) -> None:
+    """Draw a box one unit wide with its ports at `heights`, and connections by (input, output)."""
+    bottom, top = min(heights) - 0.3, max(heights) + 0.3
+    axes.add_patch(Rectangle((left, bottom), 1, top - bottom, facecolor=face, edgecolor="black"))
+    for (input_, output), colour in (connections or {}).items():
+        ends = heights[input_], heights[output]
+        axes.plot([left, left + 1], ends, color=colour, linewidth=2.2, zorder=3)
+    if text:
+        axes.text(left + 0.5, (bottom + top) / 2, text, ha="center", va="center", fontsize=10)
+
+
+def draw_multistage(
+    plan: MultistagePlan,
+    axes: Axes,
+    marks: Marks | None = None,
+    *,
+    links: int = 1,
+    copies: int = 1,
+    stage_names: Sequence[str] | None = None,
+) -> None:
+    """Draw a plan: inputs on the left, outputs on the right.
+
+    Each line is labelled, in the digits of the plan's radix.
+
+    Parameters
+    ----------
+    plan : MultistagePlan
+    axes : Axes
+    marks : Marks, optional
+    links : int
+        Links drawn for each line between two stages: the d of a d-dilated network.
+    copies : int
+        Copies of the network between the same terminals: the d of a d-replicated one.
+    stage_names : Sequence[str], optional
+        In the order in which a packet meets them; "stage 0", "stage 1", ... if not given.
+    """
+    marks = marks or Marks()
+    end = (len(plan.stages) + 1) * STEP
+    # Copies are drawn below each other; the terminals spread over the height of all of them.
+    pitch = (plan.ports * copies + (copies - 1)) / plan.ports
+    terminals = [-(line + 0.5) * pitch + 0.5 for line in range(plan.ports)]
+
+    def name(label: int) -> str:
+        return "".join(str(digit) for digit in reversed(plan.code.split(label)))
+
+    def wire(
+        column: int, label: int, x0: float, y0: float, x1: float, y1: float, plain: str
+    ) -> None:
+        colour = marks.lines.get((column, label))
+        width = 0.8 if colour is None else 2.2
+        parallel = links if 0 < column < len(plan.stages) else 1
+        for link in range(parallel):
+            shift = (link - (parallel - 1) / 2) * 0.14
+            ends = [y0 + shift, y1 + shift]
+            axes.plot(
+                [x0, x1], ends, color=colour or plain, linewidth=width, zorder=1 + bool(colour)
+            )
+        if column:
+            # The label is on the side that the line turns away from.
+            away = (0.08 + (parallel - 1) * 0.07) * (-1 if y1 > y0 + 0.5 else 1)
+            side = "top" if away < 0 else "bottom"
+            text = axes.text(x0 + 0.08, y0 + away, name(label), fontsize=6.5, color="0.35", va=side)
+            # Other lines may cross there: the label is drawn in front of them.
+            text.set(zorder=2.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3})
+
+    for line, y in enumerate(terminals):
+        axes.text(-0.15, y, f"{line}  {name(line)}", ha="right", va="center", fontsize=8)
+        axes.text(end + 0.15, y, f"{name(line)}  {line}", va="center", fontsize=8)
+    for s in range(len(plan.stages)):
+        text = stage_names[s] if stage_names else f"stage {s}"
+        axes.text((s + 1) * STEP, 0.8, text, ha="center", fontsize=8)
+
+    for copy in range(copies):
+        first = -copy * (plan.ports + 1)
+        plain = _COPIES[copy % len(_COPIES)]
+
+        def heights(box: int, first: float = first) -> list[float]:
+            top = first - box * plan.radix - 0.15
+            return [top - port * _PORTS for port in range(plan.radix)]
+
+        starts = [(0.0, y) for y in terminals]
+        for s, stage in enumerate(plan.stages):
+            left = (s + 1) * STEP - 0.5
+            for line, (x, y) in enumerate(starts):
+                box, port = plan.port(s, plan.relabel(line, stage.entry))
+                wire(s, line, x, y, left, heights(box)[port], plain)
+            starts = [(0.0, 0.0)] * plan.ports
+            for box in range(plan.boxes):
+                inside = {
+                    (input_, output): marks.connections[s, box, input_, output]
+                    for input_ in range(plan.radix)
+                    for output in range(plan.radix)
+                    if (s, box, input_, output) in marks.connections
+                }
+                draw_box(
+                    axes,
+                    left,
+                    heights(box),
+                    connections=inside,
+                    face=marks.faces.get((s, box), "0.94"),
+                    text=marks.texts.get((s, box), ""),
+                )
+                for port, y in enumerate(heights(box)):
+                    starts[plan.line(s, box, port)] = (left + 1, y)
+        for label, (x, y) in enumerate(starts):
+            output = plan.relabel(label, plan.exit)
+            wire(len(plan.stages), label, x, y, end, terminals[output], plain)
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+
+
+def multistage_figure(
+    plan: MultistagePlan, marks: Marks | None = None, *, copies: int = 1, **options: Any
+) -> Figure:
+    """A figure of the right size that holds one drawing; see `draw_multistage`."""
+    width = 2 + (len(plan.stages) + 1) * STEP
+    height = plan.ports * copies + copies + 0.5
+    figure = Figure(figsize=(0.62 * width, 0.55 * height), layout="tight")
+    draw_multistage(plan, figure.subplots(), marks, copies=copies, **options)
+    return figure
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file (.svg, .png, .pdf), completely or not at all; `-` writes an SVG.
+
+    Equal figures give equal SVG files.
+
+    Raises
+    ------
+    ValueError
+        If the name has another suffix, or the file can't be written.
+    """
+    kind = output_format(path, (".svg", ".png", ".pdf"))
+    metadata = {"Date": None} if kind == ".svg" else {}
+    with whole_file(path) as file, matplotlib.rc_context({"svg.hashsalt": "multicube"}):
+        figure.savefig(file, dpi=130, format=kind.removeprefix("."), metadata=metadata)

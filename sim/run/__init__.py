@@ -1,0 +1,1 @@
+"""Runs of packets, of messages with values, and of programs; load sweeps."""

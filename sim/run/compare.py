@@ -1,0 +1,202 @@
+"""Comparison of engines: speed on this machine, and equal counters after equal cycles."""
+
+import resource
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...hdl.bench import Bench, bench_for
+from ...hdl.bench.instruments import COUNT_BITS
+from ...hdl.core.checks import check_integer
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.fabric import Pin
+from ...hdl.networks import Network
+from ..engines import PortEngine
+from ..engines.amaranth import AmaranthEngine
+from ..engines.compiled import CompiledEngine
+from ..engines.compiled.errors import CompilerFailed, EngineError, NoCompiler
+from ..engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorMissing, VerilatorTimeout
+from ..workload.traffic import check_load, pattern
+from .simulation import Run
+from .workers import Job, finished_jobs
+
+__all__ = ["EnginesDiffer", "Timing", "compare_engines"]
+
+_COUNTERS = ("delivered", "total_sum", "network_max")
+_CHECKED_CYCLES = 200
+"""Cycles after which all engines must have the same counters."""
+
+
+_NOT_HERE = (NoCompiler, CompilerFailed, VerilatorMissing, VerilatorFailed, VerilatorTimeout)
+
+
+class EnginesDiffer(EngineError):
+    """The counters of two engines differ after the same cycles of the same network."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The speed of one engine.
+
+    Attributes
+    ----------
+    engine : str
+    runs : int
+        Number of parallel runs.
+    setup_seconds : float
+        Time from the fabric to the first cycle, including compilation.
+    cycles_per_second : float
+        Sum over all runs.
+    nanoseconds : float
+        Per cell per cycle.
+    hops_per_second : float
+        Packets that crossed a link, per second.
+    memory : int
+        Peak memory of the process in bytes.
+    counters : tuple[int, ...]
+        The counters of the first run's sinks after 200 cycles.
+    note : str
+        Why nothing was measured, if so; all figures are then 0.
+    """
+
+    engine: str
+    runs: int
+    setup_seconds: float = 0.0
+    cycles_per_second: float = 0.0
+    nanoseconds: float = 0.0
+    hops_per_second: float = 0.0
+    memory: int = 0
+    counters: tuple[int, ...] = ()
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> PortEngine:
+    if name == "amaranth":
+        return AmaranthEngine(benches[0])
+    if name == "compiled":
+        return CompiledEngine(benches)
+    bench = benches[0]
+    visible = [Pin(sink, (port,)) for sink in bench.sinks for port in _COUNTERS]
+    visible += [Pin(name, ("crossed",)) for name, _ in bench.link_meters]
+    return VerilatorEngine(bench, visible, limit=verilator_limit)
+
+
+def _crossed(engine: PortEngine, bench: Bench) -> int:
+    """Link crossings of packets so far, in the first run."""
+    packed = engine.read([name for name, _ in bench.link_meters], "crossed")
+    return sum(
+        count >> COUNT_BITS * index & 2**COUNT_BITS - 1
+        for count, (_, outputs) in zip(packed, bench.link_meters)
+        for index in range(len(outputs))
+    )
+
+
+def _time(
+    name: str,
+    network: Network,
+    load: float,
+    runs: int,
+    seconds: float,
+    verilator_limit: float,
+) -> Timing:
+    """Measure one engine. Runs in a separate process, so that its peak memory can be measured."""
+    uniform = pattern("uniform", network.ports)
+    plans = [Run(uniform, load, seed=seed).sources(network) for seed in range(1, runs + 1)]
+    first = bench_for(network, plans[0], bins=256)
+    benches = [first, *map(first.with_sources, plans[1:])]
+    start = time.perf_counter()
+    try:
+        engine = _open(name, benches, verilator_limit)
+    except _NOT_HERE as error:
+        return Timing(name, runs, note=str(error))
+    with engine:
+        engine.set("send", 1)
+        engine.set("measure", 1)
+        engine.step(1)
+        setup = time.perf_counter() - start
+        engine.step(_CHECKED_CYCLES - 1)
+        counters = tuple(sum(engine.read(first.sinks, port)) for port in _COUNTERS)
+        batch, spent = 16, 0.0
+        while spent < seconds / 4:  # find how many cycles take a measurable time
+            batch *= 2
+            start = time.perf_counter()
+            engine.step(batch)
+            spent = time.perf_counter() - start
+        crossed = _crossed(engine, first)
+        cycles = round(batch * seconds / spent)
+        start = time.perf_counter()
+        engine.step(cycles)
+        spent = time.perf_counter() - start
+        crossed = _crossed(engine, first) - crossed
+    return Timing(
+        engine=name,
+        runs=runs,
+        setup_seconds=setup,
+        cycles_per_second=cycles * runs / spent,
+        nanoseconds=1e9 * spent / (cycles * runs * len(first.cells)),
+        hops_per_second=crossed * runs / spent,
+        memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        counters=counters,
+    )
+
+
+def compare_engines(
+    network: Network,
+    *,
+    load: float = 0.5,
+    side_by_side: int = 8,
+    seconds: float = 5.0,
+    verilator_limit: float = 300.0,
+) -> Iterator[Timing]:
+    """Time all engines on one network with its sources and sinks, under uniform traffic.
+
+    Parameters
+    ----------
+    network : Network
+    load : float
+        Packets per terminal per cycle.
+    side_by_side : int
+        Number of parallel runs in the second measurement of the compiled engine.
+    seconds : float
+        Length of each measurement.
+    verilator_limit : float
+        Seconds that Verilator and the C++ compiler may take; 0 leaves this engine out.
+
+    Yields
+    ------
+    Timing
+        As soon as each is measured: `amaranth`, `compiled` with one and with several runs,
+        `verilator`.
+
+    Raises
+    ------
+    EnginesDiffer
+        If the counters of two engines differ after the same cycles.
+    TypeError, ValueError
+        If an argument is not as above.
+    """
+    check_load(load)
+    side_by_side = check_integer("Runs", side_by_side, 1)
+    if not 0 < seconds < float("inf"):
+        raise InvalidValue(f"Seconds must be a time above 0, not {seconds:g}")
+    if not 0 <= verilator_limit < float("inf"):
+        raise InvalidValue(f"Verilator limit must be a time of at least 0, not {verilator_limit:g}")
+    expected: tuple[int, ...] = ()
+    plans = [("amaranth", 1), ("compiled", 1), ("compiled", side_by_side)]
+    if verilator_limit:
+        plans.append(("verilator", 1))
+    for name, runs in plans:
+        job: Job = _time, (name, network, load, runs, seconds, verilator_limit), {}
+        lost = Timing(name, runs, note="process was killed, perhaps for lack of memory")
+        timing = dict(finished_jobs([job], 1)).get(0, lost)
+        expected = expected or timing.counters
+        if timing.counters and timing.counters != expected:
+            raise EnginesDiffer(
+                f"Engine {name} counted {timing.counters}, not {expected}, in the first "
+                f"{_CHECKED_CYCLES} cycles"
+            )
+        yield timing

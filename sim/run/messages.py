@@ -1,0 +1,399 @@
+"""Messages with values, sent over a network's hardware: fan-in by folding, fan-out by copies.
+
+A terminal folds the values that it receives into one: it adds or ors them, takes the maximum, or
+keeps the last. A combining network (`ConnectionMachine(combine=...)`) does part of this inside the
+network; in others each message arrives separately. A value is sent to many terminals by copies: see
+`copy_rounds`.
+
+>>> from multicube.hdl.networks.connection_machine import ConnectionMachine
+>>> from multicube.sim import Message, send_messages
+>>> network = ConnectionMachine(2, combine="add")
+>>> run = send_messages(network, [Message(source, 3, 10) for source in range(4)])
+>>> run.values, run.sent, run.delivered, run.combined
+([None, None, None, 40], 4, 3, 1)
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from ...hdl.bench.message_bench import MessageBench
+from ...hdl.core.checks import check_integer
+from ...hdl.core.errors import InvalidType, InvalidValue
+from ...hdl.networks.network import PacketNetwork
+from ...hdl.operations.folds import Fold
+from ...hdl.routing.copies import copy_rounds
+from ..engines import Engine
+from ..engines.selection import open_engines, resolve_engine
+from ..measure.result import SimulationError
+
+__all__ = [
+    "Copies",
+    "CopyRun",
+    "Message",
+    "MessageRun",
+    "Messenger",
+    "copy_messages",
+    "send_messages",
+]
+
+
+class Message(NamedTuple):
+    """A value sent from one terminal to another.
+
+    Attributes
+    ----------
+    source, destination : int
+        Terminals, which may be the same.
+    value : int
+        In the range of the network's payload shape.
+    """
+
+    source: int
+    destination: int
+    value: int
+
+
+class Copies(NamedTuple):
+    """A value sent from one terminal to several others.
+
+    Attributes
+    ----------
+    source : int
+    destinations : Sequence[int]
+    value : int
+    """
+
+    source: int
+    destinations: Sequence[int]
+    value: int
+
+
+@dataclass(frozen=True)
+class MessageRun:
+    """The result of sending messages at the same time.
+
+    Attributes
+    ----------
+    engine : str
+    operation : str
+        The operation that combined values.
+    cycles : int
+        From the first offer to the last delivery: h + 2 for one message over h wires of a
+        `ConnectionMachine` with word-wide wires, 0 if there were no messages.
+    sent, delivered : int
+    combined : int
+        Messages that were combined into others: those sent minus those delivered.
+    referred : int
+        How many times the network deflected a message (sent it away from its destination) because
+        a node had no room for it.
+    values : list[int | None]
+        By terminal: the value of its messages, folded; None if it received none.
+    deliveries : list[int]
+        Number of messages delivered, by terminal.
+    """
+
+    engine: str
+    operation: str
+    cycles: int
+    sent: int
+    delivered: int
+    combined: int
+    referred: int
+    values: list[int | None] = field(repr=False)
+    deliveries: list[int] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class CopyRun:
+    """The result of copying values.
+
+    Attributes
+    ----------
+    rounds : list[MessageRun]
+    values : list[int | None]
+        By terminal: its own value if it is a source, its copy if it received one, or None.
+    """
+
+    rounds: list[MessageRun]
+    values: list[int | None] = field(repr=False)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of all rounds together."""
+        return sum(run.cycles for run in self.rounds)
+
+
+class Messenger:
+    """A network in an engine, which can send messages repeatedly.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+        Must not lose packets, and must deliver each to one terminal.
+    operation : str, optional
+        One of `FOLDS`: what terminals do with the values that they receive. In a network that
+        combines it must be the network's own operation, which is the default; in others the default
+        is "overwrite".
+    depth : int
+        Messages that a terminal can send per call, at least 1.
+    engine : str
+        One of `engines.selection.ENGINES`.
+    threads : int, optional
+        Processor cores that the engine `compiled` may use; all if not given.
+
+    Attributes
+    ----------
+    network : PacketNetwork
+    fold : Fold
+    depth : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above.
+    """
+
+    def __init__(
+        self,
+        network: PacketNetwork,
+        operation: str | None = None,
+        *,
+        depth: int = 16,
+        engine: str = "auto",
+        threads: int | None = None,
+    ) -> None:
+        _check_network(network)
+        combine = network.combine
+        if combine != "none" and operation not in (None, combine):
+            raise InvalidValue(f"Operation must be {combine}, the network's own, not {operation!r}")
+        if operation is None:
+            operation = "overwrite" if combine == "none" else combine
+        self.network = network
+        self.fold = Fold(operation, network.packet.members["payload"])
+        depth = check_integer("Depth", depth, 1)
+        self.depth = depth
+        self._name = resolve_engine(engine)
+        self._threads = threads
+        self._bench = MessageBench(network, self.fold, depth=depth)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        # The engine is opened by the first `send`, after the messages have been checked.
+        (engine,) = open_engines(self._name, [self._bench], threads=self._threads)
+        return engine
+
+    def send(self, messages: Iterable[Message]) -> MessageRun:
+        """Send messages, all sources at the same time, each source's in order.
+
+        Raises
+        ------
+        SimulationError
+            If messages were lost or misrouted.
+        TypeError, ValueError
+            If there is no such terminal, a value does not fit into a packet, or a terminal would
+            have to send more than `depth` messages.
+        """
+        lists, wanted = self._sort(messages)
+        engine, sinks = self._engine, self._bench.sinks
+        engine.set("clear", 1)
+        engine.step(1)
+        engine.set("clear", 0)
+        self._load(lists)
+        start = engine.cycle
+        totals = self._run(sum(map(len, lists)))
+
+        deliveries = engine.read(sinks, "delivered")
+        latest = [
+            cycle for cycle, number in zip(engine.read(sinks, "latest"), deliveries) if number
+        ]
+        run = MessageRun(
+            engine=engine.name,
+            operation=self.fold.name,
+            cycles=max(latest, default=start) - start,
+            sent=totals.sent,
+            delivered=totals.delivered,
+            combined=totals.combined,
+            referred=totals.referred,
+            values=[
+                self._number(word) if number else None
+                for word, number in zip(engine.read(sinks, "value"), deliveries)
+            ],
+            deliveries=deliveries,
+        )
+        self._judge(run, wanted)
+        return run
+
+    def copy(self, copies: Iterable[Copies]) -> CopyRun:
+        """Copy values in rounds: each terminal that has a value sends it to one that has none yet.
+
+        A terminal that receives a copy sends it on from the next round. Copying to k destinations
+        takes log2(k + 1) rounds, rounded up. Values of different sources are copied concurrently.
+
+        Raises
+        ------
+        SimulationError
+            As for `send`.
+        TypeError, ValueError
+            As for `send`, or if a terminal would receive two values, or one besides its own.
+        """
+        copies = [Copies(*given) for given in copies]
+        values: list[int | None] = [None] * self.network.ports
+        for source, destinations, value in copies:
+            self._check(Message(source, source, value))
+            for destination in destinations:
+                self._check(Message(source, destination, value))
+            if values[source] is not None:
+                raise InvalidValue(f"Copies must be one per terminal, not several for {source}")
+            values[source] = value
+        rounds = []
+        for pairs in copy_rounds({source: destinations for source, destinations, _ in copies}):
+            messages = []
+            for source, to in pairs:
+                held = values[source]
+                assert held is not None  # it was received in an earlier round
+                messages.append(Message(source, to, held))
+            run = self.send(messages)
+            for _, to in pairs:
+                values[to] = run.values[to]
+            rounds.append(run)
+        return CopyRun(rounds, values)
+
+    def _check(self, message: Message) -> None:
+        shape = self.fold.shape
+        low = -(1 << shape.width - 1) if shape.signed else 0
+        check_integer("Source", message.source, 0, self.network.ports - 1)
+        check_integer("Destination", message.destination, 0, self.network.ports - 1)
+        check_integer("Value", message.value, low, low + (1 << shape.width) - 1)
+
+    def _sort(self, messages: Iterable[Message]) -> tuple[list[list[int]], list[list[int]]]:
+        """By terminal: the rows of its source's list, and the values that it should receive."""
+        code, layout = self.network.tags.code, self._bench.row
+        at = {name: layout[name].offset for name in layout.members}
+        mask = (1 << self.fold.shape.width) - 1
+        lists: list[list[int]] = [[] for _ in range(self.network.ports)]
+        wanted: list[list[int]] = [[] for _ in range(self.network.ports)]
+        for message in messages:
+            self._check(message)
+            source, destination, value = message
+            lists[source].append(
+                1 << at["used"]
+                | code.encode(destination) << at["destination"]
+                | (value & mask) << at["value"]
+            )
+            wanted[destination].append(value)
+        for terminal, rows in enumerate(lists):
+            if len(rows) > self.depth:
+                raise InvalidValue(
+                    f"Messages of terminal {terminal} must be at most {self.depth} at a time, "
+                    f"not {len(rows)}"
+                )
+        return lists, wanted
+
+    def _load(self, lists: list[list[int]]) -> None:
+        """Load the sources' lists, all at the same time."""
+        for rows in zip_longest(*lists, fillvalue=0):
+            for terminal, row in enumerate(rows):
+                self._engine.set(f"row_{terminal}", row)
+            self._engine.step(1)
+        for terminal in range(len(lists)):
+            self._engine.set(f"row_{terminal}", 0)
+
+    def _run(self, messages: int) -> "_Totals":
+        """Send the sources' messages, until all have arrived or nothing moves any more."""
+        engine, network = self._engine, self.network
+        before = last = self._totals()
+        moved = engine.cycle
+        patience = 1000 + 20 * network.zero_load_cycles
+        engine.set("send", 1)
+        while True:
+            engine.step(4 + network.zero_load_cycles)
+            totals = self._totals()
+            arrived = sum(totals[1:3]) - sum(before[1:3])
+            # Wait for one more interval after the last delivery, in case of a surplus message.
+            if totals[:3] != last[:3]:
+                last, moved = totals, engine.cycle
+            elif arrived == messages or engine.cycle - moved > patience:
+                break
+        engine.set("send", 0)
+        return _Totals(*(now - then for now, then in zip(totals, before)))
+
+    def _totals(self) -> "_Totals":
+        bench, read = self._bench, self._engine.read
+        return _Totals(
+            sum(read(bench.sources, "injected")),
+            sum(read(bench.sinks, "delivered")),
+            sum(read(list(bench.meters.get("combined", {}).values()), "total")),
+            sum(read(list(bench.meters.get("referred", {}).values()), "total")),
+        )
+
+    def _number(self, word: int) -> int:
+        """The number that a word represents; engines may return it with or without its sign."""
+        width = self.fold.shape.width
+        word &= (1 << width) - 1
+        return word - (word >> width - 1 << width) if self.fold.shape.signed else word
+
+    def _judge(self, run: MessageRun, wanted: list[list[int]]) -> None:
+        """Raise SimulationError if messages were lost or misrouted."""
+        messages = sum(map(len, wanted))
+        if not messages == run.sent == run.delivered + run.combined:
+            raise SimulationError(
+                f"The books do not balance: {messages} messages, {run.sent} sent, "
+                f"{run.delivered} delivered and {run.combined} combined",
+                run,
+            )
+        for terminal, (value, values) in enumerate(zip(run.values, wanted)):
+            if self.fold.name == "overwrite":
+                right = value in values if values else value is None
+            else:
+                right = value == (reduce(self.fold.perform, values) if values else None)
+            if not right:
+                raise SimulationError(
+                    f"Terminal {terminal} has {value}, which is not the result of its "
+                    f"{len(values)} messages",
+                    run,
+                )
+
+
+class _Totals(NamedTuple):
+    """Counts of all messages since the engine was opened."""
+
+    sent: int
+    delivered: int
+    combined: int
+    referred: int
+
+
+def _check_network(network: object) -> None:
+    """Raise an error if a network can't carry messages with values."""
+    if not isinstance(network, PacketNetwork):
+        raise InvalidType(f"Network must be a PacketNetwork, not {network!r}")
+    for what, wrong in (
+        ("loses packets", network.drops),
+        ("has broadcast masks", network.broadcasts),
+    ):
+        if wrong:
+            raise InvalidValue(f"Network must not be one that {what}, for messages with values")
+
+
+def send_messages(
+    network: PacketNetwork,
+    messages: Iterable[Message],
+    operation: str | None = None,
+    **options: Any,
+) -> MessageRun:
+    """Send messages over a network once; see `Messenger` and its `send`.
+
+    If `depth` is not given, it is the most messages that any terminal sends.
+    """
+    messages = [Message(*message) for message in messages]
+    depth = max(Counter(message.source for message in messages).values(), default=1)
+    return Messenger(network, operation, **{"depth": depth, **options}).send(messages)
+
+
+def copy_messages(network: PacketNetwork, copies: Iterable[Copies], **options: Any) -> CopyRun:
+    """Copy values over a network once; see `Messenger` and its `copy`."""
+    return Messenger(network, **{"depth": 1, **options}).copy(copies)

@@ -1,0 +1,131 @@
+"""Reads the counters of a bench from an engine."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.lib.wiring import Out
+
+from ...hdl.bench import Bench
+from ...hdl.bench.instruments import COUNT_BITS
+from ...hdl.bench.stamp import STAMP_SUM_BITS
+from ...hdl.networks.network import Window
+from ..engines import Engine
+from ..measure.access_history import is_serializable
+from ..measure.result import Latency
+
+__all__ = ["Probe"]
+
+
+class Probe:
+    """Access to the controls and counters of one run of an engine."""
+
+    def __init__(self, engine: Engine, run: int, bench: Bench) -> None:
+        self.engine = engine
+        self.run = run
+        self.bench = bench
+
+    def _metered(self, statistic: str, port: str) -> int:
+        meters = list(self.bench.meters.get(statistic, {}).values())
+        return sum(self.engine.read(meters, port, self.run))
+
+    def set(self, port: str, value: int) -> None:
+        self.engine.set(port, value, self.run)
+
+    def sources(self, port: str) -> list[int]:
+        return self.engine.read(self.bench.sources, port, self.run)
+
+    def sinks(self, port: str) -> list[int]:
+        return self.engine.read(self.bench.sinks, port, self.run)
+
+    def drops(self, port: str) -> int:
+        return self._metered("dropped", port)
+
+    @property
+    def waiting(self) -> int:
+        """Packets in the queues in front of the network."""
+        counts = [sum(self.sources(port)) for port in ("generated", "rejected", "injected")]
+        return counts[0] - counts[1] - counts[2]
+
+    @property
+    def in_flight(self) -> int:
+        """Packets that the network has accepted and still holds; each broadcast copy counts."""
+        dropped = 0 if self.bench.network.resubmits else self.drops("total")
+        return self.copies - dropped - self.corrupted - sum(self.sinks("delivered"))
+
+    @property
+    def corrupted(self) -> int:
+        """Packets that were found corrupted, and discarded."""
+        return self._metered("corrupted", "total")
+
+    def statistics(self, cycles: int) -> dict[str, Any]:
+        """The network's own statistics of a window, from the counts of its cells' meters."""
+        window = Window(cycles, sum(self.sources("entered")), self.bench.packet)
+        readings = {
+            statistic: self._readings(cells) for statistic, cells in self.bench.meters.items()
+        }
+        return self.bench.network.statistics(readings, window)
+
+    def _readings(self, cells: Mapping[str, str]) -> dict[str, dict[str, int]]:
+        """For each cell, the value of each output of its meter."""
+        meters = list(cells.values())
+        leaves = self.bench.cells[meters[0]].type.leaves.items()
+        ports = [str(path[0]) for path, leaf in leaves if leaf.flow == Out]
+        columns = [self.engine.read(meters, port, self.run) for port in ports]
+        return {cell: dict(zip(ports, row)) for cell, row in zip(cells, zip(*columns))}
+
+    @property
+    def stamps_differ(self) -> bool | None:
+        """Whether the packets delivered are not those sent; None if flows are recorded instead."""
+        if not self.bench.adds_stamps:
+            return None
+        return (
+            sum(self.sources("stamp_sum")) - sum(self.sinks("stamp_sum"))
+        ) % 2**STAMP_SUM_BITS != 0
+
+    @property
+    def unfinished(self) -> int:
+        """Packets in flight, and packets offered to the network, which can't be withdrawn."""
+        return self.in_flight + sum(self.sources("pending"))
+
+    @property
+    def copies(self) -> int:
+        """Deliveries due for the packets that the network has accepted."""
+        return sum(self.sources("copies" if self.bench.network.broadcasts else "injected"))
+
+    @property
+    def background_latency(self) -> float | None:
+        """Mean latency, from offer to reply, of the requests that are not for the hot spot."""
+        if not self.bench.network.has_memory:
+            return None
+        requests = sum(self.sinks("background"))
+        if requests in (0, sum(self.sinks("measured"))):
+            return None
+        return sum(self.sinks("background_sum")) / requests
+
+    @property
+    def serializable(self) -> bool | None:
+        """Whether some serial order explains all replies; None if that was not determined."""
+        return is_serializable(self.engine, self.bench, self.run)
+
+    def latency_sum(self, kind: str) -> int:
+        """Sum over the packets delivered in the window; 0 if this latency is not recorded."""
+        return sum(self.sinks(f"{kind}_sum")) if kind in self.bench.latencies else 0
+
+    def latency(self, kind: str, ci99: float | None) -> Latency:
+        if kind not in self.bench.latencies:
+            return Latency.from_counts([0, 0], 0, 0, None)
+        return Latency.from_counts(
+            self.engine.memory_sum(self.bench.sinks, f"{kind}_histogram", self.run),
+            self.latency_sum(kind),
+            max(self.sinks(f"{kind}_max")),
+            ci99,
+        )
+
+    def links(self, cycles: int) -> dict[str, float]:
+        names = [name for name, _ in self.bench.link_meters]
+        packed = self.engine.read(names, "crossed", self.run)
+        return {
+            str(output): (counts >> COUNT_BITS * index) % 2**COUNT_BITS / cycles
+            for counts, (_, outputs) in zip(packed, self.bench.link_meters)
+            for index, output in enumerate(outputs)
+        }

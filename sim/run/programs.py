@@ -1,0 +1,498 @@
+"""Programs for the processors of a combining network, run against its hardware.
+
+A program is a generator. It yields an action, and is resumed with the result:
+
+- a `Request`: resumed with the old value of the word, from 0 to 2^width - 1, or with None if the
+  operation fetches nothing;
+- a list of requests, sent in this order, as many at a time as the network's processors may have
+  outstanding: resumed with the list of all replies, in the same order;
+- a `Pause`: resumed after that many cycles, with the number of the current cycle.
+
+The program's return value is its result. Programs share only the memory. Computation between two
+yields takes no simulated time.
+
+>>> from multicube.hdl import CombiningNetwork
+>>> from multicube.sim import Request, run_programs
+>>> def worker():
+...     ticket = yield Request("fetch-and-add", word=3, operand=1)
+...     return ticket
+>>> run = run_programs(CombiningNetwork(2), [worker() for _ in range(2)], engine="amaranth")
+>>> sorted(run.results), run.memory[3], sum(run.combined), run.serializable
+([0, 1], 2, 1, True)
+"""
+
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from ...hdl.bench import ProgramBench
+from ...hdl.boxes.combining.pacing import request_length
+from ...hdl.core.checks import check_integer
+from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
+from ...hdl.networks import CombiningNetwork, Network
+from ...hdl.operations.memory import Operation, find_operation
+from ..engines import Engine
+from ..engines.selection import open_engines
+from ..measure.serial_order import Access, is_serializable
+
+__all__ = ["Pause", "Program", "ProgramRun", "ProgramsStuck", "Request", "run_programs"]
+
+_SHOWN = 8
+"""How many processors an error message lists."""
+
+
+class Request(NamedTuple):
+    """An operation on a word of the shared memory.
+
+    Attributes
+    ----------
+    operation : str or Operation
+        One of the network's, or its name.
+    word : int
+    operand : int
+        From -2^(width-1) to 2^width - 1; negative numbers in two's complement.
+    """
+
+    operation: str | Operation
+    word: int
+    operand: int = 0
+
+
+class Pause(NamedTuple):
+    """A number of cycles without requests. `Pause(0)` takes no time: it only reads the cycle."""
+
+    cycles: int
+
+
+Step = Request | Pause | list[Request]
+Program = Generator[Step, Any, Any]
+
+
+class ProgramsStuck(MulticubeError):
+    """The programs wait for replies that do not come, or do not end."""
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """The result of running programs.
+
+    Attributes
+    ----------
+    engine : str
+    cycles : int
+        Cycles until the last program ended.
+    results : list
+        The return value of each program.
+    memory : list[int]
+        Final value of each word.
+    history : dict[int, list[Access]]
+        For each word that was requested, all accesses in the order in which the network accepted
+        them (`sent`). `answered` is the cycle in which the first word of the reply arrived.
+    requests : int
+        Number of requests.
+    memory_requests : int
+        Requests that reached a memory module, including combined ones.
+    combined : list[int]
+        By stage: requests that were absorbed there by another request.
+    width : int
+        Width of a word in bits.
+    initial : dict[int, int]
+        Words that were not zero at the beginning.
+    """
+
+    engine: str
+    cycles: int
+    results: list[Any]
+    memory: list[int] = field(repr=False)
+    history: dict[int, list[Access]] = field(repr=False)
+    requests: int
+    memory_requests: int
+    combined: list[int]
+    width: int
+    initial: dict[int, int] = field(repr=False)
+
+    @property
+    def share_combined(self) -> float:
+        """Number of requests that were absorbed by another before they reached the memory."""
+        return sum(self.combined) / self.requests if self.requests else 0.0
+
+    @cached_property
+    def serializable(self) -> bool:
+        """Whether every word behaved as if its operations were performed one at a time, each at
+        some time after it was sent and before it was answered (`serial_order`).
+
+        Raises
+        ------
+        Undecided
+            If this could not be determined.
+        """
+        return is_serializable(
+            self.history, width=self.width, initial=self.initial, final=self.memory
+        )
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A request that was sent, and its reply once it has arrived."""
+
+    processor: int
+    operation: Operation
+    word: int
+    operand: int
+    position: int
+    payload: int
+    tag: int
+    asked: int
+    sent: int = -1
+    answered: int = -1
+    reply: int | None = None
+
+    def __str__(self) -> str:
+        state = "not taken" if self.sent < 0 else "not answered"
+        return (
+            f"processor {self.processor} has waited for {self.operation.name} of word {self.word} "
+            f"since cycle {self.asked} ({state})"
+        )
+
+    def access(self) -> Access:
+        return Access(
+            self.processor, self.operation, self.operand, self.reply, self.sent, self.answered
+        )
+
+
+class _Coder:
+    """Converts between requests and bits."""
+
+    def __init__(self, network: CombiningNetwork) -> None:
+        self.network = network
+        layout, self._reply = network.link.request_layout, network.link.reply_layout
+        self._at = {name: layout[name].offset for name, _ in layout}
+        self._width = network.parameters.width
+        self._words = network.ports * network.parameters.rows
+        self.lengths = network.lengths
+        self._codes = {operation: code for code, operation in enumerate(network.operations)}
+        self._places: dict[int, tuple[int, int]] = {}
+
+    def encode(self, request: Request, processor: int, position: int, now: int) -> _Sent:
+        operation, word, operand = request
+        if isinstance(operation, str):
+            operation = find_operation(operation, self.network.operations)
+        elif not isinstance(operation, Operation) or operation not in self._codes:
+            raise InvalidValue(f"Operation must be one of the network's, not {operation!r}")
+        if word not in self._places:
+            word = check_integer("Word", word, 0, self._words - 1)
+            # All requests for a word take one path, so that they keep their order and can combine.
+            path = word // self.network.ports % self.network.paths
+            self._places[word] = self.network.locate(word, path)
+        tag, address = self._places[word]
+        operand = check_integer("Operand", operand, -(1 << self._width - 1), (1 << self._width) - 1)
+        operand &= (1 << self._width) - 1
+        at = self._at
+        payload = (
+            tag << at["tag"]
+            | address << at["address"]
+            | self._codes[operation] << at["operation"]
+            | operand << at["operand"]
+        )
+        return _Sent(processor, operation, word, operand, position, payload, tag, now)
+
+    def length(self, sent: _Sent) -> int:
+        """Cycles for which a request occupies a link."""
+        return request_length(sent.operation, self.lengths)
+
+    def offer(self, identity: int, sent: _Sent) -> int:
+        return (sent.payload | identity << self._at["identity"]) << 1 | 1
+
+    def decode(self, bits: int) -> tuple[int, int, int]:
+        """Tag, identity and value of a reply."""
+        tag, identity, value = (
+            bits >> self._reply[name].offset & (1 << self._reply[name].width) - 1
+            for name in ("tag", "identity", "value")
+        )
+        return tag, identity, value
+
+
+class _Processor:
+    """A program, and its requests."""
+
+    def __init__(self, number: int, program: Program, coder: _Coder, outstanding: int) -> None:
+        self.number = number
+        self.program = program
+        self.coder = coder
+        self.offer = f"offer_{number}"
+        self.port = f"port_{number}"
+        self.ended = False
+        self.result: Any = None
+        self.wakes: int | None = None
+        self.paused = False
+        self.free = deque(range(outstanding))
+        self.queue: deque[_Sent] = deque()
+        self.offered: tuple[int, _Sent] | None = None
+        self.waiting: dict[int, _Sent] = {}
+        self._replies: list[int | None] = []
+        self._single = False
+        self._left = 0
+        self._rests = 0
+
+    @property
+    def busy(self) -> bool:
+        return self._left > 0
+
+    def begin(self, now: int) -> None:
+        """Start the program."""
+        self._resume(None, now)
+
+    def wake(self, now: int) -> None:
+        """Resume the program, after its pause or with its replies."""
+        self.wakes = None
+        if self.paused:
+            self.paused = False
+            self._resume(now, now)
+        else:
+            self._resume(self._replies[0] if self._single else self._replies, now)
+
+    def _resume(self, value: Any, now: int) -> None:
+        """Run the program until it yields something that takes time."""
+        while True:
+            try:
+                step = self.program.send(value)
+            except StopIteration as stop:
+                self.ended, self.result = True, stop.value
+                return
+            try:
+                if not self._begin(step, now):
+                    return
+            except (InvalidType, InvalidValue) as error:
+                raise type(error)(f"Processor {self.number}: {error}") from error
+            value = [] if isinstance(step, list) else now
+
+    def _begin(self, step: Step, now: int) -> bool:
+        """Start what the program yielded; return whether it takes no time."""
+        if isinstance(step, Pause):
+            check_integer("Pause", step.cycles, 0)
+            if step.cycles:
+                self.wakes, self.paused = now + step.cycles, True
+            return not step.cycles
+        self._single = isinstance(step, Request)
+        requests = [step] if isinstance(step, Request) else step
+        if not isinstance(requests, list) or not all(isinstance(r, Request) for r in requests):
+            raise InvalidType(
+                f"Program must yield a Request, a list of Requests or a Pause, not {step!r}"
+            )
+        for position, request in enumerate(requests):
+            self.queue.append(self.coder.encode(request, self.number, position, now))
+        self._left = len(requests)
+        self._replies = [None] * self._left
+        return not self._left
+
+    def next(self, now: int) -> int | None:
+        """The next request, as the bits of the port, if one can be offered from this cycle on."""
+        if self.offered is not None or not self.queue or not self.free or now < self._rests:
+            return None
+        self.offered = self.free.popleft(), self.queue.popleft()
+        return self.coder.offer(*self.offered)
+
+    def take(self, now: int) -> _Sent:
+        """Note that the network accepts the offered request."""
+        assert self.offered is not None
+        identity, sent = self.offered
+        self.offered = None
+        self.waiting[identity] = sent
+        self._rests = now + self.coder.length(sent)
+        sent.sent = now
+        return sent
+
+    def answer(self, bits: int, now: int) -> None:
+        """Accept a reply. After the last, the program resumes when all its words have arrived."""
+        tag, identity, value = self.coder.decode(bits)
+        sent = self.waiting.pop(identity, None)
+        if sent is None or sent.tag != tag:
+            raise RuntimeError(f"Processor {self.number} received a reply to no request of its own")
+        self.free.append(identity)
+        sent.answered = now
+        if sent.operation.replies:
+            sent.reply = self._replies[sent.position] = value
+        self._left -= 1
+        if not self._left:
+            self.wakes = now + self.coder.lengths[0]
+
+    def unanswered(self) -> list[_Sent]:
+        """Requests that have been offered and not yet answered, oldest first."""
+        return [*self.waiting.values(), *([self.offered[1]] if self.offered else [])]
+
+    def __str__(self) -> str:
+        if self.busy:
+            waiting = self.unanswered() or list(self.queue)
+            return str(waiting[0])
+        return f"processor {self.number} pauses until cycle {self.wakes}"
+
+
+class _Runner:
+    """Runs an engine and the programs together."""
+
+    def __init__(
+        self,
+        bench: ProgramBench,
+        engine: Engine,
+        programs: Sequence[Program],
+        limit: int,
+        most: int,
+    ) -> None:
+        coder = _Coder(bench.network)
+        outstanding = bench.network.parameters.outstanding
+        self.bench = bench
+        self.engine = engine
+        self.limit = limit
+        self.most = most
+        self.now = 0
+        self.taken: list[_Sent] = []
+        self.processors = [
+            _Processor(number, program, coder, outstanding)
+            for number, program in enumerate(programs)
+        ]
+        # Processors to resume, ordered by cycle.
+        self._wakes: list[tuple[int, int]] = []
+
+    def run(self) -> None:
+        """Run all programs until they end."""
+        self.engine.set("on", 1)
+        for processor in self.processors:
+            processor.begin(self.now)
+            self._plan(processor)
+        heard = 0
+        while True:
+            while self._wakes and self._wakes[0][0] <= self.now:
+                _, number = heappop(self._wakes)
+                self.processors[number].wake(self.now)
+                self._plan(self.processors[number])
+            busy = [processor for processor in self.processors if processor.busy]
+            if not busy and not self._wakes:
+                return
+            if self.now >= self.most:
+                raise ProgramsStuck(self._message(f"Programs have not ended in {self.now} cycles"))
+            if busy:
+                if self.now - heard >= self.limit:
+                    raise ProgramsStuck(self._message(f"No reply has come for {self.limit} cycles"))
+                if self._cycle(busy):
+                    heard = self.now
+            else:
+                heard = min(self._wakes[0][0], self.most)
+                self.engine.step(heard - self.now)
+                self.now = heard
+
+    def _plan(self, processor: _Processor) -> None:
+        if processor.wakes is not None:
+            heappush(self._wakes, (processor.wakes, processor.number))
+
+    def _cycle(self, busy: list[_Processor]) -> bool:
+        """Simulate a cycle in which requests are outstanding; return whether a reply arrived."""
+        for processor in busy:
+            offer = processor.next(self.now)
+            if offer is not None:
+                self.engine.set(processor.offer, offer)
+        flags = self.engine.read([processor.port for processor in busy], "seen")
+        answered = [processor for processor, seen in zip(busy, flags) if seen & 2]
+        replies = self.engine.read([processor.port for processor in answered], "reply")
+        for processor, bits in zip(answered, replies):
+            processor.answer(bits, self.now)
+            self._plan(processor)
+        taken = [processor for processor, seen in zip(busy, flags) if seen & 1]
+        self.taken += [processor.take(self.now) for processor in taken]
+        self.engine.step(1)
+        self.now += 1
+        for processor in taken:
+            self.engine.set(processor.offer, 0)
+        return bool(answered)
+
+    def _message(self, what: str) -> str:
+        alive = [str(processor) for processor in self.processors if not processor.ended]
+        more = [f"and {len(alive) - _SHOWN} more"] if len(alive) > _SHOWN else []
+        return f"{what}: " + "; ".join(alive[:_SHOWN] + more)
+
+
+def run_programs(
+    network: CombiningNetwork,
+    programs: Sequence[Program],
+    *,
+    engine: str = "auto",
+    memory: Mapping[int, int] | None = None,
+    limit: int = 10_000,
+    cycles: int = 10_000_000,
+) -> ProgramRun:
+    """Run a program on each processor of a network, until all have ended.
+
+    At the beginning of each cycle, all programs that have what they waited for are resumed; their
+    requests are offered in the same cycle. A program resumes in the cycle after the last word of
+    its reply. With messages of one word, a request that is never blocked therefore takes 2 n + 2
+    cycles of a program's time, where n is the number of stages. In a network with several paths,
+    all requests for word a take path number a // N mod paths.
+
+    Parameters
+    ----------
+    network : CombiningNetwork
+    programs : Sequence[Program]
+        Programs of the first processors; there may be fewer programs than processors.
+    engine : str
+        `auto`, `compiled` or `amaranth`.
+    memory : Mapping[int, int], optional
+        Initial values of words, from 0 to 2^width - 1; other words are zero.
+    limit : int
+        Cycles without any reply, while requests are outstanding, after which the run is given up.
+    cycles : int
+        Maximum length of the run.
+
+    Raises
+    ------
+    ProgramsStuck
+        If no reply comes, or programs have not ended after `cycles`. The message lists the
+        processors that wait, and for what.
+    TypeError, ValueError
+        If a parameter is not as above, or a program yields anything else than described above, or a
+        request that the network does not support.
+    """
+    if not isinstance(network, Network) or not network.has_memory:
+        raise InvalidType(f"Network must be a CombiningNetwork, not {network!r}")
+    programs = list(programs)
+    for program in programs:
+        if not isinstance(program, Generator):
+            raise InvalidType(f"Program must be a generator, not {program!r}")
+    if not 0 < len(programs) <= network.ports:
+        raise InvalidValue(f"Programs must be from 1 to {network.ports}, not {len(programs)}")
+    if len({id(program) for program in programs}) < len(programs):
+        raise InvalidValue("Programs must be different generators, not one for several processors")
+    limit = check_integer("Limit", limit, 1)
+    cycles = check_integer("Cycles", cycles, 1)
+    width = network.parameters.width
+    initial = dict(memory or {})
+    for word, value in initial.items():
+        network.locate(word)
+        value = check_integer("Value", value, 0, (1 << width) - 1)
+
+    bench = ProgramBench(network, initial)
+    (opened,) = open_engines(engine, [bench])
+    runner = _Runner(bench, opened, programs, limit, cycles)
+    runner.run()
+
+    history: dict[int, list[Access]] = {}
+    for sent in runner.taken:
+        history.setdefault(sent.word, []).append(sent.access())
+    meters = bench.meters.get("combined", {})
+    modules = [opened.memory(bench.memory_cell(n), "words") for n in range(network.ports)]
+    return ProgramRun(
+        engine=opened.name,
+        cycles=runner.now,
+        results=[processor.result for processor in runner.processors],
+        memory=[value for row in zip(*modules) for value in row],
+        history=history,
+        requests=len(runner.taken),
+        memory_requests=sum(opened.read(bench.memory_meters, "crossed")),
+        combined=[
+            sum(opened.read([meters[str(pin.cell)] for pin in pins], "total"))
+            for pins in network.combined()
+        ],
+        width=width,
+        initial=initial,
+    )

@@ -1,0 +1,252 @@
+"""Load sweeps: the same network and traffic at many loads."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import joblib
+from tqdm import tqdm
+
+from ...hdl.core.checks import check_integer, check_limit
+from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
+from ...hdl.networks import Network
+from ..engines.selection import resolve_engine
+from ..measure.curve import Sweep, saturation_interval
+from ..measure.result import Result
+from ..workload.traffic import Pattern, check_load, pattern
+from .simulation import Run, simulate_runs
+from .workers import Job, finished_jobs
+
+__all__ = ["LoadsLost", "parse_loads", "sweep"]
+
+ZERO_LOAD = 0.01
+"""A load, in flits per terminal per cycle, at which packets hardly ever meet."""
+
+MOST_LOADS = 1000
+"""Most loads that a text can ask for."""
+
+MOST_PROCESSES = 1024
+
+REFINEMENTS = 2
+"""How many times the interval in which saturation begins is divided by four."""
+
+
+def parse_loads(text: str) -> list[float]:
+    """Parse loads: `FIRST:LAST:STEP`, or numbers separated by commas.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither, a load is not from 0 to 1, or there are more than 1,000 loads.
+    """
+    try:
+        if ":" in text:
+            first, last, step = map(float, text.split(":"))
+            if not 0 < step < math.inf or not last >= first:
+                raise ValueError
+            count = int((last - first) / step + 1.5)
+            loads = [round(first + step * i, 9) for i in range(min(count, MOST_LOADS + 1))]
+            loads = [load for load in loads if load <= last + 1e-9]
+        else:
+            loads = [float(word) for word in text.split(",")]
+    except (ValueError, OverflowError):
+        raise InvalidValue(
+            f"Loads must be FIRST:LAST:STEP or a list like 0.1,0.5, not {text!r}"
+        ) from None
+    if len(loads) > MOST_LOADS:
+        raise InvalidValue(f"Loads must be at most {MOST_LOADS}, not as many as in {text!r}")
+    for load in loads:
+        check_load(load)
+    return sorted(set(loads))
+
+
+def sweep(
+    network: Network,
+    loads: Sequence[float],
+    *,
+    traffic: str | Pattern = "uniform",
+    engine: str = "auto",
+    refine: bool = True,
+    processes: int | None = None,
+    scheduler: str | None = None,
+    progress: bool = False,
+    bins: int | None = None,
+    **parameters: Any,
+) -> Sweep:
+    """Simulate a network at many loads, in parallel, and at more loads where it saturates.
+
+    Parameters
+    ----------
+    network : Network
+    loads : Sequence[float]
+        Packets per terminal per cycle, 0 to 1; at least one.
+    traffic : str or Pattern
+    engine : str
+    refine : bool
+        Divide the interval in which saturation begins by 16.
+    processes : int, optional
+        Processes on this machine; one per core if not given.
+    scheduler : str, optional
+        Address of a Dask scheduler, to run on its cluster instead (needs `multicube[cluster]`).
+    progress : bool
+        Show a progress bar on standard error, if it is a terminal.
+    bins : int, optional
+        Bins of each histogram.
+    **parameters
+        Further fields of `Run`: cycles, warmup, seed, source_depth.
+
+    Raises
+    ------
+    SimulationError, TypeError, ValueError
+        As `simulate_runs`.
+    LoadsLost
+        If processes were killed, and again when what they had simulated was run again.
+    KeyboardInterrupt
+        If it came before any run had ended; later the sweep is partial.
+    """
+    if isinstance(traffic, str):
+        traffic = pattern(traffic, network.ports)
+    loads = _checked(loads)
+    if processes is not None:
+        processes = check_integer("Processes", processes, 1)
+        check_limit("Processes", processes, MOST_PROCESSES)
+    workers = processes or joblib.cpu_count()
+    engine = resolve_engine(engine)
+    options = {"engine": engine, "bins": bins, "threads": 1}
+    finished: Finished = finished_jobs if workers > 1 else _finished_here
+    found: dict[float, Result] = {}
+    lost: list[float] = []
+    zero_load = ZERO_LOAD / (sum(network.lengths) / 2)
+
+    def points() -> list[Result]:
+        asked = sorted(load for load in found if load != zero_load or load in loads)
+        return [found[load] for load in asked]
+
+    with ExitStack() as stack:
+        if scheduler is not None:
+            workers = stack.enter_context(_cluster(scheduler))
+            finished = _finished_on_cluster
+        bar = stack.enter_context(
+            tqdm(unit="loads", disable=None if progress else True, leave=False)
+        )
+
+        def measure(wanted: Sequence[float]) -> None:
+            runs = {load: Run(traffic, load, **parameters) for load in wanted}
+            bar.total = (bar.total or 0) + len(runs)
+            side_by_side = -(-len(runs) // workers) if engine == "compiled" else 1
+            # What is lost runs once more with fewer processes, each with less to hold.
+            for processes, share in ((workers, side_by_side), (-(-workers // 2), 1)):
+                left = [load for load in runs if load not in found]
+                shares = [left[at : at + share] for at in range(0, len(left), share)]
+                jobs: list[Job] = [
+                    (simulate_runs, (network, [runs[load] for load in each]), options)
+                    for each in shares
+                ]
+                for number, results in finished(jobs, processes):
+                    # One that was interrupted, and so ended early, is no point of a curve.
+                    whole = {
+                        load: result
+                        for load, result in zip(shares[number], results)
+                        if not result.partial
+                    }
+                    found.update(whole)
+                    bar.update(len(whole))
+            lost.extend(load for load in runs if load not in found)
+
+        partial = False
+        try:
+            measure(list(dict.fromkeys([zero_load, *loads])))
+            for _ in range(REFINEMENTS if refine else 0):
+                interval = saturation_interval(points())
+                if interval is None or lost:
+                    break
+                low, high = interval
+                measure([round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)])
+        except KeyboardInterrupt:
+            if not points():
+                raise
+            partial = True
+    curve = Sweep(
+        network, traffic.name, points(), found.get(zero_load), partial, tuple(sorted(lost))
+    )
+    if lost:
+        raise LoadsLost(curve)
+    return curve
+
+
+def _checked(loads: Sequence[float]) -> list[float]:
+    """The distinct loads of a sequence or an array, by size."""
+    try:
+        given = list(loads)
+    except TypeError:
+        raise InvalidType(f"Loads must be a sequence of numbers, not {loads!r}") from None
+    if not given:
+        raise InvalidValue("Loads must be given, at least one")
+    for load in given:
+        check_load(load)
+    return sorted({float(load) for load in given})
+
+
+class LoadsLost(MulticubeError):
+    """Loads that could not be simulated, for their processes were killed.
+
+    `sweep` holds all others.
+    """
+
+    def __init__(self, sweep: Sweep) -> None:
+        loads = ", ".join(f"{load:g}" for load in sweep.lost)
+        super().__init__(
+            f"Processes were killed, by lack of memory maybe; no result for these loads: {loads}"
+        )
+        self.sweep = sweep
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.sweep,)
+
+
+Finished = Callable[[Sequence[Job], int], Iterator[tuple[int, Any]]]
+"""What carries out jobs with a number of processes, as `workers.finished_jobs` does."""
+
+
+def _finished_here(jobs: Sequence[Job], _: int) -> Iterator[tuple[int, Any]]:
+    """Carry out jobs in this process, until one is interrupted."""
+    for number, (function, arguments, options) in enumerate(jobs):
+        results = function(*arguments, **options)
+        yield number, results
+        if len(results) < len(arguments[1]) or any(result.partial for result in results):
+            raise KeyboardInterrupt
+
+
+def _finished_on_cluster(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, Any]]:
+    """Carry out jobs where joblib's are carried out now."""
+    delayed = [joblib.delayed(function)(*words, **options) for function, words, options in jobs]
+    yield from enumerate(joblib.Parallel(n_jobs=processes, return_as="generator")(delayed))
+
+
+class _cluster:
+    """A context in which joblib's jobs run on a Dask cluster; yields its number of threads."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise InvalidValue(
+                "A scheduler needs the package distributed: pip install multicube[cluster]"
+            ) from None
+        try:
+            self.client = Client(address, timeout=10)
+        except (OSError, ValueError) as error:
+            raise InvalidValue(f"Scheduler {address} can't be reached: {error}") from None
+        if not self.client.nthreads():
+            self.client.close()
+            raise InvalidValue(f"Scheduler {address} has no workers")
+        self.backend = joblib.parallel_config(backend="dask")
+
+    def __enter__(self) -> int:
+        self.backend.__enter__()
+        return sum(self.client.nthreads().values())
+
+    def __exit__(self, *exception: object) -> None:
+        self.backend.__exit__(*exception)
+        self.client.close()

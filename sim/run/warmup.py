@@ -1,0 +1,48 @@
+"""Detects when a simulated network has reached a steady state."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = ["MAXIMUM", "MINIMUM", "is_settled"]
+
+MINIMUM = 8
+MAXIMUM = 80
+"""Fewest and most samples to decide by."""
+
+_DRIFT = 0.1
+"""Fraction of the mean by which steady samples may drift, besides what chance explains."""
+
+
+def is_settled(population: Sequence[int]) -> bool:
+    """Whether the number of packets in the system has reached a steady state.
+
+    Uses the marginal standard error rule (MSER) of White: remove as many of the first samples as
+    minimises the confidence interval of the mean of the rest. The rest are steady if at most a
+    third of the samples is removed and their regression line is level, that is, rises or falls by
+    at most a tenth of their mean plus two standard errors. By Little's law latency is proportional
+    to population, so if the population does not drift, neither do latencies.
+
+    Parameters
+    ----------
+    population : Sequence[int]
+        Samples at equal intervals, from the first cycle on.
+    """
+    count = len(population)
+    if count < MINIMUM:
+        return False
+    samples = np.asarray(population, float)
+    errors = [np.var(samples[cut:]) / (count - cut) for cut in range(max(1, count - MINIMUM // 2))]
+    cut = int(np.argmin(errors))
+    return cut <= count // 3 and _is_level(samples[cut:])
+
+
+def _is_level(samples: np.ndarray) -> bool:
+    """Whether the regression line through the samples is level, within the limits of chance."""
+    count = len(samples)
+    time = np.arange(count) - (count - 1) / 2
+    spread = (time**2).sum()
+    slope = (time * samples).sum() / spread
+    residuals = samples - samples.mean() - slope * time
+    error = np.sqrt((residuals**2).sum() / (count - 2) / spread)
+    return bool(abs(slope) * count <= _DRIFT * samples.mean() + 2 * error * count)

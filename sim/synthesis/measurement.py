@@ -1,0 +1,289 @@
+"""Measures a design on an FPGA: its area, its storage, and how fast it can be clocked.
+
+Yosys maps the design alone to the primitives of the device, which are counted. Then the harness of
+registers (`harness`) is put around the same primitives, and nextpnr places and routes the result
+once for each seed.
+"""
+
+import json
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...hdl.core.checks import check_field
+from ...hdl.core.errors import InvalidValue
+from .design import Design
+from .devices import Area, Device, find_device
+from .harness import HARNESS, SUBJECT, Roles, find_roles, harness_text, ports_of
+from .tools import SynthesisError, need_tools, place_and_route, run_yosys
+
+__all__ = [
+    "STORAGE_PASSES",
+    "Measurement",
+    "Route",
+    "Setup",
+    "Storage",
+    "area_of",
+    "measure",
+    "read_design",
+    "storage_of",
+    "synthesise",
+]
+
+
+class Storage(NamedTuple):
+    """Bits that a design has to hold."""
+
+    registers: int
+    memories: int
+
+
+class Route(NamedTuple):
+    """One placement and routing.
+
+    Attributes
+    ----------
+    seed : int
+    fmax : float
+        In MHz.
+    logic, routing : float
+        Delay of the longest path in ns: inside primitives, and between them.
+    begin, end : str
+        The cells at its ends, as nextpnr names them.
+    """
+
+    seed: int
+    fmax: float
+    logic: float
+    routing: float
+    begin: str
+    end: str
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a design is measured.
+
+    Parameters
+    ----------
+    device : str
+        One of `DEVICES`.
+    seeds : int
+        Number of placements and routings, with the seeds 1, 2, ..., at most 1,000. With 0, only the
+        primitives are counted.
+    flags : str
+        Further flags for `synth_ecp5` or `synth_ice40` of Yosys.
+    limit : float
+        Seconds for each run of a tool, at most 1,000,000.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, or a required tool is not installed.
+    """
+
+    device: str = "ecp5-85k"
+    seeds: int = 3
+    flags: str = ""
+    limit: float = 600
+
+    def __post_init__(self) -> None:
+        check_field(self, "seeds", "Seeds", 0, 1000)
+        for word in self.flags.split():
+            if not re.fullmatch(r"-\w+", word):
+                raise InvalidValue(f"Flags must be words such as -nowidelut, not {word!r}")
+        if not 0 < self.limit <= 1e6:
+            raise InvalidValue(
+                f"Limit must be above 0 and at most 1000000 seconds, not {self.limit:g}"
+            )
+        need_tools(self.target if self.seeds else None)
+
+    @property
+    def target(self) -> Device:
+        """The device with this name."""
+        return find_device(self.device)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The measured area, storage and speed.
+
+    Attributes
+    ----------
+    setup : Setup
+    area : Area
+        Area of the design alone.
+    storage : Storage
+        Bits that it has to store on any device.
+    bits : tuple[int, int]
+        Bits of its inputs and of its outputs, without clock and reset.
+    routes : list[Route]
+        One per seed.
+    tools : dict[str, str]
+        Version of each tool's package.
+    seconds : float
+    """
+
+    setup: Setup
+    area: Area
+    storage: Storage
+    bits: tuple[int, int]
+    routes: list[Route]
+    tools: dict[str, str]
+    seconds: float
+
+    @property
+    def fmax(self) -> float | None:
+        """Median over the seeds, in MHz; None if there are no seeds."""
+        return statistics.median(route.fmax for route in self.routes) if self.routes else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, for JSON."""
+        speeds = [route.fmax for route in self.routes]
+        return {
+            "device": {"name": self.setup.device, "part": self.setup.target.part},
+            "area": self.area._asdict(),
+            "storage": {**self.storage._asdict(), "bits": sum(self.storage)},
+            "input_bits": self.bits[0],
+            "output_bits": self.bits[1],
+            "fmax_mhz": {
+                "median": self.fmax,
+                "min": min(speeds, default=None),
+                "max": max(speeds, default=None),
+            },
+            "routes": [route._asdict() for route in self.routes],
+            "flags": self.setup.flags,
+            "tools": self.tools,
+            "seconds": self.seconds,
+        }
+
+
+STORAGE_PASSES = """
+flatten; opt; memory_collect; memory_map -rom-only
+memory_map t:$mem_v2 r:SIZE=1 %i
+memory_unpack; simplemap t:$*dff* t:$*latch*; opt_clean
+"""
+"""Yosys passes after which a design's storage can be counted: unused parts are removed, memories of
+one row become registers, and tables of constants become logic."""
+
+
+def storage_of(stat: Mapping[str, Any]) -> Storage:
+    """The storage of a module, from the output of `stat -json`."""
+    cells = stat["num_cells_by_type"].items()
+    registers = sum(number for cell, number in cells if re.search("DFF|LATCH|_SR_", cell))
+    return Storage(registers, stat["num_memory_bits"])
+
+
+def measure(
+    design: Design, setup: Setup | None = None, progress: Callable[[str], None] = lambda step: None
+) -> Measurement:
+    """Measure a design on an FPGA.
+
+    Parameters
+    ----------
+    design : Design
+    setup : Setup, optional
+        Default: `Setup()`.
+    progress : Callable[[str], None]
+        Called at the start of each step with its description: two steps, and one per seed.
+
+    Raises
+    ------
+    ValueError
+        If Yosys does not accept the design, or its ports can't be used.
+    SynthesisError
+        If a tool takes too long, or the design does not fit the device.
+    """
+    setup = setup or Setup()
+    versions = need_tools(setup.target if setup.seeds else None)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        progress("reading")
+        roles, storage = read_design(design, folder, setup.limit)
+        progress("synthesis")
+        area = synthesise(setup, roles if setup.seeds else None, folder)
+        routes = []
+        for seed in range(1, setup.seeds + 1):
+            progress(f"seed {seed}")
+            report = place_and_route(setup.target, "harness.json", seed, folder, setup.limit)
+            routes.append(_route(seed, report))
+    seconds = time.monotonic() - begin
+    return Measurement(setup, area, storage, roles.bits, routes, versions, seconds)
+
+
+def area_of(design: Design, setup: Setup) -> Area:
+    """The area of a design alone. Raises as `measure`."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        read_design(design, folder, setup.limit)
+        return synthesise(setup, None, folder)
+
+
+def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Storage]:
+    """The roles of a design's ports, and its storage. Writes the design to design.il."""
+    for path, text in design.files.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    script = [
+        *design.commands(),
+        "proc",
+        f"rename -top {SUBJECT}",
+        "write_rtlil design.il",
+        f"select {SUBJECT}; write_json -selected ports.json; select -clear",
+        STORAGE_PASSES,
+        "tee -o storage.json stat -json",
+    ]
+    run_yosys("\n".join(script), folder, limit)
+    ports = ports_of(json.loads((folder / "ports.json").read_text()), SUBJECT)
+    storage = storage_of(_stat(folder / "storage.json", SUBJECT))
+    roles = find_roles(ports, design.clock, design.reset)
+    if sum(storage) and roles.clock is None:
+        inputs = ", ".join(port.name for port in roles.inputs if port.width == 1)
+        raise InvalidValue(f"No clock found among the inputs ({inputs}): name it with --clock")
+    return roles, storage
+
+
+def synthesise(setup: Setup, roles: Roles | None, folder: Path) -> Area:
+    """Map design.il to primitives and count them; with `roles`, also put it into its harness."""
+    device = setup.target
+    script = [
+        "read_rtlil design.il",
+        f"synth_{device.family} {setup.flags} -top {SUBJECT}",
+        "tee -o area.json stat -json",
+    ]
+    if roles is not None:
+        (folder / "harness.v").write_text(harness_text(roles))
+        script += [
+            "design -stash mapped",
+            "read_verilog harness.v",
+            f"synth_{device.family} -noflatten -top {HARNESS}",
+            f"design -copy-from mapped {SUBJECT}",
+            f"hierarchy -check -top {HARNESS}",
+            "flatten; opt_clean",
+            "write_json harness.json",
+        ]
+    run_yosys("\n".join(script), folder, setup.limit)
+    return device.count(_stat(folder / "area.json", SUBJECT)["num_cells_by_type"])
+
+
+def _stat(path: Path, module: str) -> dict[str, Any]:
+    return json.loads(path.read_text())["modules"][f"\\{module}"]
+
+
+def _route(seed: int, report: Mapping[str, Any]) -> Route:
+    if len(report["fmax"]) != 1:
+        names = ", ".join(name.split("$")[0] for name in report["fmax"]) or "none"
+        raise SynthesisError(f"Only designs with a single clock can be measured, not with {names}")
+    ((clock, speed),) = report["fmax"].items()
+    longest = next(p for p in report["critical_paths"] if clock in p["from"] and clock in p["to"])
+    steps = longest["path"]
+    routing = sum(step["delay"] for step in steps if step["type"] == "routing")
+    logic = sum(step["delay"] for step in steps) - routing
+    ends = steps[0]["from"]["cell"], steps[-1]["to"]["cell"]
+    return Route(seed, speed["achieved"], logic, routing, *ends)

@@ -1,0 +1,1 @@
+"""The workload of a run: traffic, and injected faults."""

@@ -1,0 +1,423 @@
+# amaranth: UnusedElaboratable=no
+"""What every network of the catalogue must do, presets included: new ones are tested from here on.
+
+The tests ask a network what it can do, and never which one it is. Each is tried as its entry's
+`example`; the long runs try every other word that a parameter can be, too (`cube switch=circuit`).
+"""
+
+import itertools
+import json
+import random
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from long_runs import long
+from multicube.hdl import FAMILIES, build, write_verilog
+from multicube.hdl.bench import bench_for
+from multicube.hdl.core.fabric import Pin
+from multicube.hdl.networks import Network, PacketNetwork, PartitionedNetwork
+from multicube.hdl.networks.catalogue import find
+from multicube.hdl.routing.deadlock import deadlock_cycle
+from multicube.hdl.routing.partitions import Partition, shared_channel
+from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
+from multicube.sim.engines.amaranth import AmaranthEngine
+from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.run.probe import Probe
+from multicube.sim.workload.traffic import TRACE_START
+
+_spec = spec_from_file_location("broadcast", Path(__file__).with_name("test_broadcast.py"))
+broadcast = module_from_spec(_spec)
+_spec.loader.exec_module(broadcast)
+
+Call = Callable[..., Any]
+SEED = 16
+
+WORDS = [
+    f"{family.name} {parameter.name}={choice}"
+    for family in FAMILIES.values()
+    for parameter in family.parameters
+    for choice in parameter.choices
+    if family.preset is None and choice != parameter.default and not choice.isupper()
+]
+every = pytest.mark.parametrize("name", FAMILIES)
+every_kind = pytest.mark.parametrize("words", [*FAMILIES, *map(long, WORDS)])
+# What takes longest is tried on presets, which are kinds of other networks, in long runs only.
+every_kind_slowly = pytest.mark.parametrize(
+    "words",
+    [
+        *(name if family.preset is None else long(name) for name, family in FAMILIES.items()),
+        *map(long, WORDS),
+    ],
+)
+
+
+@cache
+def example(words: str) -> Network:
+    """A small network: an entry's example, with one parameter as it is told."""
+    name, *changes = words.split()
+    given = dict(change.split("=") for change in changes)
+    try:
+        return build(name, **{**FAMILIES[name].example, **given})
+    except ValueError as refusal:
+        assert_one_line(str(refusal))
+        pytest.skip(f"refused: {refusal}")
+
+
+def packets_of(words: str) -> PacketNetwork:
+    """The same, if it is one that carries packets."""
+    network = example(words)
+    if not hasattr(network, "path"):
+        pytest.skip("it does not tell its paths")
+    return network
+
+
+def assert_one_line(text: str) -> None:
+    assert re.fullmatch(r"[A-Z].{10,}[^.]", text), text
+
+
+def assert_refused(outcome: Any, *parts: str) -> None:
+    """Status 2, and one line that names what is wrong."""
+    assert (outcome.status, outcome.out) == (2, ""), outcome
+    assert outcome.err.startswith("multicube: "), outcome
+    assert outcome.err.endswith("\n"), outcome
+    assert_one_line(outcome.err.removeprefix("multicube: ").rstrip("\n"))
+    for part in parts:
+        assert part in outcome.err, outcome
+
+
+def skip_if_combining(network: Network) -> None:
+    """Packets that become one can't be traced; `send_messages` has the books of such networks."""
+    if getattr(network, "combine", "none") != "none":
+        pytest.skip("packets are combined")
+
+
+# The catalogue.
+
+
+def test_names_are_unique_and_aliases_resolve() -> None:
+    names = [name for family in FAMILIES.values() for name in (family.name, *family.aliases)]
+    assert len(set(names)) == len(names)
+    assert [family.name for family in FAMILIES.values()] == list(FAMILIES)
+    for family in FAMILIES.values():
+        for name in (family.name, *family.aliases):
+            assert find(name) is family
+
+
+@every
+def test_examples_are_small(name: str) -> None:
+    network = example(name)
+    assert network.family == name
+    assert network.ports in range(4, 17)
+
+
+@every_kind
+def test_stages_are_the_switches_on_the_longest_path(words: str) -> None:
+    """Of a network's cells those are switches that have several inputs or outputs."""
+    network = packets_of(words)
+    cells = network.fabric.cells
+
+    def is_switch(pin: Pin) -> bool:
+        return any(1 in path for path in cells[pin.cell].type.leaves)
+
+    pairs = itertools.product(range(network.ports), repeat=2)
+    assert network.stages == max(sum(map(is_switch, network.path(*pair))) for pair in pairs)
+
+
+@pytest.fixture(scope="module")
+def readme() -> str:
+    return Path(__file__).parents[1].joinpath("README.md").read_text()
+
+
+@every
+def test_is_listed(name: str, call: Call, readme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    family = FAMILIES[name]
+    outcome = call("list", "--json")
+    assert (outcome.status, outcome.err) == (0, "")
+    (entry,) = [one for one in json.loads(outcome.out)["networks"] if one["name"] == name]
+    assert entry["aliases"] == list(family.aliases)
+    assert entry["description"] == family.description
+    shown = {parameter["name"]: parameter["default"] for parameter in entry["parameters"]}
+    assert shown == {parameter.name: parameter.default for parameter in family.parameters}
+    assert all(parameter["description"] for parameter in entry["parameters"])
+    assert build(name, **shown).parameters == build(name).parameters
+    monkeypatch.setenv("COLUMNS", "200")
+    text = call("list").out
+    for word in (name, *family.aliases, *shown):
+        assert re.search(rf"(?<![\w-]){word}(?![\w-])", text), word
+    for word in (name, *family.aliases):
+        assert f"`{word}`" in readme, word
+
+
+@every
+def test_bad_parameters(name: str, call: Call) -> None:
+    """Each of a wrong type, out of its range, and as an unknown word."""
+    unnamed = []
+    for parameter in FAMILIES[name].parameters:
+        word = parameter.name.removesuffix("s").replace("_", "[_ ]")
+        named = re.compile(rf"\b{word}s?\b", re.IGNORECASE)
+        outcome = call("export", name, f"{parameter.name}=?", "-o", "none.v")
+        assert_refused(outcome, "?")
+        refusals = [outcome.err]
+        for value in (2.5, None, -1, 10**12) if parameter.number else (2.5, None, "?"):
+            with pytest.raises((TypeError, ValueError)) as refusal:
+                build(name, **{parameter.name: value})
+            assert_one_line(str(refusal.value))
+            refusals.append(str(refusal.value))
+        unnamed += [refusal for refusal in refusals if not named.search(refusal)]
+    assert not unnamed
+    assert_refused(call("export", name, "colour=red", "-o", "none.v"), "not 'colour'")
+    assert not Path("none.v").exists()
+
+
+@every
+def test_drawing(name: str, call: Call) -> None:
+    """A picture, or one line that says why there is none."""
+    words = [f"{word}={value}" for word, value in FAMILIES[name].example.items()]
+    outcome = call("draw", name, *words, "--path", "0:1", "-o", "drawing.svg")
+    if example(name).wiring_plan is None:
+        assert_refused(outcome, "Drawings")
+        assert not Path("drawing.svg").exists()
+    else:
+        assert (outcome.status, outcome.err) == (0, "")
+        picture = ElementTree.parse("drawing.svg").getroot()
+        assert picture.tag.endswith("svg")
+
+
+# Simulation.
+
+
+@every_kind
+def test_books_balance(words: str) -> None:
+    """Every packet is accounted for, when the network is idle, busy and overloaded."""
+    network = example(words)
+    skip_if_combining(network)
+    print("seed", SEED)
+    uniform = pattern("uniform", network.ports)
+    runs = [
+        Run(uniform, load, cycles=300, warmup=50, seed=SEED, source_depth=8)
+        for load in (0.05, 0.5, 1.0)
+    ]
+    # Raises an error if packets are lost, misrouted, duplicated, or overtake each other.
+    for result in simulate_runs(network, runs, engine="compiled", bins=64):
+        assert result.injected > 0
+        assert result.generated == result.rejected + result.unsent + result.injected
+        lost = 0 if network.resubmits else result.dropped
+        assert result.injected == result.delivered + lost + result.corrupted
+        assert (result.lost, result.misrouted, result.duplicated or 0) == (0, 0, 0)
+        assert result.damaged == 0
+        assert network.drops or (result.dropped, result.corrupted) == (0, 0)
+
+
+def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str, int]]]:
+    """Packets that are each alone in the network: its ends, and its flits on each metered link."""
+    pairs = list(itertools.product(range(network.ports), repeat=2))[::3]
+    length = network.lengths[0]
+    period = 40 + 4 * (network.zero_load_cycles + network.ports + network.lengths[1])
+    packets = [TracePacket(period * turn, *pair, length) for turn, pair in enumerate(pairs)]
+    bench = bench_for(network, Trace("singles", tuple(packets)).sources(network), bins=2)
+    with CompiledEngine(bench) as engine:
+        probe = Probe(engine, 0, bench)
+        probe.set("send", 1)
+        probe.set("measure", 1)
+        engine.step(TRACE_START)
+        before = probe.links(1)
+        for turn, (source, destination) in enumerate(pairs):
+            engine.step(period)
+            now = probe.links(1)
+            moved = {link: round(now[link] - before[link]) for link in now}
+            before = now
+            delivered = probe.sinks("delivered")
+            assert sum(delivered) == turn + 1, "each is delivered before the next is sent"
+            yield (source, destination), moved
+
+
+@every_kind
+def test_packets_take_their_path(words: str) -> None:
+    """All flits of a packet that is alone cross the links of `path`, and no others of any path."""
+    network = packets_of(words)
+    skip_if_combining(network)
+    flits = network.lengths[0] if network.packet.flits else 1
+    pairs = itertools.product(range(network.ports), repeat=2)
+    links = {str(pin) for pair in pairs for pin in network.path(*pair)}
+    for pair, moved in singles(network):
+        crossed = {link: count for link, count in moved.items() if count and link in links}
+        # Serial wires have no meters.
+        path = [str(pin) for pin in network.path(*pair) if str(pin) in moved]
+        if network.punctual:
+            assert crossed == dict.fromkeys(path, flits), pair
+        else:
+            assert list(crossed.values()) == [flits] * len(path), pair
+            assert path[-1] in crossed, pair
+
+
+@every_kind_slowly
+def test_engines_agree(words: str) -> None:
+    """On every port of every cell, cycle by cycle at first, and on all histograms."""
+    network = example(words)
+    skip_if_combining(network)
+    print("seed", SEED)
+    run = Run(pattern("uniform", network.ports), 0.6, seed=SEED, source_depth=4)
+    bench = bench_for(network, run.sources(network), bins=8)
+    pins = [Pin(cell.name, path) for cell in bench.cells.values() for path in cell.type.leaves]
+    with AmaranthEngine(bench) as reference, CompiledEngine(bench) as engine:
+        for one in (reference, engine):
+            one.set("send", 1)
+            one.set("measure", 1)
+        for cycles in (*[1] * 8, *[8 + network.zero_load_cycles] * 9):
+            reference.step(cycles)
+            engine.step(cycles)
+            differing = [pin for pin in pins if engine.get(pin) != reference.get(pin)]
+            assert not differing, (engine.cycle, differing)
+        for sink, kind in itertools.product(bench.sinks, bench.latencies):
+            memory = f"{kind}_histogram"
+            assert engine.memory(sink, memory) == reference.memory(sink, memory)
+        assert sum(engine.read(bench.sinks, "delivered")) > 0
+
+
+# Verilog.
+
+
+@every_kind_slowly
+def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]) -> None:
+    """The linter has nothing to say, and the list of ports is that of the module."""
+    network = example(words)
+    path = tmp_path / "network.v"
+    summary = write_verilog(network.fabric, path)
+    assert summary["cells"] == len(network.fabric.cells)
+    said = verilators_linter(path)
+    assert "%" not in said, said
+    header = re.search(r"^module network \((.*?)\);", path.read_text(), re.MULTILINE | re.DOTALL)
+    assert header is not None
+    declared = re.findall(r"(input|output) (?:\[(\d+):0\] )?(\w+)", header[1])
+    listed = json.loads(Path(f"{path}.json").read_text())["ports"]
+    assert [(port["direction"], port["width"], port["name"]) for port in listed] == [
+        (direction, int(top or 0) + 1, name) for direction, top, name in declared
+    ]
+    terminals = {port["name"].split("__")[1] for port in listed if "__" in port["name"]}
+    assert terminals == {str(terminal) for terminal in range(network.ports)}
+    assert [port["name"] for port in listed if "__" not in port["name"]] == ["clk", "rst"]
+
+
+# Deadlock.
+
+
+@every
+def test_defaults_are_free_of_deadlock(name: str, call: Call) -> None:
+    """Or it is said why that can't be asked."""
+    outcome = call("deadlock", name, "--json")
+    if outcome.status == 0:
+        record = json.loads(outcome.out)
+        assert (record["network"], record["free"], record["circle"]) == (name, True, None)
+        assert deadlock_cycle(build(name)) is None
+    else:
+        assert_refused(outcome)
+
+
+# Partitions.
+
+
+def partitioned(network: PacketNetwork) -> PartitionedNetwork:
+    """The network with masks, or the test ends with its refusal checked."""
+    try:
+        return PartitionedNetwork(network)
+    except ValueError as refusal:
+        assert_one_line(str(refusal))
+        pytest.skip(f"refused: {refusal}")
+
+
+@every_kind
+def test_partitions_are_refused_by_the_command_too(words: str, call: Call) -> None:
+    name, *changes = words.split()
+    given = {**FAMILIES[name].example, **dict(change.split("=") for change in changes)}
+    options = [f"{word}={value}" for word, value in given.items()]
+    try:
+        PartitionedNetwork(example(words))
+    except (TypeError, ValueError):
+        outcome = call("export", name, *options, "--partitions", "-o", "parts.v")
+        assert_refused(outcome, "artitions")
+        assert not Path("parts.v").exists()
+
+
+def some_partitions(ports: int) -> list[Partition]:
+    """In halves by each bit, and unequal ones."""
+    bits = range(ports.bit_length() - 1)
+    halves = [Partition.whole(ports).halved(0, bit) for bit in bits]
+    return [*halves, *(one.halved(0, (bit + 1) % len(bits)) for bit, one in enumerate(halves))]
+
+
+@every_kind
+def test_subnetworks_share_no_channel(words: str) -> None:
+    """By the paths of all pairs; what a network says of every size is so at this one."""
+    network = packets_of(words)
+    partitioned(network)
+    if network.isolates:
+        assert shared_channel(network) is None
+    for partition in some_partitions(network.ports):
+        used = [
+            {
+                channel
+                for pair in itertools.product(part.members, repeat=2)
+                for channel in network.channels(*pair)
+            }
+            for part in partition.subnetworks
+        ]
+        for one, other in itertools.combinations(used, 2):
+            assert not one & other
+
+
+@every_kind
+def test_packets_stay_in_their_subnetwork(words: str) -> None:
+    """Whatever their tags: those of one subnetwork after the other, until nothing moves."""
+    network = packets_of(words)
+    skip_if_combining(network)
+    network = network.altered(payload=16)
+    parted = partitioned(network)
+    print("seed", SEED)
+    generator = random.Random(SEED)
+    partition = generator.choice(some_partitions(network.ports))
+    length, packets = network.lengths[0], 12
+
+    def flit(source: int, number: int) -> int:
+        fields = {"tag": generator.randrange(network.ports), "payload": source}
+        if parted.packet.flits:
+            fields["last"] = number % length == length - 1
+        return parted.packet.const(fields).as_value().value
+
+    flits = length * packets
+    scripts = [[flit(source, number) for number in range(flits)] for source in range(network.ports)]
+    limits = [f"limit_{partition.of(source).value}" for source in range(network.ports)]
+    fabric = broadcast.scripted(parted, scripts, network.ports * flits, waits=True, limits=limits)
+    pairs = itertools.product(range(network.ports), repeat=2)
+    channels = {pin for pair in pairs for pin in network.channels(*pair)}
+    offers = {pin: Pin(pin.cell, (*pin.path, "valid")) for pin in channels}
+    with CompiledEngine(fabric) as engine:
+        for part in partition.subnetworks:
+            engine.set("mask", part.mask)
+            engine.set("mask_member", part.value)
+            engine.set("mask_write", 1)
+            engine.step(1)
+        engine.set("mask_write", 0)
+        taken: set[Pin] = set()
+        for part in partition.subnetworks:
+            pairs = itertools.product(part.members, repeat=2)
+            free = {pin for pair in pairs for pin in network.channels(*pair)} - taken
+            engine.set(f"limit_{part.value}", flits)
+            idle = 0
+            while idle < 50:
+                engine.step(1)
+                used = {pin for pin, valid in offers.items() if engine.get(valid)}
+                assert used <= free
+                taken |= used
+                idle = 0 if used else idle + 1
+        records = broadcast.records_of(engine, network.ports)
+    offset = parted.packet["payload"].offset
+    for terminal, record in enumerate(records):
+        senders = {word >> offset & 0xFFFF for word in record}
+        assert senders
+        assert senders <= set(partition.of(terminal).members)

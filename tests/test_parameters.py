@@ -1,0 +1,123 @@
+"""Parameters of networks: stated once, as records that say what they allow."""
+
+import pickle
+from dataclasses import FrozenInstanceError, dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.lib import data
+from multicube.hdl import FAMILIES, build
+from multicube.hdl.core.errors import InvalidType, InvalidValue
+from multicube.hdl.core.parameters import (
+    Parameters,
+    fixed,
+    integer,
+    payload_shape,
+    text,
+    word,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Oven(Parameters):
+    """An oven's."""
+
+    shelves: int = integer(2, "shelves", least=1, most=6)
+    heat: int | str = integer("auto", "degrees", least=50, choices=("auto",))
+    mode: str = word("top", "where heat comes from", ("top", "bottom"))
+    recipe: str = text("", "what to bake", "NAME")
+    tray: Any = payload_shape()
+    gas: bool = fixed(False, "whether it burns gas")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.heat == "auto":
+            self._resolve(heat=180)
+
+
+def test_a_record_is_a_mapping() -> None:
+    oven = Oven(shelves=3)
+    assert oven == {
+        "shelves": 3,
+        "heat": 180,
+        "mode": "top",
+        "recipe": "",
+        "tray": 16,
+        "gas": False,
+    }
+    assert (oven["shelves"], oven.shelves, next(iter(oven)), len(oven)) == (3, 3, "shelves", 6)
+    assert oven | {"shelves": 4} == {**oven, "shelves": 4}
+    assert "door" not in oven
+    with pytest.raises(KeyError):
+        oven["door"]
+    with pytest.raises(FrozenInstanceError):
+        oven.shelves = 4  # type: ignore[misc]
+
+
+def test_fields_say_what_they_are() -> None:
+    shelves, heat, mode, recipe, tray, gas = Oven.described()
+    assert (shelves.name, shelves.title, shelves.default) == ("shelves", "Shelves", 2)
+    assert shelves.values == "1 to 6"
+    assert heat.values == "50 or more, auto"
+    assert mode.values == "top, bottom"
+    assert recipe.values == "NAME"
+    assert tray.values == "1 to 4096"
+    assert [about.listed for about in Oven.described()] == [True] * 5 + [False]
+    assert gas.description == "whether it burns gas"
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"shelves": 0}, InvalidValue, "Shelves must be from 1 to 6, not 0"),
+        ({"shelves": 7}, InvalidValue, "Shelves must be from 1 to 6, not 7"),
+        ({"shelves": "3"}, InvalidType, "Shelves must be an integer, not '3'"),
+        ({"shelves": True}, InvalidType, "Shelves must be an integer, not True"),
+        ({"heat": "hot"}, InvalidValue, "Heat must be an integer or auto, not 'hot'"),
+        ({"heat": 49}, InvalidValue, "Heat must be at least 50, not 49"),
+        ({"mode": "grill"}, InvalidValue, "Mode must be one of top, bottom, not 'grill'"),
+        ({"mode": None}, InvalidValue, "Mode must be one of top, bottom, not None"),
+        ({"recipe": 3}, InvalidType, "Recipe must be text, not 3"),
+        ({"tray": None}, InvalidType, "Payload must be a number of bits or a shape, not None"),
+        ({"tray": 0}, InvalidValue, "Payload must be from 1 to 4096, not 0"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_record_rejects(given: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as refusal:
+        Oven(**given)
+    assert str(refusal.value) == message
+
+
+def test_integers_of_numpy_become_pythons() -> None:
+    oven = Oven(shelves=np.int16(4))
+    assert type(oven.shelves) is int
+
+
+def test_a_shape_is_a_payload() -> None:
+    shape = data.StructLayout({"a": 3})
+    assert Oven(tray=shape).tray is shape
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_network_is_sent_as_its_parameters(name: str) -> None:
+    """It is the same in another process: of its family, with the same cells."""
+    network = build(name, **FAMILIES[name].example)
+    other = pickle.loads(pickle.dumps(network))
+    assert (other.family, other.parameters) == (name, network.parameters)
+    assert other.fabric.cells == network.fabric.cells
+    assert other.fabric.drivers == network.fabric.drivers
+
+
+def test_altered_stays_of_its_family_unless_that_is_what_is_altered() -> None:
+    assert build("cedar").altered(depth=8).family == "cedar"
+    assert build("cube").altered(wiring="omega").family == "omega"
+    assert build("mesh").altered(k=3).family == "mesh"
+    assert build("mesh").altered(wrap=True).family == "torus"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_chosen_parameters_build_the_network_again(name: str) -> None:
+    network = build(name, **FAMILIES[name].example)
+    assert build(name, **network.chosen).parameters == network.parameters

@@ -1,0 +1,115 @@
+"""Processes that work for another: they are told apart, may be killed, and never stay behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from multicube.hdl.core.errors import InvalidValue
+from multicube.sim.run.workers import finished_jobs
+
+
+def calls(function: Any, *arguments: Any) -> list:
+    return [(function, (each,), {}) for each in arguments]
+
+
+def children() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)
+
+
+def wait_for(condition: Any, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def process_number(_: int) -> int:
+    return os.getpid()
+
+
+def test_jobs_are_carried_out_elsewhere() -> None:
+    assert dict(finished_jobs(calls(abs, -1, -2, -3), 2)) == {0: 1, 1: 2, 2: 3}
+    # Functions of a script, of a test, and those without a name.
+    assert dict(finished_jobs(calls(lambda x: x + 1, 4), 1)) == {0: 5}
+    assert len(set(dict(finished_jobs(calls(process_number, 1, 2), 9)).values())) <= 2
+    assert not dict(finished_jobs([], 2))
+    assert not children()
+
+
+def test_what_a_job_prints_is_no_reply(capfd: pytest.CaptureFixture[str]) -> None:
+    assert dict(finished_jobs(calls(print, "hello"), 1)) == {0: None}
+    assert capfd.readouterr() == ("", "hello\n")
+
+
+def die_at_zero(number: int) -> int:
+    if number == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_one_killed_process_loses_one_job() -> None:
+    assert dict(finished_jobs(calls(die_at_zero, 0, 1, 2, 3), 2)) == {1: 1, 2: 2, 3: 3}
+    # Nobody is left for the others.
+    assert dict(finished_jobs(calls(die_at_zero, 1, 0, 2, 3), 1)) == {0: 1}
+
+
+def fail(number: int) -> None:
+    if number:
+        raise InvalidValue(f"This is {number}")
+    raise MemoryError
+
+
+def test_errors_come_back(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InvalidValue, match=r"^This is 3") as caught:
+        dict(finished_jobs(calls(fail, 3), 1))
+    assert str(caught.value) == "This is 3"
+    assert "in fail" in caught.value.__notes__[0]
+    assert not dict(finished_jobs(calls(fail, 0), 1))
+    assert capfd.readouterr().err == "multicube: There is not enough memory for a process\n"
+
+
+def test_interruption_is_for_who_waits(tmp_path: Path) -> None:
+    def interrupt_own(_: int) -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+        return True
+
+    assert dict(finished_jobs(calls(interrupt_own, 0), 1)) == {0: True}
+
+
+PARENT = """
+import subprocess, sys, time
+from multicube.hdl.core.children import run_program
+from multicube.sim.run.workers import finished_jobs
+
+def busy(path):
+    if path.endswith("program"):
+        run_program(["sh", "-c", f"echo > {path}; sleep 300; true"])
+    with open(path, "w"):
+        pass
+    while True:
+        pass
+
+jobs = [(busy, (path,), {}) for path in sys.argv[1:]]
+print(list(finished_jobs(jobs, len(jobs))))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_outlives_its_parent(number: int, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("loop", "program")]
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, *map(str, files)], stderr=subprocess.DEVNULL
+    ) as parent:
+        wait_for(lambda: all(file.exists() for file in files))
+        below = psutil.Process(parent.pid).children(recursive=True)
+        assert len(below) >= 4  # two workers, a shell and its sleep
+        parent.send_signal(number)
+        _, alive = psutil.wait_procs(below, timeout=20)
+        assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
