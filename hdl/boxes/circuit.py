@@ -134,7 +134,7 @@ class CircuitBox(wiring.Component):
             raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
         hold_limit = check_integer("Hold limit", hold_limit, 1)
         if packet.broadcast:
-            raise InvalidValue("Packet of a circuit switch must have no broadcast mask")
+            raise InvalidValue("Packet of a circuit switch must not have a broadcast mask")
         self.packet = packet
         self.reply = reply
         self.radix = radix

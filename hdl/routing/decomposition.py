@@ -220,7 +220,7 @@ def _orders(plan: MultistagePlan) -> tuple[Digits, Digits]:
     scheme = plan.tags()
     replaced, chosen = scheme.source_digits, scheme.destination_digits
     if replaced not in (chosen, chosen[::-1], chosen[-1:] + chosen[:-1]):
-        raise InvalidValue(f"No general way of passing a permutation is known for {plan.name}")
+        raise InvalidValue(f"No general method to pass a permutation is known for {plan.name}")
     return replaced, chosen
 
 
