@@ -80,7 +80,9 @@ class Line:
                 raise BoardError(f"The board does not know the command {command:#04x}")
             self._flush()
         if said:
-            raise BoardError(f"No good reply from {self.port.port}: is it a board of this library?")
+            raise BoardError(
+                f"No valid reply from {self.port.port}: was the board built by multicube?"
+            )
         raise BoardError(f"No reply from {self.port.port}: is the board programmed and connected?")
 
     def _flush(self) -> None:
@@ -153,8 +155,8 @@ class BoardEngine:
         status = self._status()
         if status[:IDENTITY_BYTES] != board.identity:
             raise BoardError(
-                f"The board holds another network than {board.network.family}, or it was built "
-                "with other parameters or another version of multicube"
+                f"The board holds a network other than {board.network.family}, or one built "
+                "with other parameters or by another version of multicube"
             )
         now = int.from_bytes(status[IDENTITY_BYTES:], "little")
         if now:
@@ -198,7 +200,7 @@ class BoardEngine:
         longest = 2**self.board.instruments.counter_bits - 1
         target = self.cycle + cycles
         if target > longest:
-            raise InvalidValue(f"A run on this board has at most {longest} cycles, with its drain")
+            raise InvalidValue(f"A run on this board has at most {longest} cycles, drain included")
         self._bytes.clear()
         while self.cycle < target:
             # The board replies when it is done: run in pieces, so that Ctrl-C and time-outs work.

@@ -58,7 +58,7 @@ class Board:
         divisor = round(clock / baud) if baud < clock else 1
         if divisor < 4 or abs(clock / baud / divisor - 1) > 0.02:
             raise InvalidValue(
-                f"Baud must be a part of {self.name}'s clock of {clock / 1e6:g} MHz, at most a "
+                f"Baud must divide {self.name}'s clock of {clock / 1e6:g} MHz, and be at most a "
                 f"quarter of it, not {baud}"
             )
         return divisor

@@ -369,7 +369,7 @@ def test_simulated_board_is_served_until_interrupted(tmp_path: Path) -> None:
 def test_run_notices_another_network(call: Call, lean_torus: Bench) -> None:
     status, out, err = call("run", lean_torus.path, "cube", "ports=4")
     assert (status, out) == (2, "")
-    assert err.startswith("multicube: The board holds another network than cube")
+    assert err.startswith("multicube: The board holds a network other than cube")
     assert err.count("\n") == 1
 
 
@@ -384,7 +384,7 @@ def test_run_notices_another_network(call: Call, lean_torus: Bench) -> None:
         (("build", "icebreaker", *CUBE, "-o", "x", "--baud", "9e6"), "Invalid value for '--baud'"),
         (
             ("build", "icebreaker", *CUBE, "-o", "x", "--baud", "5000000"),
-            "Baud must be a part of icebreaker's clock of 12 MHz",
+            "Baud must divide icebreaker's clock of 12 MHz",
         ),
         (
             ("build", "arty-a7-35", *CUBE, "-o", "x"),

@@ -277,7 +277,7 @@ def test_time_out_is_exact_to_the_cycle(simulate: Callable[..., None], limit: in
         (
             {"packet": Packet(3, 4, broadcast=True)},
             ValueError,
-            r"^Packet of a circuit switch must have no broadcast mask$",
+            r"^Packet of a circuit switch must not have a broadcast mask$",
         ),
     ],
 )

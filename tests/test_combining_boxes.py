@@ -429,7 +429,7 @@ REJECTED = [
     (
         lambda: Pacer(LINK, "reply", lengths=(3, 2)),
         ValueError,
-        "Lengths must be the shorter one first, not 3 and 2",
+        "Lengths must be in order, shorter first, not 3 and 2",
     ),
     (
         lambda: CombiningNetwork(4, lengths=(3, 2)),

@@ -273,7 +273,10 @@ BAD = [
     ("sim cube --traffic shift:x", "Traffic 'shift:x' needs an integer in place of 'x'"),
     ("sim cube --traffic lambda:2:1", "Factor j of lambda must have no common factor", "not 2"),
     ("sim cube --traffic hotspot:2", "Fraction H of hotspot must be from 0 to 1, not 2"),
-    ("sim cube ports=9 radix=3 --traffic bit-reversal", "a power of two as ports, not 9"),
+    (
+        "sim cube ports=9 radix=3 --traffic bit-reversal",
+        "Ports of this permutation must be a power of two, not 9",
+    ),
     ("sim cube --trace none.csv", "Trace none.csv can't be read: No such file or directory"),
     ("sim cube --trace .", "Trace . can't be read: Is a directory"),
     ("sim cube --trace empty.csv", "Trace empty.csv", "cycle,source,destination"),

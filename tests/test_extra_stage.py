@@ -170,7 +170,7 @@ def test_configuration(text: str, configuration: Configuration) -> None:
 def test_configure_rejects_more_than_it_tolerates(text: str) -> None:
     words = ", ".join(text.split(","))
     message = (
-        "Faults must lie all in the extra stage, or all in the last stage, or be one between "
+        "Faults must all be in the extra stage, or all in the last stage, or be one between "
         f"them, not {words}"
     )
     with pytest.raises(ValueError, match=f"^{message}$"):

@@ -503,7 +503,7 @@ def test_network_rejects(parameters: dict[str, Any], error: type[Exception], mes
             ValueError,
             "Routing must be one of ecube, pcube, adaptive, not 'dor'",
         ),
-        ({}, {}, ValueError, "Packet must be of flits"),
+        ({}, {}, ValueError, "Packet must have flits"),
         (
             {"flits": True, "broadcast": True},
             {},

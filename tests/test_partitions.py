@@ -212,7 +212,7 @@ def test_terminal_of_no_subnetwork_is_alone() -> None:
         ),
         (
             lambda: Partition(3, (Subnetwork(2, 0, 0),)),
-            "Subnetwork 0 must be of addresses of 3 bits, not 2",
+            "Addresses of subnetwork 0 must have 3 bits, not 2",
         ),
     ],
 )

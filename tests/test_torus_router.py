@@ -115,7 +115,7 @@ def test_only_turns_of_the_routing_have_wires() -> None:
     [
         ({"flits": True}, {"depth": "2"}, TypeError, "Depth must be an integer, not '2'"),
         ({"flits": True}, {"decision": 0}, ValueError, "Decision time must be at least 1, not 0"),
-        ({}, {}, ValueError, "Packet must be of flits"),
+        ({}, {}, ValueError, "Packet must have flits"),
         (
             {"flits": True, "broadcast": True},
             {},

@@ -98,7 +98,7 @@ def test_sphere_of_all_terminals_is_uniform() -> None:
         ("sphere:0.5:17", "Terminals SIZE of sphere must be from 1 to 16, not 17"),
         (
             "sphere:0.5:3",
-            "Block of terminals must be of a power of 4, times a power of two that divides 4, "
+            "Size of a block must be a power of 4, times a power of two that divides 4, "
             "up to 16, not 3",
         ),
         ("sphere:x", "Traffic 'sphere:x' needs a number in place of 'x'"),

@@ -398,7 +398,7 @@ def test_flit_switches_keep_their_parameters() -> None:
             ValueError,
             "Tag of a packet must have at least 3 bits for a switch of radix 8, not 2",
         ),
-        (WormholeSwitch, {"packet": Packet(2, 8)}, ValueError, "Packet must be of flits"),
+        (WormholeSwitch, {"packet": Packet(2, 8)}, ValueError, "Packet must have flits"),
         (
             WormholeSwitch,
             {"packet": Packet(2, 8, flits=True, broadcast=True)},

@@ -27,16 +27,17 @@ POLICIES: tuple[Policy, ...] = ("hold", "drop", "modified-hold")
 class CircuitLink(wiring.Signature):
     """A link that is assigned to one circuit at a time. Directions are those of the sending side.
 
-    1. The source asserts `request` and shows the header, whose tag selects the path, with `valid`
-    0.
-       It holds both until it sees `grant` or `reject`, or gives up. 2. `grant` says that the whole
-       path is set up and the destination accepts. From the next cycle on,
-       a word of data crosses in each cycle in which `valid` and `ready` are both 1 (the stream
+    1. The source asserts `request` and shows the header, whose tag selects the path, while `valid`
+       is 0. It holds both until it sees `grant` or `reject`, or gives up.
+    2. `grant` says that the whole path is set up and the destination accepts. From the next cycle
+       on, a word of data crosses in each cycle in which `valid` and `ready` are both 1 (the stream
        rules), and a word of reply in each cycle in which those of `reply` are. All of it is
        combinational from end to end, in both directions.
     3. After `reject`, `request` must be 0 in the next cycle.
     4. The source may deassert `request` at any time, for at least one cycle. Every box on the path
        sees it in this cycle, and no box holds the path after it.
+
+    Parameters
     ----------
     packet : Packet
         A word of data.
@@ -74,13 +75,12 @@ class CircuitBox(wiring.Component):
     There are no buffers, only a register per output that says which input owns it. A request that
     finds its output free, or being released, owns it in the next cycle and is passed on only then;
     so setting up a path takes one cycle per box. Several requests for an output get it in turn
-    (`RoundRobin`): a request that is held is overtaken by at most k - 1 others.
+    (`RoundRobin`): a request that stays asserted is overtaken by at most k - 1 others.
 
     A request that does not get its output is *refused*. With the policy `hold` it waits, and keeps
-    the path that it has set up so far. A path takes its boxes in the order of the stages, so
-    requests can't wait for each other in a cycle. With `drop` it is rejected in the same cycle.
-    With `modified-hold` it waits for `hold_limit` cycles, and is rejected in the next one if it is
-    refused again.
+    the path that it has set up so far. A path takes its boxes in the order of the stages, so there
+    is no cyclic waiting. With `drop` it is rejected in the same cycle. With `modified-hold` it
+    waits for `hold_limit` cycles, and is rejected in the next one if it is refused again.
 
     All outputs except `held` are combinational: the forward ones depend on the forward inputs and
     registers, the backward ones and `dropped` on all inputs. So there is no combinational loop
@@ -134,7 +134,7 @@ class CircuitBox(wiring.Component):
             raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
         hold_limit = check_integer("Hold limit", hold_limit, 1)
         if packet.broadcast:
-            raise InvalidValue("Packet of a circuit switch must have no broadcast mask")
+            raise InvalidValue("Packet of a circuit switch must not have a broadcast mask")
         self.packet = packet
         self.reply = reply
         self.radix = radix

@@ -34,7 +34,7 @@ def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
     radix = check_radix(radix)
     check_routing(routing, radix)
     if not packet.flits:
-        raise InvalidValue("Packet must be of flits")
+        raise InvalidValue("Packet must have flits")
     if packet.broadcast:
         raise InvalidValue("Packet of several flits must not have a broadcast mask")
     check_tag(packet, radix)

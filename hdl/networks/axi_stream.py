@@ -61,7 +61,7 @@ class AxiStreamNetwork(FabricComponent):
         if network.drops and not network.resubmits:
             raise InvalidValue(
                 f"AXI4-Stream ports need a network that loses no packet, but this {network.family} "
-                "drops what it can't send on or finds damaged"
+                "drops blocked or damaged packets"
             )
         self.network = network
         self.ports = network.ports

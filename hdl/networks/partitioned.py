@@ -24,6 +24,8 @@ class PartitionedNetwork(FabricComponent):
     Terminals to which no write applies keep their mask, so a partition takes effect once all of
     them have been written (a single terminal has mask 0). Packets that entered the network, or were
     offered to it, before that are not stopped: let the network drain first.
+
+    Parameters
     ----------
     network : PacketNetwork
         Any network whose tags can be partitioned, and in which disjoint subnetworks share no

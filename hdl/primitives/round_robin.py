@@ -18,9 +18,8 @@ class RoundRobin(wiring.Component):
     """Grants one of several requests in turn, and holds the grant until it is taken.
 
     `grant` is combinational. A request that is granted but not taken remains granted, whatever else
-    is requested meanwhile, so that a stream behind the grant keeps its payload. A request that is
-    held waits for at most `count` - 1 others.
-    that stays up waits for at most `count` - 1 others.
+    is requested meanwhile, so that a stream behind the grant keeps its payload. A request that
+    stays asserted waits for at most `count` - 1 others.
 
     Parameters
     ----------

@@ -163,7 +163,7 @@ class ClusterMultiplexer(wiring.Component):
                     f"Depth must be at least the length of {length} flits, not {depth}"
                 )
         if not packet.flits:
-            raise InvalidValue("Packet must be of flits")
+            raise InvalidValue("Packet must have flits")
         self.packet = packet
         self.inputs = inputs
         self.depth = depth

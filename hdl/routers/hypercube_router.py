@@ -21,7 +21,6 @@ class HypercubeRouter(WormRouter):
     With `adaptive` routing each link has a second channel, number `dimension` + 1 + i. Queues,
     outputs and the sharing of a link's wires are as in `WormRouter`. Over h links, an unblocked
     packet of c flits passes h + 1 routers, in h + c cycles.
-    h + c cycles.
 
     All nodes have this same module. With `ecube` the tag is the relative address, source ^
     destination. Dimensions are crossed in order, so the input of a header says which bits of the

@@ -20,7 +20,7 @@ __all__ = ["WormRouter", "check_worms", "decided"]
 def check_worms(packet: Packet, tag: int, network: str) -> None:
     """Raise ValueError if packets have no flits, or their tag does not fit a network."""
     if not packet.flits:
-        raise InvalidValue("Packet must be of flits")
+        raise InvalidValue("Packet must have flits")
     if packet.members["tag"] != tag:
         raise InvalidValue(
             f"Tag of a packet must have {tag} bits in a {network}, not {packet.members['tag']}"

@@ -19,7 +19,6 @@ def copy_rounds(copies: Mapping[int, Sequence[int]]) -> list[list[tuple[int, int
     that of the source. The first terminal of the row sends to the first of its second half; then
     each half is treated in the same way. So k destinations take log2(k + 1) rounds, rounded up. If
     a source sends to all other nodes of a hypercube, each message crosses one wire.
-    source sends to all others of a hypercube, each message crosses one wire.
 
     Parameters
     ----------

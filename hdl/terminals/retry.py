@@ -60,7 +60,7 @@ class RetryInterface(wiring.Component):
         delay = check_delay(delay)
         stages = check_integer("Stages", stages, 1)
         if not packet.flits:
-            raise InvalidValue("Packet must be of flits")
+            raise InvalidValue("Packet must have flits")
         self.packet = packet
         self.length_max = length_max
         self.delay = delay
@@ -165,7 +165,7 @@ class RetryReceiver(wiring.Component):
 
     def __init__(self, packet: Packet) -> None:
         if not packet.flits:
-            raise InvalidValue("Packet must be of flits")
+            raise InvalidValue("Packet must have flits")
         self.packet = packet
         super().__init__({"i": In(RejectingLink(packet)), "o": Out(stream.Signature(packet))})
 

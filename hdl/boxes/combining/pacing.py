@@ -38,7 +38,7 @@ def check_lengths(lengths: object) -> None:
         check_integer("Length", length, 1)
     short, long = lengths
     if short > long:
-        raise InvalidValue(f"Lengths must be the shorter one first, not {short} and {long}")
+        raise InvalidValue(f"Lengths must be in order, shorter first, not {short} and {long}")
 
 
 def request_length(operation: Operation, lengths: Lengths) -> int:

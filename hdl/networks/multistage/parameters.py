@@ -132,7 +132,7 @@ class MultistageParameters(Parameters):
                 f"An extra stage needs wiring=cube and radix=2, not {self.wiring} and {self.radix}"
             )
         if self.faults and not self.extra_stage:
-            raise InvalidValue(f"Faults can be avoided with extra_stage=1 only, not {self.faults}")
+            raise InvalidValue(f"Faults can be avoided only with extra_stage=1, not {self.faults}")
         if self.extra_stage and self.replication > 1:
             raise InvalidValue(f"Replication must be 1 with extra_stage=1, not {self.replication}")
 

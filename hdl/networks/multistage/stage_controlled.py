@@ -47,7 +47,7 @@ class StageControls(wiring.Component):
         for bit in bits:
             bit = check_integer("Bit", bit, 0, len(bits) - 1)
         if len(set(bits)) != len(bits):
-            raise InvalidValue(f"Bits must be one for each stage, not {tuple(bits)}")
+            raise InvalidValue(f"Bits must name each stage once, not {tuple(bits)}")
         self.bits = tuple(bits)
         stages = len(self.bits)
         super().__init__({"control": In(stages), "state": Out(BoxState).array(stages)})

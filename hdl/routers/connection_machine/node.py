@@ -92,8 +92,8 @@ class HypercubeNode(wiring.Component):
         B, at least 1.
     age : int
         Width of ages in bits, with priority "oldest".
-    Petit: step t serves only dimension t mod n; parallel: every step serves all dimensions.
-        Petit: in step t only dimension t mod n is served; parallel: all are.
+    schedule : "petit" or "parallel"
+        Petit: step t serves only dimension t mod n; parallel: every step serves all dimensions.
     priority : "oldest" or "fixed"
     links : "word" or "serial"
     combine : "none", "add", "or", "max" or "overwrite"
