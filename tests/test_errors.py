@@ -83,7 +83,7 @@ HUGE = "9" * 4000
 
 BAD = [
     (f"sweep cube --processes {HUGE}", "Processes must be at most 1024, not 999"),
-    (f"board build icebreaker cube --plan -o bits --baud {HUGE}", "Baud must be a part of "),
+    (f"board build icebreaker cube --plan -o bits --baud {HUGE}", "Baud must divide "),
     (f"sim cube ports={HUGE}", "Ports must be from 2 to 65536, not 999"),
     (f"sim cube ports=9{HUGE}{HUGE}", "Parameter ports must be an integer, not '999"),
     (f"sim cube --cycles {HUGE}", "Cycles must be from 1 to 2147483648, not 999"),
