@@ -116,7 +116,7 @@ def open_line(name: str, *, baud: int, timeout: float = 2) -> Line:
     try:
         port = serial.Serial(name, baud, timeout=timeout, write_timeout=timeout, exclusive=True)
         return Line(port)
-    except (serial.SerialException, ValueError, OSError) as error:
+    except (serial.SerialException, ValueError, OSError, OverflowError) as error:
         raise BoardError(f"Port {name} can't be opened: {error}") from None
 
 

@@ -285,6 +285,16 @@ def test_a_board_does_not_run_to_the_past(cube: Bench) -> None:
     line.close()
 
 
+def test_a_line_is_not_as_fast_as_that() -> None:
+    master, slave = os.openpty()
+    try:
+        with pytest.raises(BoardError, match=r"^Port /dev/pts/\d+ can't be opened: "):
+            open_line(os.ttyname(slave), baud=3_000_000_000)
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
 def test_a_silent_line_is_reported() -> None:
     master, slave = os.openpty()
     try:

@@ -497,6 +497,33 @@ def test_interrupted_sweep(number: int, status: int, tmp_path: Path) -> None:
     assert not any(worker.is_running() for worker in below)
 
 
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_compiler_ends(number: int, status: int, tmp_path: Path) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\ncase $* in *--version*) exit;; esac\nsleep 300; true\n")
+    compiler.chmod(0o700)
+    cache = tmp_path / "cache"
+    with subprocess.Popen(
+        [program(), *["sim", "cube", "ports=2", "--engine", "compiled"]],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "CC": str(compiler), "MULTICUBE_CACHE": str(cache)},
+    ) as process:
+        deadline = time.monotonic() + 60
+        below: list[psutil.Process] = []
+        while not any(each.name() == "sleep" for each in below):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+            below = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err.strip()) == (status, "", "multicube: interrupted")
+    assert not psutil.wait_procs(below, timeout=5)[1]
+    assert not list(cache.iterdir())
+
+
 def run(words: str, folder: Path, **options: Any) -> subprocess.CompletedProcess:
     return subprocess.run(
         [program(), *words.split()], cwd=folder, capture_output=True, timeout=120, **options

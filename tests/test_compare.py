@@ -92,6 +92,12 @@ def test_engines_that_differ(
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_short_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "finished_jobs", finished_here)
+    timings = list(compare_engines(build("cube", ports=2), seconds=1e-9, verilator_limit=0))
+    assert all(timing.cycles_per_second > 0 for timing in timings)
+
+
 def test_killed_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "finished_jobs", lambda jobs, processes: iter(()))
     timings = list(compare_engines(build("cube", ports=2)))

@@ -32,6 +32,7 @@ from multicube.sim import (
     simulate,
     simulate_runs,
 )
+from multicube.sim.run.simulation import whole_run, whole_runs
 
 SWITCHES = ("output-queued", "input-queued")
 
@@ -579,6 +580,20 @@ def test_interruption_ends_the_runs_behind(interrupt: Callable[[int], None]) -> 
     results = simulate_runs(network, runs, bins=32)
     assert results[0].partial
     assert all(result.partial for result in results)
+
+
+def test_who_needs_whole_results_hears_of_an_interruption(
+    interrupt: Callable[[int], None],
+) -> None:
+    network = build("cube", ports=2)
+    run = Run(pattern("uniform", 2), 0.5, 60, 10)
+    assert not whole_runs(network, [run], bins=32)[0].partial
+    assert not whole_run(network, cycles=60, warmup=10, bins=32).partial
+    interrupt(30)
+    with pytest.raises(KeyboardInterrupt):
+        whole_runs(network, [run], bins=32)
+    with pytest.raises(KeyboardInterrupt):
+        whole_run(network, cycles=60, warmup=10, bins=32)
 
 
 # Long latencies

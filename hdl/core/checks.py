@@ -1,6 +1,6 @@
 """Checks that constructors share, so that the same mistake always gives the same message."""
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from amaranth.hdl import Shape, ShapeLike
@@ -11,7 +11,9 @@ __all__ = [
     "check_delay",
     "check_field",
     "check_integer",
+    "check_kind",
     "check_limit",
+    "check_number",
     "check_payload",
     "check_radix",
 ]
@@ -42,6 +44,19 @@ def check_field(
     """Check an integer field of a frozen dataclass, and store it as a Python `int`."""
     number = check_integer(what, getattr(owner, name), minimum, maximum)
     object.__setattr__(owner, name, number)
+
+
+def check_number(what: str, value: Any) -> float:
+    """A real number of any type, such as one of numpy's, as Python's own; or InvalidType."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidType(f"{what} must be a number, not {value!r}")
+    return float(value)
+
+
+def check_kind(what: str, value: Any, kind: type | tuple[type, ...], words: str) -> None:
+    """Raise InvalidType if a value is of no such kind, which `words` describe."""
+    if not isinstance(value, kind):
+        raise InvalidType(f"{what} must be {words}, not {value!r}")
 
 
 def check_limit(what: str, value: int, maximum: int) -> None:

@@ -8,7 +8,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeVar
 
-__all__ = ["end_programs", "in_threads", "run_program"]
+import psutil
+
+__all__ = ["end_children", "end_programs", "in_threads", "run_program"]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -65,6 +67,15 @@ def end_programs() -> None:
     """Kill all programs that run: a thread that waits for one gets KeyboardInterrupt."""
     while _running:
         _kill(_running.pop())
+
+
+def end_children() -> None:
+    """Kill all that this process has started and that still runs, whoever started it."""
+    end_programs()
+    with suppress(psutil.Error):
+        for child in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                child.kill()
 
 
 def in_threads(function: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:

@@ -20,6 +20,7 @@ from amaranth.hdl import Module, Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .checks import check_kind
 from .errors import InvalidType, InvalidValue
 
 __all__ = [
@@ -302,6 +303,20 @@ class Fabric:
                 what = "outputs" if drives_a else "inputs"
                 raise InvalidValue(f"Pins {pin_a} and {pin_b} can't be linked: both are {what}")
             yield drives_a, pin_a.path, pin_b.path
+
+    def check_cell(self, name: str) -> None:
+        """Raise ValueError if there is no cell of this name."""
+        if name not in self.cells:
+            raise InvalidValue(f"There is no cell {name!r}")
+
+    def check_pin(self, pin: Pin) -> None:
+        """Raise ValueError if there is no such pin, of a cell or of the boundary."""
+        check_kind("Pin", pin, Pin, "a Pin")
+        if pin.cell is not None:
+            self.check_cell(pin.cell)
+        leaves = self.boundary if pin.cell is None else self.cells[pin.cell].type.leaves
+        if pin.path not in leaves:
+            raise InvalidValue(f"There is no pin {pin}")
 
     def check(self) -> None:
         """Raise ValueError if an input of a cell or an output of the boundary has no driver."""

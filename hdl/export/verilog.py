@@ -23,6 +23,7 @@ from typing import Any
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
+from ..core.checks import check_kind
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, Fabric, Leaf, Path, Pin
 from ..core.output_file import check_output, is_regular, whole_file
@@ -253,7 +254,12 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
 
 
 def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
+    check_kind("Fabric", fabric, Fabric, "a Fabric")
     check_name("Module name", name)
+    for what, word in zip(("Clock", "Reset"), clock.ports):
+        check_name(f"{what} name", word)
+    if clock.name == clock.reset:
+        raise InvalidValue(f"Clock and reset must have different names, not both {clock.name!r}")
     taken = dict.fromkeys((*clock.ports, *clock.nets), "the clock and reset")
     named = [("Port", _flat(path)) for path in fabric.boundary]
     named += [("Cell", cell) for cell in fabric.cells]
@@ -337,6 +343,7 @@ def write_verilog(
         As `verilog_text`, or if a file can't be written, or a core file can't name the Verilog
         file.
     """
+    check_kind("Fabric", fabric, Fabric, "a Fabric")
     path = os.fspath(path)
     outputs = [path]
     if is_regular(path):

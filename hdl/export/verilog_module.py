@@ -10,9 +10,10 @@ import re
 from collections.abc import Sequence
 
 from amaranth.back import rtlil
-from amaranth.back.verilog import find_yosys
+from amaranth.back.verilog import YosysError, find_yosys
 from amaranth.lib import wiring
 
+from ..core.errors import MulticubeError
 from .verilog_names import legal_names
 
 __all__ = ["module_text"]
@@ -56,7 +57,16 @@ def _yosys(netlist: str, commands: list[str]) -> str:
     yosys = find_yosys(lambda version: version >= (0, 40))
     script = "\n".join([f"read_rtlil <<rtlil\n{netlist}\nrtlil", *commands])
     # Yosys warns that `write_verilog` could not write processes, but none are left; errors raise.
-    return yosys.run(["-q", "-"], script, ignore_warnings=True)
+    try:
+        return yosys.run(["-q", "-"], script, ignore_warnings=True)
+    except YosysError as error:
+        # What the machine refused it is no fault of the netlist.
+        said = str(error)
+        refused = re.search(r"(.*\S) *\(os error \d+\)|^(.*MemoryError.*)", said, re.M)
+        if refused or not said:
+            reason = refused[0].strip() if refused else "it was killed"
+            raise MulticubeError(f"Yosys can't be run: {reason}") from None
+        raise
 
 
 def _without_aliases(netlist: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+from ..core.checks import check_kind
 from ..core.errors import InvalidValue
 
 __all__ = ["KEYWORDS", "check_name", "is_identifier", "legal_names"]
@@ -40,7 +41,8 @@ def is_identifier(name: str) -> bool:
 
 
 def check_name(what: str, name: str) -> None:
-    """Raise ValueError if a name is a keyword or not an identifier."""
+    """Raise an error if a name is no text, a keyword, or not an identifier."""
+    check_kind(what, name, str, "a text")
     if name in KEYWORDS:
         raise InvalidValue(f"{what} must not be the Verilog keyword {name!r}")
     if not is_identifier(name):

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import click
 
+from ...hdl.core.children import end_children
 from ...hdl.core.errors import MulticubeError
 from ...hdl.core.interruption import terminable
 from ..measure.result import SimulationError
@@ -79,8 +80,10 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             _run(arguments)
         except SystemExit as end:
-            if end.code == INTERRUPTED and terminations:
-                end.code = 128 + terminations[0]
+            if end.code == INTERRUPTED:
+                end_children()
+                if terminations:
+                    end.code = 128 + terminations[0]
             raise
 
 
@@ -103,9 +106,18 @@ def _run(arguments: list[str] | None) -> NoReturn:
         _fail(str(error), 2)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", INTERRUPTED)
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            _bug()
+        _fail("The machine can't start another thread", 2)
     except Exception:
-        traceback.print_exc()
-        _fail("this is a bug in multicube; please report it with this traceback", 70)
+        _bug()
+
+
+def _bug() -> NoReturn:
+    """Show the exception that is being handled, which should not be."""
+    traceback.print_exc()
+    _fail("this is a bug in multicube; please report it with this traceback", 70)
 
 
 def _fail(message: str, status: int) -> NoReturn:

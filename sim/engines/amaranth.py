@@ -6,9 +6,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from amaranth.hdl import Value
+from amaranth.lib.memory import Memory
 from amaranth.sim import Simulator
 
 from ...hdl.core.checks import check_integer
+from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Fabric, FabricComponent, Pin, member
 from ...hdl.core.interruption import held_interrupts
 from ...hdl.core.output_file import whole_file
@@ -36,6 +38,7 @@ class AmaranthEngine:
 
     def __init__(self, fabric: Fabric, *, vcd: str | os.PathLike[str] | None = None) -> None:
         self.cycle = 0
+        self._fabric = fabric
         self._top = FabricComponent(fabric)
         self._simulator = Simulator(self._top)
         self._simulator.add_clock(CLOCK_PERIOD, if_exists=True)
@@ -66,9 +69,11 @@ class AmaranthEngine:
                 self._simulator.advance()
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
+        self._fabric.check_pin(Pin(None, (port,)))
         self._context.set(Value.cast(getattr(self._top, port)), value)
 
     def get(self, pin: Pin, run: int = 0) -> int:
+        self._fabric.check_pin(pin)
         cell = self._top if pin.cell is None else self._top.instances[pin.cell]
         return self._context.get(Value.cast(member(cell, pin.path)))
 
@@ -76,7 +81,11 @@ class AmaranthEngine:
         return [self.get(Pin(cell, (port,))) for cell in cells]
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
-        data = getattr(self._top.instances[cell], name).data
+        self._fabric.check_cell(cell)
+        memory = getattr(self._top.instances[cell], name, None)
+        if not isinstance(memory, Memory):
+            raise InvalidValue(f"Cell {cell} has no memory {name!r}")
+        data = memory.data
         return [self._context.get(Value.cast(data[row])) for row in range(data.depth)]
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ...hdl.networks import CombiningNetwork
-from ..run.simulation import Run, simulate_runs
+from ..run.simulation import Run, whole_runs
 from ..theory.hot_spot import hot_spot_limit
 from ..workload.traffic import pattern
 from .item import Column, Item, Options, PaperResult, deviation
@@ -51,7 +51,7 @@ def _measure(options: Options) -> Iterator[dict[str, Any]]:
     for ports in _SIZES[:1] if options.quick else _SIZES:
         cases = list(_runs(options, ports))
         for combine in _COMBINE:
-            results = simulate_runs(
+            results = whole_runs(
                 CombiningNetwork(ports, combine=combine),
                 [run for _, run in cases],
                 engine=options.engine,

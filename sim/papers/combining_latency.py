@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ...hdl.networks import CombiningNetwork
 from ...hdl.operations.memory import find_operation
-from ..run.simulation import simulate
+from ..run.simulation import whole_run
 from .item import Column, Item, Options, PaperResult, deviation
 from .siegel_structure import SOURCE
 
@@ -46,7 +46,7 @@ def _measure(options: Options) -> Iterator[dict[str, Any]]:
             network = CombiningNetwork(
                 ports, radix=radix, combine=combine, merge=merge, rows=1, operations=known
             )
-            result = simulate(
+            result = whole_run(
                 network,
                 traffic="all-to-one",
                 seed=options.seed,

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...hdl.networks import build
-from ..run.simulation import Run, simulate_runs
+from ..run.simulation import Run, whole_runs
 from ..theory.dcsh_torus import (
     Locality,
     crossing_load,
@@ -70,9 +70,7 @@ def _measure(
         )
         for setting, load in points
     ]
-    results = simulate_runs(
-        built, runs, engine=options.engine, bins=4096, progress=options.progress
-    )
+    results = whole_runs(built, runs, engine=options.engine, bins=4096, progress=options.progress)
     rows = []
     for (setting, load), result in zip(points, results):
         predicted = _model(network, setting)(load)

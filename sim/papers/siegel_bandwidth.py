@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ...hdl.networks import MultistageNetwork
 from ..measure.result import Result
-from ..run.simulation import Run, simulate_runs
+from ..run.simulation import Run, whole_runs
 from ..theory.multistage_cube import (
     crossbar_throughput,
     unbuffered_throughput,
@@ -43,7 +43,7 @@ def measure_unbuffered(
     cycles = options.cycles or max(500, slots // ports)
     uniform = pattern("uniform", ports)
     runs = [Run(uniform, load, cycles, 2 * network.stages, options.seed, 16) for load in loads]
-    return simulate_runs(network, runs, engine=options.engine, bins=32, progress=options.progress)
+    return whole_runs(network, runs, engine=options.engine, bins=32, progress=options.progress)
 
 
 def _stages(ports: int, radix: int) -> int | None:

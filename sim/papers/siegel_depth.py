@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ...hdl.networks import MultistageNetwork
-from ..run.simulation import Run, simulate_runs
+from ..run.simulation import Run, whole_runs
 from ..workload.traffic import pattern
 from .item import Column, Item, Options, PaperResult
 from .siegel_structure import SOURCE
@@ -56,7 +56,7 @@ def saturation(options: Options) -> PaperResult:
         slots = _SLOTS // 10 if options.quick else _SLOTS
         cycles = options.cycles or max(200, slots // case["ports"])
         run = Run(pattern("uniform", case["ports"]), 1.0, cycles, _WARMUP, options.seed, 16)
-        result = simulate_runs(
+        result = whole_runs(
             network, [run], engine=options.engine, bins=32, progress=options.progress
         )[0]
         rows.append(case | {"measured": result.throughput, "ci99": result.throughput_ci99})

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ...hdl.networks import build
 from ...hdl.networks.presets import PRESETS
-from ..run.simulation import Run, simulate_runs
+from ..run.simulation import Run, whole_runs
 from ..workload.traffic import Trace, TracePacket
 from .item import Column, Item, Options, PaperResult, deviation
 from .siegel_structure import SOURCE
@@ -30,7 +30,7 @@ def _times(name: str, length: int, options: Options) -> tuple[int, float]:
     trace = Trace("machine", tuple(TracePacket(0, 1, 1, length) for _ in range(_PACKETS)))
     run = Run(trace)
     bins = 2 * (_PACKETS + 1) * (network.ports + length)
-    latency = simulate_runs(network, [run], engine=options.engine, bins=bins)[0].latency
+    latency = whole_runs(network, [run], engine=options.engine, bins=bins)[0].latency
     first = next(cycles for cycles, packets in enumerate(latency.histogram) if packets)
     assert latency.max is not None
     return first, (latency.max - first) / (_PACKETS - 1)

@@ -17,7 +17,7 @@ from ...hdl.topology.multistage import Hop
 from ...hdl.topology.permutations import cyclic_shift
 from ..measure.result import Result
 from ..report.drawing import HIGHLIGHT, Marks, draw_box, draw_multistage, multistage_figure
-from ..run.simulation import simulate
+from ..run.simulation import whole_run
 from ..workload.traffic import Trace, TracePacket
 from .item import Column, Item, Options, PaperResult
 
@@ -76,7 +76,7 @@ def _send(
     """Send packets through the RTL of the network."""
     network = MultistageNetwork(_PORTS, depth=2, **parameters)
     trace = Trace("figure", tuple(packets))
-    return network, simulate(network, traffic=trace, engine=options.engine)
+    return network, whole_run(network, traffic=trace, engine=options.engine)
 
 
 def _crossed(network: MultistageNetwork, result: Result) -> list[tuple[int, int, int]]:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...hdl.networks import MultistageNetwork
-from ..run.simulation import Run, simulate_runs
+from ..run.simulation import Run, whole_runs
 from ..theory.multistage_cube import first_stage_waiting, later_stage_waiting
 from ..workload.traffic import pattern
 from .item import Column, Item, Options, PaperResult, deviation, mean_of
@@ -40,9 +40,7 @@ def _waiting(
         for load in loads
         for i in range(seeds)
     ]
-    results = simulate_runs(
-        network, runs, engine=options.engine, bins=64, progress=options.progress
-    )
+    results = whole_runs(network, runs, engine=options.engine, bins=64, progress=options.progress)
     found = []
     for first in range(0, len(results), seeds):
         latencies = [result.latency for result in results[first : first + seeds]]

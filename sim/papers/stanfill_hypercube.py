@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ...hdl.networks import ConnectionMachine, HypercubeNetwork, PacketNetwork
 from ...hdl.topology.hypercube import Hypercube
 from ..measure.result import Result
-from ..run.simulation import Run, simulate_runs
+from ..run.simulation import Run, whole_runs
 from ..run.sweeps import ZERO_LOAD
 from ..workload.traffic import Pattern, pattern
 from .item import Column, Item, Options, PaperResult
@@ -68,7 +68,7 @@ def _measure(options: Options) -> Iterator[dict[str, Any]]:
                 for traffic in patterns
                 for load in (ZERO_LOAD, *loads)
             ]
-            results = simulate_runs(
+            results = whole_runs(
                 network, runs, engine=options.engine, bins=2, progress=options.progress
             )
             for traffic in patterns:
@@ -161,7 +161,7 @@ def _permutations(options: Options) -> Iterator[dict[str, Any]]:
         for router, network, overhead in _routers(n):
             traffics = [f"one-each:{name}" for name in _TRAFFIC[1:4]]
             patterns = [pattern(name, network.ports) for name in traffics]
-            results = simulate_runs(
+            results = whole_runs(
                 network,
                 [Run(each, seed=options.seed) for each in patterns],
                 engine=options.engine,

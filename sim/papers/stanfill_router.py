@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ...hdl.networks import ConnectionMachine
 from ..measure.result import Result
-from ..run.simulation import Run, simulate_runs
+from ..run.simulation import Run, whole_runs
 from ..workload.traffic import pattern
 from .item import Column, Item, Options, PaperResult
 
@@ -37,7 +37,7 @@ def _one_each(options: Options, seeds: int, **parameters: Any) -> list[Result]:
     """One message from every processor to a random one, with several seeds in parallel."""
     network = ConnectionMachine(**parameters)
     traffic = pattern("one-each", network.ports)
-    return simulate_runs(
+    return whole_runs(
         network,
         [Run(traffic, seed=options.seed + number) for number in range(seeds)],
         engine=options.engine,

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.instruments import COUNT_BITS
-from ...hdl.core.checks import check_integer
+from ...hdl.core.checks import check_integer, check_kind, check_number
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Pin
 from ...hdl.networks import Network
@@ -121,13 +121,14 @@ def _time(
         engine.step(_CHECKED_CYCLES - 1)
         counters = tuple(sum(engine.read(first.sinks, port)) for port in _COUNTERS)
         batch, spent = 16, 0.0
-        while spent < seconds / 4:  # find how many cycles take a measurable time
+        # Find how many cycles take a measurable time.
+        while not spent or spent < seconds / 4:
             batch *= 2
             start = time.perf_counter()
             engine.step(batch)
             spent = time.perf_counter() - start
         crossed = _crossed(engine, first)
-        cycles = round(batch * seconds / spent)
+        cycles = max(1, round(batch * seconds / spent))
         start = time.perf_counter()
         engine.step(cycles)
         spent = time.perf_counter() - start
@@ -179,8 +180,11 @@ def compare_engines(
     TypeError, ValueError
         If an argument is not as above.
     """
+    check_kind("Network", network, Network, "a network")
     check_load(load)
     side_by_side = check_integer("Runs", side_by_side, 1)
+    seconds = check_number("Seconds", seconds)
+    verilator_limit = check_number("Verilator limit", verilator_limit)
     if not 0 < seconds < float("inf"):
         raise InvalidValue(f"Seconds must be a time above 0, not {seconds:g}")
     if not 0 <= verilator_limit < float("inf"):

@@ -7,7 +7,7 @@ from ...hdl.networks import PacketNetwork
 from ...hdl.topology.permutations import Permutation, check_permutation
 from ..measure.result import Result
 from ..workload.traffic import Trace, TracePacket
-from .simulation import simulate
+from .simulation import whole_run
 
 __all__ = ["run_passes"]
 
@@ -41,7 +41,7 @@ def run_passes(
     for destinations in passes:
         check_permutation(destinations, network.ports)
     return [
-        simulate(
+        whole_run(
             network,
             traffic=Trace(
                 f"pass {number}",

@@ -11,11 +11,11 @@ from tqdm import tqdm
 from ...hdl.bench import Bench, SourcePlan, bench_for
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import LONG_TIME_BITS, TIME_BITS
-from ...hdl.core.checks import check_field, check_limit
+from ...hdl.core.checks import check_field, check_kind, check_limit
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
 from ..engines import Engine
-from ..engines.selection import open_engines
+from ..engines.selection import open_engines, resolve_engine
 from ..measure.result import Latency, Result, SimulationError, ratio_interval
 from ..theory import predict
 from ..workload.faults import inject, parse_fault
@@ -23,7 +23,7 @@ from ..workload.traffic import TRACE_START, Pattern, Trace, check_load, pattern
 from .probe import Probe
 from .warmup import MAXIMUM, is_settled
 
-__all__ = ["Run", "run_bench", "simulate", "simulate_runs"]
+__all__ = ["Run", "run_bench", "simulate", "simulate_runs", "whole_run", "whole_runs"]
 
 BATCHES = 20
 """Number of parts of the window, for confidence intervals; counters are read after each."""
@@ -82,7 +82,9 @@ class Run:
     history: int | None = None
 
     def __post_init__(self) -> None:
+        check_kind("Traffic", self.traffic, (Pattern, Trace), "a Pattern or a Trace")
         check_load(self.load)
+        object.__setattr__(self, "load", float(self.load))
         check_field(self, "cycles", "Cycles", 1, LONGEST)
         check_field(self, "seed", "Seed", 0)
         check_field(self, "source_depth", "Source depth", 1, DEEPEST)
@@ -440,6 +442,13 @@ def simulate_runs(
     TypeError, ValueError
         If an argument is not as above.
     """
+    check_kind("Network", network, Network, "a network")
+    check_kind("Runs", runs, Sequence, "a sequence of runs")
+    if not runs:
+        raise InvalidValue("Runs must be given, at least one")
+    for run in runs:
+        check_kind("Run", run, Run, "a Run")
+    resolve_engine(engine)
     benches = _broken(_benches(network, runs, bins), faults)
     results: list[Result] = []
     for stepper in open_engines(engine, benches, vcd=vcd, threads=threads):
@@ -575,7 +584,25 @@ def simulate(
     SimulationError, TypeError, ValueError
         As for `simulate_runs`.
     """
+    check_kind("Network", network, Network, "a network")
     if isinstance(traffic, str):
         traffic = pattern(traffic, network.ports)
+    check_kind("Operations", operations, Sequence, "a sequence of names")
     run = Run(traffic, load, cycles, warmup, seed, source_depth, tuple(operations), history)
     return simulate_runs(network, [run], **options)[0]
+
+
+def whole_runs(network: Network, runs: Sequence[Run], **options: Any) -> list[Result]:
+    """What `simulate_runs` gives, but for KeyboardInterrupt: no result is partial, it is raised."""
+    results = simulate_runs(network, runs, **options)
+    if any(result.partial for result in results):
+        raise KeyboardInterrupt
+    return results
+
+
+def whole_run(network: Network, **options: Any) -> Result:
+    """What `simulate` gives, but for KeyboardInterrupt: no result is partial, it is raised."""
+    result = simulate(network, **options)
+    if result.partial:
+        raise KeyboardInterrupt
+    return result

@@ -8,7 +8,7 @@ from typing import Any
 import joblib
 from tqdm import tqdm
 
-from ...hdl.core.checks import check_integer, check_limit
+from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
 from ..engines.selection import resolve_engine
@@ -105,8 +105,10 @@ def sweep(
     KeyboardInterrupt
         If it came before any run had ended; later the sweep is partial.
     """
+    check_kind("Network", network, Network, "a network")
     if isinstance(traffic, str):
         traffic = pattern(traffic, network.ports)
+    check_kind("Traffic", traffic, Pattern, "a Pattern")
     loads = _checked(loads)
     if processes is not None:
         processes = check_integer("Processes", processes, 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Fabric
+from ...hdl.core.input_file import read_input
 from ...hdl.export.verilog import verilog_text
 
 __all__ = ["Design", "network_design", "verilog_design"]
@@ -101,12 +102,16 @@ def verilog_design(
     folders: dict[Path, str] = {}
     for number, path in enumerate(map(Path, paths)):
         folder = folders.setdefault(path.parent.resolve(), f"sources{len(folders)}")
-        files[f"{folder}/{number}.sv"] = path.read_text(errors="replace")
+        files[f"{folder}/{number}.sv"] = _text(path)
         for header in sorted([*path.parent.glob("*.vh"), *path.parent.glob("*.svh")]):
-            files[f"{folder}/{header.name}"] = header.read_text(errors="replace")
+            files[f"{folder}/{header.name}"] = _text(header)
     return Design(files, top, dict(parameters or {}), clock, reset)
 
 
 def _check(what: str, text: str, pattern: str) -> None:
     if not re.fullmatch(pattern, text, re.ASCII):
         raise InvalidValue(f"{what} must be a Verilog name or value, not {text!r}")
+
+
+def _text(path: Path) -> str:
+    return read_input(path).decode(errors="replace")

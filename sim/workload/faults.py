@@ -18,7 +18,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...hdl.boxes.circuit import CircuitLink
-from ...hdl.core.checks import check_field
+from ...hdl.core.checks import check_field, check_kind
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
 from ...hdl.networks.multistage.extra_stage_cells import link_leaves, link_signature
@@ -107,6 +107,7 @@ def parse_fault(text: str) -> Injection:
     ValueError
         If the text has none of the `FORMS`.
     """
+    check_kind("Fault", text, str, "a text")
     form = _FORM.fullmatch(text)
     if form is None:
         raise InvalidValue(f"Fault must be one of {FORMS}, not {text!r}")

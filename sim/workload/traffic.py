@@ -4,14 +4,16 @@ import csv
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
 
 from ...hdl.bench import BernoulliSource, Processor, ReplaySource, SourcePlan
 from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from ...hdl.core.errors import InvalidValue
+from ...hdl.core.checks import check_integer, check_kind, check_number
+from ...hdl.core.errors import InvalidType, InvalidValue
+from ...hdl.core.input_file import read_input
 from ...hdl.networks import CombiningNetwork, Network, PacketNetwork
 from ...hdl.operations.memory import find_operation
 from ...hdl.topology.permutations import PERMUTATIONS
@@ -183,9 +185,15 @@ def _random_state(seed: int, terminal: int) -> int:
 
 
 def check_load(load: float) -> None:
-    """Raise ValueError if a load is not a probability."""
-    if not 0 <= load <= 1:
+    """Raise ValueError if a load is not a probability, or nearer to 0 than any step of sources."""
+    number = check_number("Load", load)
+    if not 0 <= number <= 1:
         raise InvalidValue(f"Load must be from 0 to 1 packets per terminal per cycle, not {load}")
+    if number and abs(round(number * 2**LOAD_BITS) / 2**LOAD_BITS - number) > 0.01 * number:
+        raise InvalidValue(
+            f"Load must be 0 or some steps of 2^-{LOAD_BITS} = {2**-LOAD_BITS:.2g} to within 1 %, "
+            f"not {load}"
+        )
 
 
 TRAFFIC = (
@@ -216,6 +224,8 @@ def pattern(text: str, ports: int) -> Pattern:
     ValueError
         If the text names no pattern, or one that does not fit the number of ports.
     """
+    check_kind("Traffic", text, str, "a text")
+    ports = check_integer("Ports", ports, 1)
     name, *words = text.split(":")
     if name == "uniform" and not words:
         return Pattern(text, (0,) * ports, 0)
@@ -289,6 +299,13 @@ class TracePacket:
     destination: int
     length: int = 1
     mask: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if type(value) is not int:
+                if isinstance(value, bool) or not isinstance(value, Integral):
+                    raise InvalidType(f"{name} must be an integer, not {value!r}")
+                object.__setattr__(self, name, int(value))
 
 
 @dataclass(frozen=True)
@@ -379,7 +396,7 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
     columns = ["cycle", "source", "destination", "length", "mask"]
     width = 0
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_input(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise InvalidValue(f"Trace {path} can't be read: {reason}") from None

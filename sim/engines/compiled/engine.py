@@ -12,7 +12,7 @@ import psutil
 from vcd import VCDWriter
 from vcd.writer import Variable
 
-from ....hdl.core.checks import check_integer
+from ....hdl.core.checks import check_integer, check_kind
 from ....hdl.core.errors import InvalidType, InvalidValue
 from ....hdl.core.fabric import Fabric, Pin
 from ....hdl.core.output_file import whole_file
@@ -67,6 +67,12 @@ class CompiledEngine:
 
     def __init__(self, fabrics: Fabric | Sequence[Fabric], *, threads: int | None = None) -> None:
         fabrics = [fabrics] if isinstance(fabrics, Fabric) else list(fabrics)
+        if not fabrics:
+            raise InvalidValue("Fabrics must be given, at least one")
+        for each in fabrics:
+            check_kind("Fabric", each, Fabric, "a Fabric")
+        if threads is not None:
+            threads = check_integer("Threads", threads, 1)
         self.fabric = fabric = fabrics[0]
         self.runs = len(fabrics)
         self.cycle = 0
@@ -127,26 +133,33 @@ class CompiledEngine:
         """Set an input of the fabric's boundary, in one run, or in all if `run` is None."""
         for number in range(self.runs) if run is None else [run]:
             machine, lane = self._at(number)
+            self.fabric.check_pin(Pin(None, (port,)))
             machine.set(port, value, lane)
 
     def get(self, pin: Pin, run: int = 0) -> int:
         """The value of any port of any cell, or of the boundary, in this cycle."""
         machine, lane = self._at(run)
+        self.fabric.check_pin(pin)
         return machine.get(pin, lane)
 
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
         """The value of one port in each of many cells."""
         machine, lane = self._at(run)
+        for cell in cells:
+            self.fabric.check_pin(Pin(cell, (port,)))
         return machine.read(cells, port, lane)
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
         """All rows of a memory; names of inner submodules have dots, such as `sender.flows`."""
         machine, lane = self._at(run)
+        self.fabric.check_cell(cell)
         return machine.memory(cell, name, lane)
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
         """The sum, row by row, of a memory over many cells of one type."""
         machine, lane = self._at(run)
+        for cell in cells:
+            self.fabric.check_cell(cell)
         return machine.memory_sum(cells, name, lane)
 
     def signal(self, cell: str, name: str, run: int = 0) -> int:
@@ -158,6 +171,7 @@ class CompiledEngine:
             If there is no such signal.
         """
         machine, lane = self._at(run)
+        self.fabric.check_cell(cell)
         return machine.signal(cell, name, lane)
 
     def save(self) -> State:
