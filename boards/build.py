@@ -183,7 +183,7 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
                 f"Timing is not met: {result.fmax_mhz:.1f} MHz of the {result.clock_mhz:g} MHz "
                 f"that {board.name} needs"
             )
-    except BaseException:  # what nothing vouches for must not be there to be used
+    except BaseException:  # leave no bitstream that was not checked
         bitstream.unlink(missing_ok=True)
         raise
     return result

@@ -28,7 +28,7 @@ _QUIET = 0.1
 """Seconds without a byte after which a wrong reply counts as complete."""
 
 _PATIENCE = 1.0
-"""Seconds after which it should have said all."""
+"""Seconds after which the wrong reply must be complete."""
 
 _LONGEST_READ = 1024
 """Bytes per reply: longer ones would take too long."""
@@ -93,7 +93,7 @@ class Line:
         while self.port.read(_LONGEST_READ):
             if time.monotonic() > deadline:
                 raise BoardError(
-                    f"Port {self.port.port} sends without end: is it a board of this library?"
+                    f"Port {self.port.port} never stops sending: was the board built by multicube?"
                 )
         self.port.timeout = self._timeout
 
@@ -211,7 +211,7 @@ class BoardEngine:
                 self._piece = max(self._piece, 2 * piece)
         now = int.from_bytes(self._status()[IDENTITY_BYTES:], "little")
         if now != self.cycle:
-            raise BoardError(f"The board has run {now} cycles, not {self.cycle} as it was told to")
+            raise BoardError(f"The board has run {now} cycles instead of {self.cycle}")
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
         """Set `send` or `measure`."""

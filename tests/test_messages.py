@@ -312,7 +312,9 @@ def test_messages_that_go_elsewhere_are_missed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Combine, "_same_destination", same_node)
     messages = [Message(source, source % 3, 1) for source in range(8)]
     network = ConnectionMachine(1, processors=4, combine="add")
-    with pytest.raises(SimulationError, match=r"^Terminal 0 has .*, which its 3 messages don't"):
+    with pytest.raises(
+        SimulationError, match=r"^Terminal 0 has .*, which is not the result of its 3"
+    ):
         send_messages(network, messages, engine="amaranth")
 
 

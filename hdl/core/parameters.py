@@ -43,7 +43,7 @@ class Parameter:
     shape : bool
         Whether an Amaranth shape is allowed in place of a number of bits.
     plain : Any
-        The value that needs no mention in a summary; None if all values do.
+        The value that a summary leaves out; None if it shows all values.
     listed : bool
         Whether the command line accepts it; if not, it distinguishes families of one class.
     """
@@ -214,7 +214,7 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def plain(cls) -> dict[str, Any]:
-        """The values that need no mention in a summary, by name."""
+        """The values that a summary leaves out, by name."""
         return {about.name: about.plain for about in cls.described() if about.plain is not None}
 
     def __getitem__(self, name: str) -> Any:

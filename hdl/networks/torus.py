@@ -92,7 +92,7 @@ class TorusNetwork(PacketNetwork):
 
     def _set_up(self) -> None:
         given = self.parameters
-        assert given.channels != "auto"  # the record has resolved it
+        assert given.channels != "auto"  # resolved by the record
         self.plan = Torus(given.k, given.n, given.wrap, given.directions, given.channels)
         if given.n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
             raise InvalidValue(f"Nodes k^n must be at most {_MOST_NODES}, not {given.k}^{given.n}")

@@ -59,7 +59,7 @@ class MultistageNetwork(PacketNetwork):
 
     def _set_up(self) -> None:
         given = self.parameters
-        assert given.resubmit != "auto"  # the record has resolved it
+        assert given.resubmit != "auto"  # resolved by the record
         self.family = given.wiring
         self.ports = given.ports
         self.radix = given.radix
