@@ -338,7 +338,7 @@ def test_compiled_without_compiler(
     with pytest.raises(SystemExit) as exit_:
         main(["sim", "cube", "ports=2", "--engine", "compiled"])
     out, err = capsys.readouterr()
-    assert (exit_.value.code, out, err.count("\n")) == (1, "", 1)
+    assert (exit_.value.code, out, err.count("\n")) == (2, "", 1)
     assert (compiler or "ziglang") in err
 
 
