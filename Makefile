@@ -48,9 +48,10 @@ boards: $(TOOLS)
 	$(BUILD)/ecpix5-85f ecpix5-85f cube ports=8 depth=4
 	$(BUILD)/ulx3s-85f ulx3s-85f cube ports=64 switch=single-buffered depth=1
 
-lint: $(TOOLS)
+lint: $(TOOLS) $(LINKS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 types: $(TOOLS) $(LINKS)
 	$(BIN)/mypy

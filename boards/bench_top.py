@@ -1,4 +1,4 @@
-"""A bench with a serial line: all that an FPGA holds, as one fabric."""
+"""A test bench with a serial line: the whole contents of an FPGA, as one fabric."""
 
 import hashlib
 import json
@@ -22,34 +22,34 @@ from .station import Station
 __all__ = ["PRIVATE_STRAPS", "BoardBench", "Instruments", "Place"]
 
 _BINS = 2
-"""Of the histograms, which can't be read."""
+"""Bins of the histograms, which can't be read."""
 
 PRIVATE_STRAPS = ("seed", "favourite")
-"""Straps that each source has for itself."""
+"""Straps that differ between sources."""
 
 _STRAPS = (*PRIVATE_STRAPS, "load", "bias", "spread", "scope", "quota")
-"""Of the sources, by which traffic is set."""
+"""Straps of the sources that set the traffic."""
 
 
 @dataclass(frozen=True)
 class Instruments:
-    """What of a bench a board has room for. What nobody can read, synthesis leaves away.
+    """The parts of a test bench that fit on a board. Synthesis removes what can't be read.
 
     Attributes
     ----------
     source_depth : int
-        Packets that can wait in front of the network at each terminal.
+        Number of packets that can wait in front of the network at each terminal.
     counter_bits : int
         Bits of a counter that can be read, 8 to 32: a run may have fewer than 2^counter_bits
-        cycles, so that none overflows.
+        cycles, so that no counter overflows.
     flows : bool
-        Whether packets that come twice or late are told from others.
+        Whether packets that arrive twice or late are detected.
     network_latency : bool
-        Whether there is the latency from the head of the source's queue on.
+        Whether the latency from the head of the source's queue is recorded.
     links : bool
-        Whether there are the meters of the links.
+        Whether there are link meters.
     finite : bool
-        Whether traffic of a number of packets can be sent (`one-each`, `all-to-one`).
+        Whether traffic with a fixed number of packets can be sent (`one-each`, `all-to-one`).
     """
 
     source_depth: int = 256
@@ -64,7 +64,7 @@ class Instruments:
         check_field(self, "counter_bits", "Counter bits", 8, 32)
 
     def shown(self, leaf: Leaf) -> int:
-        """Bits of a cell's output that can be read."""
+        """Number of bits of a cell's output that can be read."""
         if isinstance(leaf.shape, data.ArrayLayout):
             return leaf.width
         # A sum of latencies is less than cycles times cycles.
@@ -72,25 +72,25 @@ class Instruments:
 
 
 class Place(NamedTuple):
-    """Where in the board's memory a counter lies."""
+    """The place of a counter in the board's address space."""
 
     address: int
     size: int
 
 
 class BoardBench(Fabric):
-    """A network on the bench, and a command port that sets, runs and reads it.
+    """A network on the test bench, and a command port that configures, runs and reads it.
 
-    All cells of the bench stand still but in the cycles that the host asks for, so that the host
-    sees exactly what an engine of the simulator would show it. The straps by which traffic is set
-    are registers.
+    All cells of the test bench are paused except in the cycles that the host requests, so the host
+    sees exactly what an engine of the simulator would show. The straps that set the traffic are
+    registers.
 
     Parameters
     ----------
     network : PacketNetwork
     instruments : Instruments
     divisor : int
-        Clock cycles a bit of the serial line.
+        Clock cycles per bit of the serial line.
 
     Members
     -------
@@ -103,13 +103,13 @@ class BoardBench(Fabric):
     ----------
     bench : PacketBench
     identity : bytes
-        Of network, instruments and protocol.
+        Hash of network, instruments and protocol version.
     places : dict[tuple[str, str], Place]
-        Where the host finds each counter, by cell and port.
+        The place of each counter, by cell and port.
     blocks : list[range]
         Addresses of the counters of all terminals, and of all meters.
     straps : dict[str, range]
-        Words of the straps.
+        Word numbers of the straps.
     """
 
     def __init__(self, network: Network, instruments: Instruments, *, divisor: int) -> None:
@@ -133,7 +133,7 @@ class BoardBench(Fabric):
         self.identity = _identity(network, instruments)
         source = bench.cells[bench.sources[0]].type
         straps = {
-            path[0]: leaf.width
+            str(path[0]): leaf.width
             for path, leaf in source.leaves.items()
             if path[0] in _STRAPS and path[0] not in fixed
         }
@@ -155,7 +155,7 @@ class BoardBench(Fabric):
         self._place_stations(groups, straps)
 
     def _groups(self) -> list[list[tuple[str, str]]]:
-        """The counters of each station: first a station a terminal, then one a meter."""
+        """The counters of each station: first one station per terminal, then one per meter."""
         bench = self.bench
         groups = [list(pair) for pair in zip(bench.sources, bench.sinks)]
         groups += [[name] for name, _ in bench.link_meters]
@@ -165,9 +165,9 @@ class BoardBench(Fabric):
         ]
 
     def _counters(self, cell: str) -> list[str]:
-        """A cell's outputs that are numbers."""
+        """The outputs of a cell that are numbers."""
         leaves = self.bench.cells[cell].type.leaves.items()
-        ports = [path[0] for path, leaf in leaves if leaf.flow == Out and len(path) == 1]
+        ports = [str(path[0]) for path, leaf in leaves if leaf.flow == Out and len(path) == 1]
         has = self.instruments
         absent = {
             *(() if has.finite else ("latest",)),
@@ -177,13 +177,13 @@ class BoardBench(Fabric):
         return [port for port in ports if port not in absent]
 
     def _place_bench(self) -> None:
-        """The cells of the bench, paused, and the links between them."""
+        """Place the paused cells of the test bench, and link them."""
         bench = self.bench
         types = {type_: CellType(Paused, type_=type_) for type_ in bench.types()}
         for cell in bench.cells.values():
             self.place(Cell(cell.name, types[cell.type], cell.straps))
         for receiver, driver in bench.drivers.items():
-            # What the engine of a simulation drives, the command port drives here.
+            # The command port drives the inputs that the engine drives in a simulation.
             self.link(Pin(self._port, driver.path) if driver.cell is None else driver, receiver)
         for name in bench.cells:
             self._drive("clear", name)
@@ -200,8 +200,8 @@ class BoardBench(Fabric):
         offset_bits = (max(map(sum, sizes)) - 1).bit_length()
         if len(groups) << offset_bits > 1 << ADDRESS_BITS:
             raise InvalidValue(f"A board can't read the counters of {self.network.ports} terminals")
-        terminals, end = self.network.ports << offset_bits, len(groups) << offset_bits
-        self.blocks = [range(terminals), range(terminals, end)]
+        terminals, meters = self.network.ports << offset_bits, len(groups) << offset_bits
+        self.blocks = [range(terminals), range(terminals, meters)]
         end = Pin(self._port, ("chain",))
         for number, group in enumerate(groups):
             name = f"station_{number}"
@@ -229,7 +229,7 @@ class BoardBench(Fabric):
         return self.instruments.shown(self._leaf(cell, port))
 
     def _place_source(self, station: str, source: str, straps: Mapping[str, int]) -> None:
-        """Let a station load a source, and the port's straps reach it."""
+        """Let a station load a source, and connect the port's straps to it."""
         for name in ("run", "begun", "clear", "load"):
             self._drive(name, station)
         self._drive("strap_favourite", station, "strap")

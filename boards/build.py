@@ -1,4 +1,4 @@
-"""Bitstreams: a board's top, the tools that build it, and what they report."""
+"""Bitstreams: the top of a board, the tools that build it, and their reports."""
 
 import json
 import os
@@ -33,13 +33,13 @@ _TOOLS = {
 
 
 class BoardTop(Elaboratable):
-    """What amaranth-boards builds: a bench, its clock, and the pins of its serial line.
+    """The design for amaranth-boards: a test bench, its clock, and the pins of its serial line.
 
     Parameters
     ----------
     board : Board
     bench : BoardBench
-        Its divisor fits the board.
+        Its divisor must match the board.
     """
 
     def __init__(self, board: Board, bench: BoardBench) -> None:
@@ -50,19 +50,19 @@ class BoardTop(Elaboratable):
         m = Module()
         if self.board.uart is not None:
             platform.add_resources([_line(self.board.uart)])
-        # Its Verilog has each distinct module once, however many cells there are.
+        # Its Verilog has each distinct module once, whatever the number of cells.
         platform.add_file(f"{_MODULE}.v", verilog_text(self.bench, name=_MODULE))
         pins = platform.request("uart", 0, dir="-")
         m.submodules.rx = rx = io.Buffer("i", pins.rx)
         m.submodules.tx = tx = io.Buffer("o", pins.tx)
-        # Registers have their initial values when the board is configured: nothing needs a reset.
+        # Registers get their initial values when the board is configured, so no reset is needed.
         m.submodules.bench = Instance(
             _MODULE, i_clk=self._clock(m, platform), i_rst=0, i_rx=rx.i, o_tx=tx.o
         )
         return m
 
     def _clock(self, m: Module, platform: Any) -> Signal:
-        """The board's clock, or a slower one from a counter."""
+        """The clock of the board, or a slower one from a counter."""
         if self.board.divide == 1:
             return ClockSignal()
         m.domains.bench = ClockDomain(reset_less=True, local=True)
@@ -75,7 +75,7 @@ class BoardTop(Elaboratable):
 
 
 def _line(pins: Mapping[str, Any]) -> Any:
-    """The serial line of a board that has no chip for it."""
+    """The serial line of a board without a chip for it."""
     from amaranth.build import Attrs
     from amaranth_boards.resources import UARTResource
 
@@ -84,7 +84,7 @@ def _line(pins: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Build:
-    """What came of a build.
+    """The result of a build.
 
     Attributes
     ----------
@@ -92,13 +92,13 @@ class Build:
     parameters : dict
     instruments : dict
     bitstream : str
-        Its path.
+        Path of the bitstream file.
     clock_mhz, fmax_mhz : float
-        Of the bench: asked for, and reached.
+        Clock of the test bench: required, and reached.
     luts, flipflops, memories : int
-        Look-up tables (those used as memories or carries too), registers and block memories.
+        Look-up tables (including those used as memories or carries), registers, block memories.
     utilization : dict[str, dict[str, int]]
-        All that the placer counts: `used` and `available`.
+        All resources that the placer counts: `used` and `available`.
     """
 
     board: str
@@ -124,7 +124,7 @@ class Build:
 
 
 def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) -> str:
-    """Write all that the tools need into a folder; the name of the script that runs them.
+    """Write all inputs of the tools to a folder; return the name of the script that runs them.
 
     Raises
     ------
@@ -136,9 +136,10 @@ def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) 
     if board.tools:
         options["nextpnr_opts"] = f"--report {_REPORT} --timing-allow-fail --seed {seed}"
     if board.tools == "ecp5":
-        # Tables of more than four inputs take several, and so leave less room than they save time.
+        # Tables of more than four inputs take several sites, and cost more room than they save
+        # time.
         options["synth_opts"] = "-nowidelut"
-        # The default router takes many hours where three quarters of the device are taken.
+        # The default router takes many hours if three quarters of the device are used.
         options["nextpnr_opts"] += " --router router2"
     plan = platform.build(BoardTop(board, bench), name=_NAME, do_build=False, **options)
     plan.extract(folder)
@@ -153,14 +154,14 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
     board : Board
     bench : BoardBench
     folder : Path
-        For all files; it is made if need be.
+        Folder for all files; created if necessary.
     seed : int
-        Of the placer.
+        Seed of the placer.
 
     Raises
     ------
     ValueError
-        If the board's tools are a vendor's, or not installed.
+        If the board needs its vendor's tools, or its tools are not installed.
     SynthesisError
         If the network does not fit, or another tool fails, or timing is not met.
     """
@@ -182,17 +183,17 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
                 f"Timing is not met: {result.fmax_mhz:.1f} MHz of the {result.clock_mhz:g} MHz "
                 f"that {board.name} needs"
             )
-    except BaseException:  # what nothing vouches for must not be there to be used
+    except BaseException:  # leave no bitstream that was not checked
         bitstream.unlink(missing_ok=True)
         raise
     return result
 
 
 def _environment(board: Board) -> dict[str, str]:
-    """Where the scripts find the tools: those that are named, or those of PyPI, or the native."""
+    """The environment for the scripts: tools that are named, or those from PyPI, or native ones."""
     folders = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     environment = {**os.environ, "PATH": folders}
-    # OrangeCrab's bitstream gets a suffix that only its loader's tool adds, and can do without.
+    # OrangeCrab's bitstream gets an optional suffix, which only the tool of its loader can add.
     environment.setdefault("DFU_SUFFIX", "true")
     for variable, tool in {"YOSYS": "yosys", **_TOOLS[board.tools]}.items():
         if variable in environment:
@@ -206,7 +207,7 @@ def _environment(board: Board) -> dict[str, str]:
 
 def _report(board: Board, bench: BoardBench, folder: Path, bitstream: Path) -> Build:
     report = json.loads((folder / _REPORT).read_text())
-    # The slowest in relation to what it must be: the bench's, unless the divider is.
+    # The clock that is slowest relative to its target: the test bench's, unless the divider's is.
     slowest = min(
         report["fmax"].values(), key=lambda clock: clock["achieved"] / clock["constraint"]
     )

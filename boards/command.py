@@ -38,15 +38,15 @@ def board() -> None:
 
 _INSTRUMENTS = (
     click.option("--source-depth", type=int, help="Packets that can wait at each terminal."),
-    click.option("--counter-bits", type=int, help="Of what can be read: runs have fewer cycles."),
-    click.option("--flows/--no-flows", default=None, help="Tell packets that come twice or late."),
+    click.option("--counter-bits", type=int, help="Bits of a counter: runs have fewer cycles."),
+    click.option("--flows/--no-flows", default=None, help="Detect duplicate or late packets."),
     click.option(
         "--network-latency/--no-network-latency",
         default=None,
         help="Latency from the head of the source's queue.",
     ),
     click.option("--links/--no-links", default=None, help="Meters of the links."),
-    click.option("--finite/--no-finite", default=None, help="Traffic of a number of packets."),
+    click.option("--finite/--no-finite", default=None, help="Traffic with a fixed packet count."),
 )
 
 
@@ -61,7 +61,7 @@ _like = click.option(
     "like",
     default="orangecrab-85f",
     show_default=True,
-    help="What it was built for: says which instruments it has, if the options don't.",
+    help="Board that it was built for: selects the instruments, unless options do.",
 )
 
 
@@ -105,10 +105,10 @@ def list_(as_json: bool) -> None:
 @click.argument("name", metavar="BOARD")
 @network_arguments
 @_instrument_options
-@click.option("-o", "--output", required=True, metavar="FOLDER", help="For all files.")
-@click.option("--plan", is_flag=True, help="Write what the tools need, and don't run them.")
-@click.option("--baud", default=BAUD, show_default=True, help="Of the serial line.")
-@click.option("--seed", default=1, show_default=True, help="Of the placer.")
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder for all files.")
+@click.option("--plan", is_flag=True, help="Write the inputs of the tools without running them.")
+@click.option("--baud", default=BAUD, show_default=True, help="Baud rate of the serial line.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the placer.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def build(
     name: str,
@@ -121,7 +121,7 @@ def build(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Build a network with its bench for a board."""
+    """Build a network with its test bench for a board."""
     target = find_board(name)
     divisor = target.divisor(baud)
     built = network_from(network, parameters)
@@ -157,11 +157,11 @@ def _summary(result: Build) -> str:
 
 
 _RUN = (
-    click.option("--load", default=0.5, show_default=True, help="Packets a terminal and cycle."),
+    click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle."),
     click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
     click.option("--cycles", default=2000, show_default=True, help="Length of the window."),
     warmup_option,
-    click.option("--seed", default=1, show_default=True, help="Of the random numbers."),
+    click.option("--seed", default=1, show_default=True, help="Seed of the random numbers."),
 )
 
 
@@ -177,7 +177,7 @@ def _run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_like
 @_instrument_options
 @_run_options
-@click.option("--baud", default=BAUD, show_default=True, help="Of the serial line.")
+@click.option("--baud", default=BAUD, show_default=True, help="Baud rate of the serial line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def run(
     port: str,
@@ -193,7 +193,7 @@ def run(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Run the network on a board at a serial PORT, and report what it did."""
+    """Run the network on a board at a serial PORT, and report the results."""
     built = network_from(network, parameters)
     instruments = _instruments(like, given)
     job = Run(pattern(traffic, built.ports), load, cycles, warmup, seed, instruments.source_depth)
@@ -229,7 +229,7 @@ def simulate(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Simulate a board, and serve its line at a pseudo-terminal until interrupted."""
+    """Simulate a board, and serve its serial line at a pseudo-terminal until interrupted."""
     target = BoardBench(
         network_from(network, parameters),
         _instruments(like, given),

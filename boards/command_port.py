@@ -1,4 +1,4 @@
-"""The board's end of the protocol: it carries out commands, and so drives a bench."""
+"""The board's end of the protocol: it executes commands, and so controls a test bench."""
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
@@ -18,7 +18,7 @@ _BODY_BYTES = 5
 
 
 def strap_words(straps: dict[str, int]) -> dict[str, range]:
-    """The words of the board's straps that hold each of them, by its width in bits."""
+    """The words of the board's straps that hold each strap, by its width in bits."""
     words, start = {}, 0
     for name, width in straps.items():
         words[name] = range(start, start - -width // WORD_BITS)
@@ -27,15 +27,15 @@ def strap_words(straps: dict[str, int]) -> dict[str, range]:
 
 
 class CommandPort(wiring.Component):
-    """Takes commands from a serial line, lets a bench run, and reads what it has counted.
+    """Receives commands from a serial line, runs a test bench, and reads its counters.
 
-    While the bench is not running it stands still, so reading and loading take no cycle of it. One
-    command is carried out at a time; bytes that come while the reply is sent are lost.
+    While the test bench is not running it is paused, so reading and loading take none of its
+    cycles. One command is executed at a time; bytes that arrive while the reply is sent are lost.
 
     Parameters
     ----------
     divisor : int
-        Clock cycles a bit of the line.
+        Clock cycles per bit of the line.
     straps : tuple[tuple[str, int], ...]
         Names and widths in bits of the inputs of sources that the host sets.
     identity : int
@@ -50,23 +50,23 @@ class CommandPort(wiring.Component):
     idle : Out(1)
         The port waits for a byte, and none is being sent.
     run : Out(1)
-        The bench makes a cycle. From a register.
+        The test bench advances by one cycle. From a register.
     begun : Out(1)
-        The bench has made a cycle since it was cleared.
+        The test bench has run a cycle since it was cleared.
     clear : Out(1)
-        Parts of the bench that make a cycle go to their reset state.
+        Parts of the test bench that are enabled go to their reset state.
     load : Out(1)
-        The source whose number is `address` makes a cycle.
+        The source whose number is `address` is enabled for one cycle.
     send, measure : Out(1)
-        Of the bench.
+        Inputs of the test bench.
     address : Out(16)
-        Of the source to load, or of the byte to read.
+        Number of the source to load, or address of the byte to read.
     chain : Out(8)
-        Zero: where the chain of stations begins.
+        Zero: the start of the chain of stations.
     value : In(8)
-        That byte, from its end.
+        The byte that was read, from the end of the chain.
     now : In(32)
-        Cycles that the bench has run.
+        Number of cycles that the test bench has run.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class CommandPort(wiring.Component):
                 m.d.comb += crc.start.eq(1)
                 m.d.sync += [reply.eq(code), count.eq(0)]
                 m.next = "CODE"
-                # A message followed by its CRC has the CRC 0.
+                # A message followed by its own CRC has the CRC 0.
                 with m.If(crc.crc != 0):
                     m.d.sync += reply.eq(Refusal.CHECKSUM)
                 with m.Else():
@@ -203,7 +203,7 @@ class CommandPort(wiring.Component):
     def _decode(
         self, m: Module, code: Value, argument: Value, reply: Signal, steps: Signal, count: Signal
     ) -> None:
-        """Begin what a good frame asks for; the state after it is CODE if nothing else is said."""
+        """Execute a valid frame; the next state is CODE unless the command sets another."""
         words = strap_words(self.straps)
         with m.Switch(code):
             with m.Case(Command.STATUS):
@@ -214,7 +214,7 @@ class CommandPort(wiring.Component):
             with m.Case(Command.GATES):
                 m.d.sync += Cat(self.send, self.measure).eq(argument)
             with m.Case(Command.LOAD):
-                # Cleared first, then one cycle: so a source may be loaded again.
+                # Cleared first, then enabled for one cycle, so that a source may be loaded again.
                 m.d.sync += [self.address.eq(argument), self.clear.eq(1), self.load.eq(1)]
                 m.next = "LOAD"
             with m.Case(Command.RUN):

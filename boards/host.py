@@ -1,4 +1,4 @@
-"""The host's end of a serial line: a board as one more engine of the simulator."""
+"""The host's end of a serial line: a board as another engine of the simulator."""
 
 import time
 from collections.abc import Sequence
@@ -25,34 +25,34 @@ __all__ = ["BoardEngine", "BoardError", "Line", "open_line"]
 
 _ATTEMPTS = 3
 _QUIET = 0.1
-"""Seconds without a byte after which a board that said something wrong has said all."""
+"""Seconds without a byte after which a wrong reply counts as complete."""
 
 _PATIENCE = 1.0
-"""Seconds after which it should have said all."""
+"""Seconds after which the wrong reply must be complete."""
 
 _LONGEST_READ = 1024
-"""Bytes; a longer reply would be a long time to wait for."""
+"""Bytes per reply: longer ones would take too long."""
 
 _SETTLE = 5000
-"""Cycles after which a network that is sent nothing is empty."""
+"""Cycles after which a network that receives no packets is empty."""
 
 _FIRST_PIECE = 1000
-"""Cycles of the first command to run; they grow while commands take less than `_SHORT` seconds."""
+"""Cycles of the first run command; they grow while commands take less than `_SHORT` seconds."""
 
 _SHORT = 0.1
 
 
 class BoardError(MulticubeError, ValueError):
-    """A board that does not answer, or is not the one that was asked for."""
+    """A board that does not answer, or is not the requested one."""
 
 
 class Line:
-    """Commands over a serial line, each repeated until there is a good reply.
+    """Commands over a serial line, each repeated until there is a valid reply.
 
     Parameters
     ----------
     port : serial.Serial
-        With a time-out for reading.
+        With a read time-out.
     """
 
     def __init__(self, port: Any) -> None:
@@ -60,7 +60,7 @@ class Line:
         self._timeout = port.timeout
 
     def ask(self, command: int, argument: int = 0, size: int = 0) -> bytes:
-        """The `size` bytes that the board replies to a command.
+        """The `size` bytes of the board's reply to a command.
 
         Raises
         ------
@@ -80,18 +80,20 @@ class Line:
                 raise BoardError(f"The board does not know the command {command:#04x}")
             self._flush()
         if said:
-            raise BoardError(f"No good reply from {self.port.port}: is it a board of this library?")
+            raise BoardError(
+                f"No valid reply from {self.port.port}: was the board built by multicube?"
+            )
         raise BoardError(f"No reply from {self.port.port}: is the board programmed and connected?")
 
     def _flush(self) -> None:
-        """Complete a frame that was begun, so that the board waits for a new one."""
+        """Complete an unfinished frame, so that the board waits for a new one."""
         self.port.write(bytes(FRAME_BYTES))
         self.port.timeout = _QUIET
         deadline = time.monotonic() + _PATIENCE
         while self.port.read(_LONGEST_READ):
             if time.monotonic() > deadline:
                 raise BoardError(
-                    f"Port {self.port.port} sends without end: is it a board of this library?"
+                    f"Port {self.port.port} never stops sending: was the board built by multicube?"
                 )
         self.port.timeout = self._timeout
 
@@ -105,7 +107,7 @@ def open_line(name: str, *, baud: int, timeout: float = 2) -> Line:
     Raises
     ------
     BoardError
-        If there is no such port, or pyserial is missing.
+        If the port does not exist, or pyserial is missing.
     """
     try:
         import serial
@@ -119,25 +121,25 @@ def open_line(name: str, *, baud: int, timeout: float = 2) -> Line:
 
 
 class BoardEngine:
-    """A bench on a board. Implements `Engine` with one run.
+    """A test bench on a board. Implements `Engine` with one run.
 
-    Reading and setting happen while the bench stands still: what is read is what any engine of the
-    simulator would show in this cycle.
+    The test bench is paused during reading and setting: the values read are those that any engine
+    of the simulator would show in this cycle.
 
     Parameters
     ----------
     line : Line
     board : BoardBench
-        What is on the board.
+        The design on the board.
     bench : Bench
-        The bench of the run: its straps are those that the board's sources are to have.
+        The test bench of the run: its straps are loaded into the board's sources.
 
     Raises
     ------
     BoardError
-        If the board does not answer or holds something else.
+        If the board does not answer or holds another design.
     ValueError
-        If the bench is not for this board.
+        If the test bench is not for this board.
     """
 
     name = "board"
@@ -153,21 +155,21 @@ class BoardEngine:
         status = self._status()
         if status[:IDENTITY_BYTES] != board.identity:
             raise BoardError(
-                f"The board holds another network than {board.network.family}, or it was built "
-                "with other parameters or another version of multicube"
+                f"The board holds a network other than {board.network.family}, or one built "
+                "with other parameters or by another version of multicube"
             )
         now = int.from_bytes(status[IDENTITY_BYTES:], "little")
         if now:
-            # What an earlier run left must arrive, for memories can't be cleared.
+            # Packets of an earlier run must arrive first, because memories can't be cleared.
             self._gate()
             line.ask(Command.RUN, (now + _SETTLE) % 2**32)
         self._load(bench)
 
     def _load(self, bench: Bench) -> None:
-        """Give all sources their straps, and each its seed and favourite."""
+        """Load the straps into all sources, and the seed and favourite into each."""
         if bench.cells[bench.sources[0]].straps.get("quota") and "quota" not in self.board.straps:
             raise InvalidValue(
-                "Traffic of a number of packets needs a board that was built for it (finite)"
+                "Traffic with a fixed number of packets needs a board built for it (finite)"
             )
         self.line.ask(Command.CLEAR)
         self._gate()
@@ -187,7 +189,7 @@ class BoardEngine:
         self.line.ask(Command.GATES, self._gates["send"] | self._gates["measure"] << 1)
 
     def step(self, cycles: int) -> None:
-        """Let the bench make some cycles.
+        """Run the test bench for some cycles.
 
         Raises
         ------
@@ -198,10 +200,10 @@ class BoardEngine:
         longest = 2**self.board.instruments.counter_bits - 1
         target = self.cycle + cycles
         if target > longest:
-            raise InvalidValue(f"A run on this board has at most {longest} cycles, with its drain")
+            raise InvalidValue(f"A run on this board has at most {longest} cycles, drain included")
         self._bytes.clear()
         while self.cycle < target:
-            # The board replies when it is done: in pieces, so that Ctrl-C and time-outs are heard.
+            # The board replies when it is done: run in pieces, so that Ctrl-C and time-outs work.
             start, piece = time.perf_counter(), min(self._piece, target - self.cycle)
             self.line.ask(Command.RUN, self.cycle + piece)
             self.cycle += piece
@@ -209,7 +211,7 @@ class BoardEngine:
                 self._piece = max(self._piece, 2 * piece)
         now = int.from_bytes(self._status()[IDENTITY_BYTES:], "little")
         if now != self.cycle:
-            raise BoardError(f"The board has run {now} cycles, not {self.cycle} as it was told to")
+            raise BoardError(f"The board has run {now} cycles instead of {self.cycle}")
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
         """Set `send` or `measure`."""
@@ -217,7 +219,7 @@ class BoardEngine:
         self._gate()
 
     def get(self, pin: Pin, run: int = 0) -> int:
-        """A counter of the bench.
+        """A counter of the test bench.
 
         Raises
         ------
@@ -242,15 +244,15 @@ class BoardEngine:
         return b"".join(parts)
 
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
-        """The value of one counter in each of many cells."""
+        """The values of one counter in each of several cells."""
         return [self.get(Pin(cell, (port,))) for cell in cells]
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
-        """Not on a board."""
+        """Not available on a board."""
         raise InvalidValue(f"Memory {name} can't be read from a board")
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
-        """A histogram of two bins: that of no cycle, which is empty, and that of all others."""
+        """A histogram of two bins: zero cycles, which is empty, and all other latencies."""
         return [0, sum(self.read(cells, "measured"))]
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A component that stands still unless it is told to make a cycle."""
+"""A component that is paused unless it is enabled for a cycle."""
 
 from amaranth.hdl import EnableInserter, Module, ResetInserter
 from amaranth.lib import wiring
@@ -16,7 +16,7 @@ class Paused(wiring.Component):
     Parameters
     ----------
     type_ : CellType
-        Of the component.
+        Type of the component.
 
     Members
     -------
@@ -24,7 +24,7 @@ class Paused(wiring.Component):
 
     enable : In(1)
     clear : In(1)
-        An enabled cycle brings the registers to their reset state. Memories keep what they hold.
+        An enabled cycle resets the registers. Memories keep their contents.
     """
 
     def __init__(self, type_: CellType) -> None:

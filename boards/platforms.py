@@ -1,4 +1,4 @@
-"""The boards that tops are made for: what each has, and what of a bench fits on it."""
+"""The boards that tops are made for: their features, and the parts of a test bench that fit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from .bench_top import Instruments
 __all__ = ["BAUD", "BOARDS", "Board", "find_board"]
 
 BAUD = 1_000_000
-"""Bits a second on the serial line: a whole number of cycles of each board's clock."""
+"""Bits per second on the serial line: a whole number of clock cycles of each board."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Board:
     ----------
     name : str
     module, platform : str
-        Where amaranth-boards has it.
+        Where amaranth-boards defines it.
     clock : int
-        Of the board, in Hz.
+        Clock of the board, in Hz.
     instruments : Instruments
-        What fits beside a network of the size that the board is for.
+        The instruments that fit beside a network of the intended size.
     divide : int
-        The bench's clock is the board's divided by this, a power of two.
+        The test bench's clock is the board's divided by this, a power of two.
     uart : Mapping[str, Any], optional
         Pins of the serial line, if the board has no chip for it.
     tools : str
-        `ecp5` or `ice40` for the open tools; empty: a plan for a vendor's.
+        `ecp5` or `ice40` for the open tools; empty for a vendor's tools, which need a plan.
     """
 
     name: str
@@ -46,19 +46,19 @@ class Board:
     tools: str = "ecp5"
 
     def divisor(self, baud: int = BAUD) -> int:
-        """Cycles of the bench's clock a bit of the serial line.
+        """Cycles of the test bench's clock per bit of the serial line.
 
         Raises
         ------
         ValueError
-            If the clock is too slow, or does not divide to within 2 %.
+            If the clock is too slow, or the division is not within 2 %.
         """
         baud = check_integer("Baud", baud, 1)
         clock = self.clock / self.divide
         divisor = round(clock / baud) if baud < clock else 1
         if divisor < 4 or abs(clock / baud / divisor - 1) > 0.02:
             raise InvalidValue(
-                f"Baud must be a part of {self.name}'s clock of {clock / 1e6:g} MHz, at most a "
+                f"Baud must divide {self.name}'s clock of {clock / 1e6:g} MHz, and be at most a "
                 f"quarter of it, not {baud}"
             )
         return divisor
@@ -112,12 +112,12 @@ BOARDS = {
 
 
 def find_board(name: str) -> Board:
-    """The board of a name.
+    """The board with this name.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no such board.
     """
     if name not in BOARDS:
         raise InvalidValue(f"Board must be one of {', '.join(BOARDS)}, not {name!r}")

@@ -1,9 +1,9 @@
-"""What host and board say to each other: frames of eight bytes, and replies.
+"""The protocol between host and board: frames of eight bytes, and replies.
 
 A frame is `SYNC`, a command, its argument in four bytes (lowest first), and the CRC-16 of command
-and argument (highest byte first). The board answers with the command, the data that belong to it,
-and the CRC-16 of both; or with one of the refusals. Doing a command twice is doing it once, so a
-host that got no good reply asks again. No Amaranth here: both ends read this.
+and argument (highest byte first). The board replies with the command, its data, and the CRC-16 of
+both; or with one of the refusals. A command may be repeated without further effect, so a host that
+gets no valid reply sends it again. This module does not use Amaranth: both ends import it.
 """
 
 import binascii
@@ -21,16 +21,17 @@ STATUS_BYTES = IDENTITY_BYTES + 4
 
 
 class Command(IntEnum):
-    """What a frame asks for.
+    """The commands.
 
-    STATUS: replies with the board's identity and the number of cycles that the bench has run.
-    CLEAR: bench to its reset state, cycle 0.
-    GATES: argument's bit 0 to `send`, bit 1 to `measure`.
-    LOAD: the source whose number is the argument takes what the straps hold.
-    RUN: until the bench has run as many cycles as the argument says, modulo 2^32; not at all if
-        that is past (2^31 or more ahead).
-    READ: as many bytes as the argument's upper half says, from the address in its lower half on.
-    STRAP + n: the argument to word n of the straps.
+    STATUS: replies with the board's identity and the number of cycles that the test bench has run.
+    CLEAR: resets the test bench to cycle 0.
+    GATES: bit 0 of the argument sets `send`, bit 1 `measure`.
+    LOAD: the source whose number is the argument loads the values of the straps.
+    RUN: runs the test bench until its cycle number is the argument, modulo 2^32; it does not run if
+      that cycle has passed (2^31 or more ahead).
+    READ: replies with the bytes from the address in the argument's lower half on; the upper half is
+      their number.
+    STRAP + n: sets word n of the straps to the argument.
     """
 
     STATUS = 0x01
@@ -43,14 +44,14 @@ class Command(IntEnum):
 
 
 class Refusal(IntEnum):
-    """What the board says instead of the command."""
+    """Replies to commands that are not executed."""
 
     CHECKSUM = 0xE1
     UNKNOWN = 0xE2
 
 
 def crc(message: bytes) -> int:
-    """CRC-16 with the polynomial 0x1021 and all ones at the start."""
+    """CRC-16 with the polynomial 0x1021 and an initial value of all ones."""
     return binascii.crc_hqx(message, 0xFFFF)
 
 

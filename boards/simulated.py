@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A board that is simulated: its serial line is a pseudo-terminal."""
+"""A simulated board: its serial line is a pseudo-terminal."""
 
 import os
 import select
@@ -21,23 +21,23 @@ __all__ = ["SimulatedBoard"]
 
 _ROWS = 1024
 _ROUND = 64
-"""Cycles of the simulation between two looks at the line."""
+"""Simulated cycles between two polls of the line."""
 
 _LONGEST_ROUND = 1 << 14
 
 _ADAPTER = "serial_adapter"
 
 _LOOK_SECONDS = 0.1
-"""How long the board waits for bytes before it sees whether it is to be closed."""
+"""How long the board waits for bytes before it checks whether it is to be closed."""
 
 
 class SerialAdapter(wiring.Component):
-    """The far end of the board's line: it sends bytes, and keeps what it receives in a ring.
+    """The far end of the board's line: it sends bytes, and stores received bytes in a ring.
 
     Parameters
     ----------
     divisor : int
-        Clock cycles a bit.
+        Clock cycles per bit.
 
     Members
     -------
@@ -45,7 +45,7 @@ class SerialAdapter(wiring.Component):
     i : In(stream.Signature(8))
         Bytes to be sent.
     count : Out(32)
-        Bytes received: number n is in row n modulo 1024.
+        Number of bytes received: byte n is in row n modulo 1024.
     """
 
     def __init__(self, divisor: int) -> None:
@@ -82,8 +82,8 @@ class SerialAdapter(wiring.Component):
 class SimulatedBoard:
     """A board in the simulator, and the pseudo-terminal that is its serial line.
 
-    The bits on the line are simulated too. Time stands still while nobody asks for anything. Within
-    a `with` block a thread serves the line.
+    The bits on the line are simulated too. Time advances only while a command is executed. In a
+    `with` block a thread serves the line.
 
     Parameters
     ----------
@@ -124,18 +124,18 @@ class SimulatedBoard:
         self._engine.step(self._byte_cycles)
 
     def _work(self) -> None:
-        """Step until the board waits for a byte, and pass on what it says."""
+        """Step until the board waits for a byte, and forward its replies."""
         cycles = _ROUND
         while not self._engine.get(Pin(None, ("idle",))) and not self._closing.is_set():
             self._engine.step(cycles)
-            # While nothing is said the bench is running.
+            # While the board sends nothing, the test bench is running.
             cycles = _ROUND if self._pass_on() else min(2 * cycles, _LONGEST_ROUND)
-        # The adapter sees the last bit a little later.
+        # The adapter receives the last bit a little later.
         self._engine.step(self._byte_cycles)
         self._pass_on()
 
     def _pass_on(self) -> bool:
-        """Pass on what the board has said since the last time; whether it said something."""
+        """Forward new bytes from the board; return whether there were any."""
         count = self._engine.get(Pin(_ADAPTER, ("count",)))
         if count == self._seen:
             return False
@@ -167,7 +167,7 @@ class SimulatedBoard:
 
 
 def _with_adapter(board: BoardBench) -> Fabric:
-    """A board, and at its line an adapter."""
+    """A board with an adapter on its line."""
     fabric = Fabric({"valid": In(1), "payload": In(8), "idle": Out(1)})
     for cell in board.cells.values():
         fabric.place(cell)

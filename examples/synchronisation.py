@@ -1,17 +1,17 @@
 """Processors that coordinate through shared memory, with and without combining.
 
 Four programs run on the hardware of a combining network, and again on the same network with boxes
-that do not combine. All that they do to coordinate is fetch-and-add, and loads while they wait.
+that do not combine. They coordinate only by fetch-and-add, and by loads while they wait.
 
-- `queue`: processors take jobs from one counter, each fetch-and-add giving the number of a job that
-  nobody else gets.
-- `barrier`: nobody goes on before all have arrived. Each arrival adds 1 to a counter; who finds all
-  others there adds 1 to the epoch, for which the others wait by loading it again and again.
-- `pair`: readers and writers of a pair of words. A reader adds 1 to the lock, a writer 2^16. Who
-  finds a writer there takes that back, and waits; a writer that finds none waits until the readers
-  have left. (A. Gottlieb, B. D. Lubachevsky and L. Rudolph, "Basic techniques for the efficient
-  coordination of very large numbers of cooperating sequential processors", ACM TOPLAS 5, 1983, has
-  such algorithms.)
+- `queue`: processors take jobs from one counter; each fetch-and-add returns the number of a job
+  that no other processor gets.
+- `barrier`: no processor continues before all have arrived. Each arrival adds 1 to a counter. The
+  last one to arrive adds 1 to the epoch, which the others load repeatedly while they wait.
+- `pair`: readers and writers of a pair of words. A reader adds 1 to the lock, a writer adds 2^16. A
+  processor that finds a writer there subtracts its number again, and waits; a writer that finds
+  none waits until the readers have left. (For such algorithms see A. Gottlieb, B. D. Lubachevsky
+  and L. Rudolph, "Basic techniques for the efficient coordination of very large numbers of
+  cooperating sequential processors", ACM TOPLAS 5, 1983.)
 - `histogram`: processors count the bytes of a text, in 256 shared counters.
 
     python examples/synchronisation.py [--help]
@@ -45,7 +45,7 @@ WRITER = 1 << 16
 
 
 def take_jobs(jobs: int, seed: int) -> Program:
-    """Do jobs until there are none left; gives those that were done here."""
+    """Do jobs until there are none left; return those done by this processor."""
     time = random.Random(seed)
     done = []
     while (job := (yield Request("fetch-and-add", JOB, 1))) < jobs:
@@ -55,14 +55,14 @@ def take_jobs(jobs: int, seed: int) -> Program:
 
 
 class Passage(NamedTuple):
-    """When a processor came to a barrier, and when it went on."""
+    """The cycles in which a processor arrived at a barrier and left it."""
 
     arrived: int
     passed: int
 
 
 def meet(processors: int, rounds: int, seed: int) -> Program:
-    """Work, and wait for all others, several times; gives the passages."""
+    """Work, then wait for all others, several times; return the passages."""
     time = random.Random(seed)
     passages = []
     for epoch in range(rounds):
@@ -78,7 +78,7 @@ def meet(processors: int, rounds: int, seed: int) -> Program:
 
 
 class Visit(NamedTuple):
-    """A use of the pair: from and until when, and what the words were at its end."""
+    """A use of the pair: its first and last cycle, and the words at its end."""
 
     writes: bool
     entered: int
@@ -130,7 +130,7 @@ def write_pair(visits: int, seed: int) -> Program:
 
 
 def count_bytes(text: bytes, batch: int) -> Generator[list[Request], list[int], None]:
-    """Count each byte in the word of its number, several at a time."""
+    """Count each byte in the word with its number, several at a time."""
     for begin in range(0, len(text), batch):
         yield [Request("fetch-and-add", byte, 1) for byte in text[begin : begin + batch]]
 
@@ -189,7 +189,7 @@ def barrier_time(passages: Sequence[Sequence[Passage]]) -> float:
 
 
 def queue_finding(run: ProgramRun, jobs: int) -> str:
-    """Whether each job was done once, in words."""
+    """Check that each job was done once; return a summary."""
     times = Counter(job for done in run.results for job in done)
     if times != dict.fromkeys(range(jobs), 1):
         raise MulticubeError("Jobs were lost, or done twice")
@@ -197,7 +197,7 @@ def queue_finding(run: ProgramRun, jobs: int) -> str:
 
 
 def barrier_finding(run: ProgramRun) -> str:
-    """Whether the barriers held, in words."""
+    """Check that the barriers held; return a summary."""
     for met in zip(*run.results):
         if min(p.passed for p in met) <= max(p.arrived for p in met):
             raise MulticubeError("A processor passed a barrier before all had arrived")
@@ -205,7 +205,7 @@ def barrier_finding(run: ProgramRun) -> str:
 
 
 def pair_finding(run: ProgramRun) -> str:
-    """Whether readers saw whole pairs and writers were alone, in words."""
+    """Check that readers saw whole pairs and writers were alone; return a summary."""
     visits = sorted((v for seen in run.results for v in seen), key=lambda visit: visit.entered)
     writes = [visit for visit in visits if visit.writes]
     if any(visit.first != visit.second for visit in visits):
@@ -220,14 +220,14 @@ def pair_finding(run: ProgramRun) -> str:
 
 
 def histogram_finding(run: ProgramRun, text: bytes) -> str:
-    """Whether the counts are right, in words."""
+    """Check the counts; return a summary."""
     if run.memory[:256] != np.bincount(np.frombuffer(text, np.uint8), minlength=256).tolist():
         raise MulticubeError("The histogram differs from numpy's")
     return "equal to numpy.bincount"
 
 
 def compare(processors: int, text: bytes, seed: int, engine: str) -> Table:
-    """Run all programs with and without combining, and check what they did."""
+    """Run all programs with and without combining, and check their results."""
     table = Table(
         title=f"{processors} processors, {processors} memory modules, boxes 2x2",
         box=SIMPLE,
@@ -272,8 +272,10 @@ def compare(processors: int, text: bytes, seed: int, engine: str) -> Table:
 @click.command(context_settings={"show_default": True})
 @click.option("--processors", default=16, help="A power of two.")
 @click.option("--text", default=str(README), help="File whose bytes are counted.")
-@click.option("--seed", default=1, help="Of the times for which processors work.")
-@click.option("--engine", default="auto", help="Of the simulations: auto, compiled or amaranth.")
+@click.option("--seed", default=1, help="Seed of the processors' working times.")
+@click.option(
+    "--engine", default="auto", help="Engine of the simulations: auto, compiled or amaranth."
+)
 def synchronisation(processors: int, text: str, seed: int, engine: str) -> None:
     """Coordinate processors through shared memory, with and without combining."""
     table = compare(processors, Path(text).read_bytes(), seed, engine)

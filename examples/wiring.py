@@ -1,4 +1,4 @@
-"""A drawing of a multistage network's wiring plan: boxes, lines and their labels, and a path.
+"""Draws the wiring plan of a multistage network: boxes, lines and their labels, and a path.
 
 python examples/wiring.py cube 8 --path 6:0 -o cube8.svg
 python examples/wiring.py omega 16 --radix 4 -o omega16.png

@@ -1,4 +1,4 @@
-"""Simulation: what runs, measures, predicts and draws the networks of `multicube.hdl`."""
+"""Simulation: runs, measures, predicts and draws the networks of `multicube.hdl`."""
 
 from ..hdl.core.errors import MulticubeError
 from .measure.curve import Sweep

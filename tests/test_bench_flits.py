@@ -13,7 +13,7 @@ from amaranth.hdl import Cat
 from multicube.hdl.bench import BernoulliSource, ReplaySource
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS, Sender
 from multicube.hdl.bench.stamp import Stamp
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology import TagScheme, multistage_plan
 from multicube.sim import Trace, TracePacket
 

@@ -26,7 +26,7 @@ from multicube.hdl.boxes import (
 )
 from multicube.hdl.boxes.broadcast import CopyTracker
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.multistage import PLANS
 from multicube.sim.engines.compiled import CompiledEngine
@@ -76,7 +76,7 @@ def test_one_output_is_a_broadcast_with_no_mask() -> None:
 @pytest.mark.parametrize(
     ("outputs", "message"),
     [
-        ([], "Outputs of a broadcast must be at least one, not none"),
+        ([], "A broadcast must have at least one output, not none"),
         ([2, 1], "Outputs of a broadcast must be all that agree in some address bits, not 1, 2"),
         (
             range(3),

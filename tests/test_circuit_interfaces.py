@@ -10,7 +10,7 @@ import pytest
 from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib import wiring
 from multicube.hdl.boxes.circuit_terminals import CircuitInitiator, CircuitResponder
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology import multistage_plan
 from scipy.stats import chisquare
 

@@ -10,8 +10,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from claims import Claims, needs_yosys
 from multicube.hdl.boxes.circuit import CircuitBox
 from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks.multistage.circuit import CircuitNetwork
+from multicube.hdl.primitives.packet import Packet
 
 pytestmark = needs_yosys
 

@@ -12,7 +12,7 @@ import pytest
 from amaranth.hdl import Cat, Value
 from long_runs import long
 from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 
 VARIANTS = [
     (long if radix > 3 else pytest.param)(radix, routing)
@@ -277,7 +277,7 @@ def test_time_out_is_exact_to_the_cycle(simulate: Callable[..., None], limit: in
         (
             {"packet": Packet(3, 4, broadcast=True)},
             ValueError,
-            r"^Packet of a circuit switch must have no broadcast mask$",
+            r"^Packet of a circuit switch must not have a broadcast mask$",
         ),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.cluster import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.routers.dcsh_router import DCSHRouter
 from multicube.hdl.topology.dcsh import DCSH
@@ -130,7 +130,7 @@ def test_multiplexer_takes_packets_whole(
     [
         (
             lambda: ClusterChannel(Packet(4, 8), DCSH(4, 2)),
-            "Packet must be of flits",
+            "Packet must have flits",
         ),
         (
             lambda: DCSHRouter(Packet(5, 8, flits=True), DCSH(4, 2), depth=1),
@@ -150,7 +150,7 @@ def test_multiplexer_takes_packets_whole(
         ),
         (
             lambda: ClusterMultiplexer(Packet(4, 8), inputs=3, depth=4),
-            "Packet must be of flits",
+            "Packet must have flits",
         ),
     ],
 )

@@ -429,14 +429,14 @@ REJECTED = [
     (
         lambda: Pacer(LINK, "reply", lengths=(3, 2)),
         ValueError,
-        "Lengths must be the shorter one first, not 3 and 2",
+        "Lengths must be in order, shorter first, not 3 and 2",
     ),
     (
         lambda: CombiningNetwork(4, lengths=(3, 2)),
         ValueError,
         "Length must be LOW:HIGH with LOW at most HIGH, not '3:2'",
     ),
-    (lambda: CombiningNetwork(4, lengths=1.5), TypeError, "Length must be an integer, not 1.5"),
+    (lambda: CombiningNetwork(4, lengths=1.5), TypeError, "Lengths must be an integer, not 1.5"),
     (lambda: InputBufferedBox("link"), TypeError, "Link must be a MemoryLink, not 'link'"),
     (lambda: InputBufferedBox(LINK, radix=1), ValueError, "Radix must be at least 2, not 1"),
     (
@@ -459,7 +459,7 @@ REJECTED = [
     (
         lambda: CombiningNetwork(4, queues="middle"),
         ValueError,
-        "Queues must be output or input, not 'middle'",
+        "Queues must be one of output, input, not 'middle'",
     ),
     (
         lambda: CombiningNetwork(4, delay=2),

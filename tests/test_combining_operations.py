@@ -144,7 +144,7 @@ def test_rules_reject_operations() -> None:
         TypeError, match=r"^Operations must be a tuple of operations, not \['add'\]$"
     ):
         Rules(["add"])
-    with pytest.raises(ValueError, match=r"^Operations must be at least one, not none$"):
+    with pytest.raises(ValueError, match=r"^At least one operation is needed$"):
         Rules(())
     with pytest.raises(
         ValueError, match=r"^Operations must have distinct names, not 'fetch-and-xor' twice$"

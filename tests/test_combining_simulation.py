@@ -376,7 +376,7 @@ def test_runs_that_can_t_be_side_by_side() -> None:
         ("history", run_of(network, history=5)),
         ("source depth", run_of(network, source_depth=3)),
     ):
-        with pytest.raises(ValueError, match=f"^Runs side by side must have the same {name}$"):
+        with pytest.raises(ValueError, match=f"^Parallel runs must have the same {name}$"):
             simulate_runs(network, [first, other])
 
 
@@ -418,7 +418,7 @@ def test_finite_traffic_of_packets(name: str, parameters: dict[str, Any]) -> Non
         assert sum(result.terminals["injected"]) == ports
         assert result.cycles == result.latency.max + 1
         assert result.verdict == (
-            f"the packets are born in 1 cycle, their delivery took {result.cycles}"
+            f"the packets are generated in 1 cycle, their delivery took {result.cycles}"
         )
     delivered = [0] * ports
     delivered[5] = one.delivered
@@ -458,7 +458,7 @@ def test_command_for_packets_says_nothing_of_memory(call: Call) -> None:
 
 TRACE = "cycle,source,destination\n0,0,1\n"
 BAD = [
-    ("sim combining --trace good.csv", "A trace says nothing of memory"),
+    ("sim combining --trace good.csv", "A trace holds no memory requests"),
     ("sim cube --operations load", "Operations and history are for networks with memory"),
     ("sim cube --history 5", "Operations and history are for networks with memory"),
     ("sim combining --operations load,fetch-and-foo", "Operation must be one of load, store, "),
@@ -467,12 +467,15 @@ BAD = [
     ("sim combining --operations load,", "not ''"),
     ("sim combining --traffic hotspot:2", "Fraction H of hotspot must be from 0 to 1, not 2"),
     ("sim combining --traffic all-to-one:8", "Terminal T of all-to-one must be from 0 to 7, not 8"),
-    ("sim combining --traffic all-to-one:x", "needs an integer where it says 'x'"),
+    ("sim combining --traffic all-to-one:x", "needs an integer in place of 'x'"),
     ("sim combining --traffic one-each:1", "Traffic must be one of uniform, "),
     ("sim combining --traffic broadcast:0.5", "needs a network with broadcast=1"),
     ("sim combining --history -1", "History must be from 0 to 262144, not -1"),
     ("sim combining --history 262145", "History must be from 0 to 262144, not 262145"),
-    ("sim combining --fault link:1:1", "Faults can be injected into a single multistage network"),
+    (
+        "sim combining --fault link:1:1",
+        "Faults can only be injected into an unreplicated multistage network",
+    ),
     *(
         (
             f"sim {network} --traffic {traffic} --{option} 1",
@@ -499,7 +502,7 @@ def test_bad_input_in_python() -> None:
     network = CombiningNetwork(2)
     trace = Trace("mine", (TracePacket(0, 0, 1),))
     for options, words in (
-        ({"traffic": trace}, "A trace says nothing of memory: this network can't replay it"),
+        ({"traffic": trace}, "A trace holds no memory requests: this network can't replay it"),
         ({"operations": ("jump",)}, r"Operation must be one of load, .*, not 'jump'"),
         ({"history": -1}, "History must be from 0 to 262144, not -1"),
     ):

@@ -21,7 +21,7 @@ import pytest
 from long_runs import long
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
-from multicube.hdl.networks.multistage.parameters import NEUTRAL
+from multicube.hdl.networks.multistage.parameters import MultistageParameters
 from multicube.sim import SimulationError
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
@@ -50,7 +50,7 @@ def test_sim_json(call: Call) -> None:
         "depth": 8,
         "payload": 16,
         "routing": "destination",
-        **NEUTRAL,
+        **MultistageParameters.plain(),
     }
     assert record["cycles"] == 40
     for kind in ("latency", "network_latency"):
@@ -94,7 +94,7 @@ def test_sim_for_the_eye(call: Call) -> None:
         "│ latency ",
         "│ in the network ",
         "│ predicted ",
-        "packets a terminal and cycle (offered 0.3000);\n",
+        "packets per terminal per cycle (offered 0.3000);\n",
         "least served: terminal ",
         "0 lost, 0 misrouted, 0 duplicated, 0 reordered\n",
         "not saturated: delivered ",
@@ -255,10 +255,10 @@ BAD = [
     ("sim", "Missing argument 'NETWORK'"),
     ("simulate", "No such command 'simulate'"),
     ("sim cube --lod 1", "No such option", "--lod"),
-    ("sim cube --load 1.5", "Load must be from 0 to 1 packets a terminal and cycle, not 1.5"),
-    ("sim cube --load -0.5", "Load must be from 0 to 1 packets a terminal and cycle, not -0.5"),
-    ("sim cube --load nan", "Load must be from 0 to 1 packets a terminal and cycle, not nan"),
-    ("sim cube --load inf", "Load must be from 0 to 1 packets a terminal and cycle, not inf"),
+    ("sim cube --load 1.5", "Load must be from 0 to 1 packets per terminal per cycle, not 1.5"),
+    ("sim cube --load -0.5", "Load must be from 0 to 1 packets per terminal per cycle, not -0.5"),
+    ("sim cube --load nan", "Load must be from 0 to 1 packets per terminal per cycle, not nan"),
+    ("sim cube --load inf", "Load must be from 0 to 1 packets per terminal per cycle, not inf"),
     ("sim cube --load abc", "--load", "'abc' is not a valid float"),
     ("sim cube --cycles 0", "Cycles must be from 1 to 2147483648, not 0"),
     ("sim cube --cycles 1e3", "--cycles", "'1e3' is not a valid integer"),
@@ -270,10 +270,13 @@ BAD = [
     ("sim cube --bins 1", "Bins must be from 2 to 1048576, not 1"),
     ("sim cube --engine warp", "Engine must be one of auto, ", "not 'warp'"),
     ("sim cube --traffic rush", "Traffic must be one of uniform, ", "not 'rush'"),
-    ("sim cube --traffic shift:x", "Traffic 'shift:x' needs an integer where it says 'x'"),
+    ("sim cube --traffic shift:x", "Traffic 'shift:x' needs an integer in place of 'x'"),
     ("sim cube --traffic lambda:2:1", "Factor j of lambda must have no common factor", "not 2"),
     ("sim cube --traffic hotspot:2", "Fraction H of hotspot must be from 0 to 1, not 2"),
-    ("sim cube ports=9 radix=3 --traffic bit-reversal", "a power of two as ports, not 9"),
+    (
+        "sim cube ports=9 radix=3 --traffic bit-reversal",
+        "Ports of this permutation must be a power of two, not 9",
+    ),
     ("sim cube --trace none.csv", "Trace none.csv can't be read: No such file or directory"),
     ("sim cube --trace .", "Trace . can't be read: Is a directory"),
     ("sim cube --trace empty.csv", "Trace empty.csv", "cycle,source,destination"),
@@ -304,7 +307,10 @@ BAD = [
     ("draw cube -o net.gif", "Output net.gif must end in .svg, .png, .pdf"),
     ("draw cube -o none/net.svg", "Output none/net.svg can't be written: there is no folder none"),
     ("draw cube ports=256 -o net.svg", "Ports of a drawing must be at most 128, not 256"),
-    ("draw ring -o net.svg", "Drawings are of networks with a multistage wiring plan, not 'ring'"),
+    (
+        "draw ring -o net.svg",
+        "Only networks with a multistage wiring plan can be drawn, not 'ring'",
+    ),
     ("list --jason", "No such option", "--jason"),
 ]
 

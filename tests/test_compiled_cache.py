@@ -380,7 +380,7 @@ def of_nothing(path: Path) -> Path:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("cc 'x", 'CC is no command, "cc \'x": No closing quotation'),
+        ("cc 'x", 'CC is not a command, "cc \'x": No closing quotation'),
         ("{folder}", "named by CC, '{folder}', was not found"),
         ("{folder}/text", "{folder}/text can't be run: Exec format error"),
         ("false", "false failed: exit status 1, and no library"),
@@ -400,7 +400,7 @@ def test_odd_compiler(
 
 def test_odd_options(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFLAGS", '-DX="1')
-    with pytest.raises(CompilerFailed, match="CFLAGS are no options, '-DX=\"1': No closing"):
+    with pytest.raises(CompilerFailed, match="CFLAGS are not options, '-DX=\"1': No closing"):
         build.library(program(31))
 
 

@@ -17,7 +17,6 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from long_runs import long
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, member
 from multicube.sim.engines.compiled import CompiledEngine
 
@@ -56,11 +55,6 @@ UNARY = {
     "signed": lambda a: a.as_signed(),
     "unsigned": lambda a: a.as_unsigned(),
 }
-QUICK = {
-    *("sub", "mul", "floordiv", "mod", "and", "shl", "shr", "eq", "lt"),
-    *("not", "abs", "any", "parity"),
-}
-"""Operators that short test runs try; the others are computed much as one of these."""
 
 
 def _fitted(value: Value) -> Value:
@@ -326,7 +320,7 @@ def results(fabric: Fabric) -> list[Pin]:
 
 @pytest.mark.parametrize(
     "operator",
-    [operator if operator in QUICK else long(operator) for operator in (*BINARY, *UNARY)],
+    [*BINARY, *UNARY],
 )
 def test_operator_of_all_widths(operator: str) -> None:
     rng = random.Random(operator)
@@ -423,8 +417,9 @@ class WideQuotient(wiring.Component):
         return m
 
 
-@pytest.mark.parametrize("options", ["-O0", "-O2"])
-@pytest.mark.parametrize("width", [512, 513, 544, 600])
+@pytest.mark.parametrize(
+    ("width", "options"), [(512, "-O0"), (513, "-O2"), (544, "-O0"), (600, "-O0"), (600, "-O2")]
+)
 def test_wide_division(width: int, options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFLAGS", options)
     rng = random.Random(width)
@@ -470,7 +465,6 @@ def test_corners_in_lock_step() -> None:
     lock_step(fabric, results(fabric), seed=1, cycles=20)
 
 
-@pytest.mark.long
 @settings(max_examples=8, derandomize=True, deadline=None, database=None)
 @given(st.integers(0, 2**32))
 def test_random_logic_in_lock_step(seed: int) -> None:

@@ -141,7 +141,7 @@ def test_values_that_no_run_can_have_come_to_are_refused(
         engine.step(3)
         before = engine.save()
         if bad is not None:
-            with pytest.raises(ValueError, match=r"^State holds .* (fit their width|wider than)"):
+            with pytest.raises(ValueError, match=r"^State has .* (fit their width|wider than)"):
                 engine.restore(changed(state, index, place, bad))
             assert engine.cycle == 43
             after = engine.save()

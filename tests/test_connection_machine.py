@@ -13,9 +13,9 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat
 from long_runs import long
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import build
 from multicube.hdl.networks.connection_machine import ConnectionMachine
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.connection_machine import HypercubeNode
 from multicube.hdl.topology.hypercube import Hypercube
 from multicube.sim import Run, simulate

@@ -12,8 +12,8 @@ from amaranth.hdl import Cat
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.core.fabric import Pin
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import DCSHNetwork
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.hdl.routing.passes import connections
 from multicube.hdl.topology import multistage_plan

@@ -121,5 +121,5 @@ def test_plan_rejects(k: int, n: int, message: str) -> None:
 
 
 def test_emulation_rejects_what_is_no_permutation() -> None:
-    with pytest.raises(ValueError, match=r"^Destination 1 may be given once only$"):
+    with pytest.raises(ValueError, match=r"^Destination 1 must be given only once$"):
         DCSH(2, 1).emulate([1, 1])

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Deadlock: circles of channels are found where there are some, in every wormhole network."""
+"""Deadlock: cycles of channels are found where there are some, in every wormhole network."""
 
 import doctest
 import itertools
@@ -31,7 +31,7 @@ def test_dependencies_of_fixed_paths() -> None:
 
 
 def test_dependencies_of_escape_channels() -> None:
-    """By way of any number of others; circles of others don't matter, nor hang the search."""
+    """By way of any number of others; cycles of others don't matter, nor hang the search."""
     moves = {"E": ["x", "F"], "x": ["y", "F"], "y": ["x", "G"], "F": [], "G": []}
     assert dependencies([moves], str.isupper) == {"E": {"F", "G"}, "F": set(), "G": set()}
     back = {"G": ["x", "F"], "x": ["E"], "E": [], "F": []}
@@ -97,7 +97,7 @@ def test_a_torus_of_1024_nodes_is_free_of_deadlock() -> None:
         (8, 2, 2, False),
         (3, 1, 1, False),
         (4, 2, 1, False),
-        # No way leads over two links of a ring, or no two such ways share a link: no circle.
+        # No path leads over two links of a ring, or no two such paths share a link: no cycle.
         (2, 2, 2, True),
         (3, 2, 2, True),
         (4, 2, 2, True),
@@ -118,7 +118,7 @@ def test_torus_with_one_channel(k: int, n: int, directions: int, free: bool) -> 
 
 
 def test_rejects_networks_that_do_not_wait() -> None:
-    with pytest.raises(ValueError, match=r"^A network that refers messages has no channels that"):
+    with pytest.raises(ValueError, match=r"^A network that deflects messages has no channels that"):
         deadlock_cycle(ConnectionMachine(2))
 
 
@@ -132,7 +132,7 @@ def test_rejects_networks_that_do_not_wait() -> None:
     ],
 )
 def test_command(words: str, circle: list[str] | None) -> None:
-    """It says whether there is a circle, of what, and of how many channels."""
+    """The command says how many channels there are, and which of them form a cycle, if any."""
     family, *parameters = words.split()
     network = build(family, **dict(word.split("=") for word in parameters))
     assert isinstance(network, PacketNetwork)
@@ -146,7 +146,7 @@ def test_command(words: str, circle: list[str] | None) -> None:
     text = CliRunner().invoke(command, words.split(), catch_exceptions=False).output
     if circle is None:
         assert record["circle"] is None
-        assert "no circle: free of deadlock" in text
+        assert "no cycle of channels: free of deadlock" in text
     else:
         assert [name.split("_")[1].split(".")[0] for name in record["circle"]] == circle
         assert "it can deadlock" in text
@@ -154,7 +154,7 @@ def test_command(words: str, circle: list[str] | None) -> None:
 
 
 def test_command_rejects_memory() -> None:
-    with pytest.raises(ValueError, match=r"^Deadlock is looked for in networks of packets, not in"):
+    with pytest.raises(ValueError, match=r"^Deadlock can be checked for packet networks only, not"):
         CliRunner().invoke(command, ["combining"], catch_exceptions=False)
 
 

@@ -236,7 +236,7 @@ def test_decompose_refuses_other_plans() -> None:
     stages = tuple(Stage((0, 1, 2), digit) for digit in (1, 0, 2))
     order = MultistagePlan("own", 3, stages, (2, 1, 0))
     destinations = [1, 0, *range(3, 27), 2]
-    message = "No general way of passing a permutation is known for own"
+    message = "No general method to pass a permutation is known for own"
     with pytest.raises(ValueError, match=f"^{message}$"):
         decompose(order, destinations)
 

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import build
@@ -77,17 +76,17 @@ def start(*engines: AmaranthEngine | CompiledEngine) -> None:
 @pytest.mark.parametrize(
     ("name", "traffic", "parameters"),
     [
-        long("cube", "uniform", {"ports": 8}),
+        ("cube", "uniform", {"ports": 8}),
         ("cube", "hotspot:0.4", {"ports": 8, "switch": "input-queued", "depth": 1}),
-        long("omega", "uniform", {"ports": 8, "depth": 1, "routing": "xor"}),
+        ("omega", "uniform", {"ports": 8, "depth": 1, "routing": "xor"}),
         ("omega", "trace", {"ports": 9, "radix": 3}),
         ("baseline", "bit-reversal", {"ports": 8, "switch": "input-queued"}),
-        long("baseline", "uniform", {"ports": 9, "radix": 3, "switch": "input-queued", "depth": 1}),
-        long("indirect-cube", "uniform", {"ports": 16, "radix": 4, "depth": 1}),
-        long("butterfly", "hotspot:0.2", {"ports": 16, "radix": 4, "switch": "input-queued"}),
-        long("butterfly", "trace", {"ports": 8, "switch": "input-queued", "routing": "xor"}),
+        ("baseline", "uniform", {"ports": 9, "radix": 3, "switch": "input-queued", "depth": 1}),
+        ("indirect-cube", "uniform", {"ports": 16, "radix": 4, "depth": 1}),
+        ("butterfly", "hotspot:0.2", {"ports": 16, "radix": 4, "switch": "input-queued"}),
+        ("butterfly", "trace", {"ports": 8, "switch": "input-queued", "routing": "xor"}),
         ("flip", "perfect-shuffle", {"ports": 8, "depth": 1}),
-        long("flip", "uniform", {"ports": 9, "radix": 3, "depth": 1, "payload": 100}),
+        ("flip", "uniform", {"ports": 9, "radix": 3, "depth": 1, "payload": 100}),
         ("cube", "uniform", {"ports": 4, "radix": 4, "switch": "input-queued", "routing": "xor"}),
     ],
 )
@@ -109,7 +108,7 @@ def test_lock_step(name: str, traffic: str, parameters: dict[str, str | int]) ->
         assert sum(engine.read(fabric.sinks, "delivered")) > 10
 
 
-@pytest.mark.parametrize("ports", [long(4), 64])
+@pytest.mark.parametrize("ports", [4, 64])
 def test_runs_side_by_side(ports: int) -> None:
     fabrics = [bench(load=load, seed=seed, ports=ports) for load, seed in ((0.2, 1), (1, 2))]
     fabrics.append(bench(traffic="hotspot:0.5", load=0.5, seed=3, ports=ports))
@@ -143,12 +142,12 @@ def test_runs_side_by_side(ports: int) -> None:
 @pytest.mark.parametrize(
     ("traffic", "switch"),
     [
-        long("uniform", "input-queued"),
+        ("uniform", "input-queued"),
         ("uniform", "output-queued"),
         ("hotspot:0.3", "input-queued"),
-        long("hotspot:0.3", "output-queued"),
+        ("hotspot:0.3", "output-queued"),
         ("trace", "input-queued"),
-        long("trace", "output-queued"),
+        ("trace", "output-queued"),
     ],
 )
 def test_whole_runs(traffic: str, switch: str) -> None:
@@ -275,7 +274,7 @@ def waves(path: Path, cycles: int) -> list[dict[str, int]]:
     return samples + [dict(values)] * (cycles - len(samples))
 
 
-@pytest.mark.parametrize("switch", ["output-queued", long("input-queued")])
+@pytest.mark.parametrize("switch", ["output-queued", "input-queued"])
 def test_waves_of_all_signals(switch: str, tmp_path: Path) -> None:
     fabric = bench(switch=switch, depth=2)
     cells = ["box_0_0", "box_1_1", "source_1", "sink_2", "timer"]

@@ -83,27 +83,27 @@ HUGE = "9" * 4000
 
 BAD = [
     (f"sweep cube --processes {HUGE}", "Processes must be at most 1024, not 999"),
-    (f"board build icebreaker cube --plan -o bits --baud {HUGE}", "Baud must be a part of "),
-    (f"sim cube ports={HUGE}", "Ports must be a power of the radix 2, not 999"),
+    (f"board build icebreaker cube --plan -o bits --baud {HUGE}", "Baud must divide "),
+    (f"sim cube ports={HUGE}", "Ports must be from 2 to 65536, not 999"),
     (f"sim cube ports=9{HUGE}{HUGE}", "Parameter ports must be an integer, not '999"),
     (f"sim cube --cycles {HUGE}", "Cycles must be from 1 to 2147483648, not 999"),
     (f"sim cube --bins {HUGE}", "Bins must be from 2 to "),
     (f"sim {HUGE}", "Network must be one of cube, "),
     (f"sim cube --traffic {HUGE}", "Traffic must be one of uniform, "),
-    (f"sim cube --traffic shift:{HUGE}9{HUGE}", "needs an integer where it says '999"),
+    (f"sim cube --traffic shift:{HUGE}9{HUGE}", "needs an integer in place of '999"),
     (f"sweep cube --loads {'0.1,' * 1000}", "Loads must be FIRST:LAST:STEP or a list"),
     ("sweep cube --loads 0:inf:0.1", "Loads must be FIRST:LAST:STEP or a list"),
-    ("sim cube --load nan", "Load must be from 0 to 1 packets a terminal and cycle, not nan"),
+    ("sim cube --load nan", "Load must be from 0 to 1 packets per terminal per cycle, not nan"),
     ("sim cube --traffic hotspot:nan", "Fraction H of hotspot must be from 0 to 1, not nan"),
-    ("sim cube payload=0", "Payload must be at least 1, not 0"),
+    ("sim cube payload=0", "Payload must be from 1 to 4096, not 0"),
     ("sim combining --operations load,x", "x"),
     (
         "paper siegel-eq3 --quick --cycles 1",
-        "Cycles must be more: no packet was measured in so few",
+        "Cycles are too few: no packet was delivered in the window",
     ),
     ("permute cube ports=4 3,2,1", "Permutation must have 4 destinations, not 3"),
     ("permute torus 3,2,1", "Network must be a multistage network, not 'torus'"),
-    ("deadlock combining", "Deadlock is looked for in networks of packets, not in combining"),
+    ("deadlock combining", "Deadlock can be checked for packet networks only, not combining"),
 ]
 
 
@@ -150,7 +150,7 @@ def test_integers_of_any_type() -> None:
 )
 def test_numpy_integers_make_the_same_network(name: str, parameters: dict[str, int]) -> None:
     network = build(name, **{word: np.int64(value) for word, value in parameters.items()})
-    assert json.dumps(network.parameters) == json.dumps(build(name, **parameters).parameters)
+    assert json.dumps(network.chosen) == json.dumps(build(name, **parameters).chosen)
     assert type(network.ports) is int
     network.fabric.check()
 

@@ -16,11 +16,11 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.core.fabric import FabricComponent
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.multistage.extra_stage import ReconfigurableExtraStageCube, controls
 from multicube.hdl.networks.multistage.extra_stage_cells import PathSelector
 from multicube.hdl.networks.network import PacketNetwork
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology.extra_stage import Configuration, Fault, extra_stage_plan, parse_faults
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
@@ -170,7 +170,7 @@ def test_configuration(text: str, configuration: Configuration) -> None:
 def test_configure_rejects_more_than_it_tolerates(text: str) -> None:
     words = ", ".join(text.split(","))
     message = (
-        "Faults must lie all in the extra stage, or all in the last stage, or be one between "
+        "Faults must all be in the extra stage, or all in the last stage, or be one between "
         f"them, not {words}"
     )
     with pytest.raises(ValueError, match=f"^{message}$"):
@@ -352,6 +352,11 @@ def test_network_has_no_combinational_cycle(switch: str, routing: str) -> None:
         4, switch=switch, depth=1, routing=routing, parity="packet", extra_stage=1
     )
     assert "bypass" in rtlil.convert(network)
+
+
+def test_reconfiguration_needs_an_extra_stage() -> None:
+    with pytest.raises(ValueError, match=r"^Network must have an extra stage$"):
+        ReconfigurableExtraStageCube(MultistageNetwork(8))
 
 
 def test_reconfiguration_at_run_time(simulate: Callable[..., None]) -> None:

@@ -15,8 +15,8 @@ from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import CircuitBox
 from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, Network, build
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology.extra_stage import Fault
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
@@ -322,7 +322,7 @@ def test_parse_fault(text: str, injection: Injection) -> None:
     + [
         ("wire:1:3", "Fault must be one of box, link, entry, not 'wire'"),
         ("link:1:3:straight", "Only a box can be stuck at straight, not link:1:3"),
-        ("box:1:3:straight:from=5", "A box stuck at straight is so from cycle 0, not 5"),
+        ("box:1:3:straight:from=5", "First cycle of effect straight must be 0, not 5"),
         ("link:1:3:flip=2:rate=1.5", "Rate must be from 0 to 1, not 1.5"),
         ("link:1:3:rate=0.5", "Rate of effect dead must be 1, not 0.5"),
     ],
@@ -345,7 +345,7 @@ def test_parse_fault_rejects(text: str, message: str) -> None:
         (
             build("cube", ports=8, switch="unbuffered", dilation=2),
             "link:0:0",
-            "Fault link:0:0 is at no box of this network with one link a port",
+            "Fault link:0:0 is not at a box with one link per port",
         ),
     ],
     ids=["stage", "box", "bit", "dilated"],

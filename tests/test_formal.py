@@ -13,8 +13,8 @@ from amaranth.hdl import Mux, Signal, Value
 from claims import Claims, FickleArbiter, needs_yosys
 from long_runs import long
 from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch, packet_switches
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.round_robin import RoundRobin
 
 pytestmark = needs_yosys

@@ -13,8 +13,8 @@ from amaranth.hdl import Cat, Module, Value
 from long_runs import long
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.core.fabric import Pin
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import HypercubeNetwork
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.hypercube_router import HypercubeRouter
 from multicube.hdl.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
 from multicube.hdl.routing.hypercube import (
@@ -503,7 +503,7 @@ def test_network_rejects(parameters: dict[str, Any], error: type[Exception], mes
             ValueError,
             "Routing must be one of ecube, pcube, adaptive, not 'dor'",
         ),
-        ({}, {}, ValueError, "Packet must be of flits"),
+        ({}, {}, ValueError, "Packet must have flits"),
         (
             {"flits": True, "broadcast": True},
             {},

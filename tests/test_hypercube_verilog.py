@@ -213,5 +213,5 @@ def test_a_node_alone_of_networks_that_have_several(
 ) -> None:
     assert call("export", *words.split(), "--node", "-o", str(tmp_path / "x.v")) == 2
     error = capsys.readouterr().err
-    assert error == f"multicube: A node alone needs a network whose cells are all alike, {line}\n"
+    assert error == f"multicube: Option --node needs a network whose cells are all alike, {line}\n"
     assert list(tmp_path.iterdir()) == []

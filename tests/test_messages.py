@@ -19,8 +19,8 @@ from multicube.hdl.operations.folds import Fold
 from multicube.hdl.routers.connection_machine import Combine
 from multicube.hdl.routers.connection_machine.node import HypercubeNode
 from multicube.sim import Copies, Message, Messenger, SimulationError, send_messages
+from multicube.sim import simulate as run_packets
 from multicube.sim.run import messages as messages_module
-from multicube.sim.run import simulation as run_packets
 
 FOLDS: dict[str, Callable[[list[int]], int]] = {
     "add": lambda values: sum(values) % 2**16,
@@ -230,10 +230,10 @@ def test_messages_rejected(
     ("copies", "message"),
     [
         ([(0, [4], 1)], "^Destination must be from 0 to 3, not 4$"),
-        ([(0, [1], 1), (2, [1], 1)], "^Copies must be one a terminal, not several for 1$"),
-        ([(0, [1], 1), (1, [2], 1)], "^Copies must be one a terminal, not several for 1$"),
-        ([(0, [1], 1), (0, [2], 1)], "^Copies must be one a terminal, not several for 0$"),
-        ([(0, [0], 1)], "^Copies must be one a terminal, not several for 0$"),
+        ([(0, [1], 1), (2, [1], 1)], "^Copies must be one per terminal, not several for 1$"),
+        ([(0, [1], 1), (1, [2], 1)], "^Copies must be one per terminal, not several for 1$"),
+        ([(0, [1], 1), (0, [2], 1)], "^Copies must be one per terminal, not several for 0$"),
+        ([(0, [0], 1)], "^Copies must be one per terminal, not several for 0$"),
     ],
 )
 def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> None:
@@ -248,7 +248,7 @@ def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> N
             lambda: ConnectionMachine(1, combine="add"),
             "or",
             ValueError,
-            "^Operation must be add, as the network's, not 'or'$",
+            "^Operation must be add, the network's own, not 'or'$",
         ),
         (
             lambda: ConnectionMachine(1),
@@ -256,7 +256,7 @@ def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> N
             ValueError,
             "^Operation must be one of add, or, max, overwrite, not 'xor'$",
         ),
-        (lambda: "cube", None, TypeError, "^Network must be one that carries packets, not 'cube'$"),
+        (lambda: "cube", None, TypeError, "^Network must be a PacketNetwork, not 'cube'$"),
         (
             lambda: build("cube", ports=4, broadcast=1),
             None,
@@ -312,7 +312,9 @@ def test_messages_that_go_elsewhere_are_missed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Combine, "_same_destination", same_node)
     messages = [Message(source, source % 3, 1) for source in range(8)]
     network = ConnectionMachine(1, processors=4, combine="add")
-    with pytest.raises(SimulationError, match=r"^Terminal 0 has .*, which its 3 messages don't"):
+    with pytest.raises(
+        SimulationError, match=r"^Terminal 0 has .*, which is not the result of its 3"
+    ):
         send_messages(network, messages, engine="amaranth")
 
 

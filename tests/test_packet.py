@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
-from multicube.hdl.core.packet import Packet, TagDecoder, TagEncoder
+from multicube.hdl.primitives.packet import Packet, TagDecoder, TagEncoder
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.multistage import PLANS
 

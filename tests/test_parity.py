@@ -12,9 +12,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.bench.instruments import EventMeter
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.core.packet import Packet, forwarded
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.multistage.extra_stage import controls
+from multicube.hdl.primitives.packet import Packet, forwarded
 from multicube.hdl.terminals.parity import ParityChecker, ParityGenerator, protected
 from multicube.hdl.topology.extra_stage import Configuration
 from multicube.sim.engines.compiled import CompiledEngine

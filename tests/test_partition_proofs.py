@@ -13,8 +13,8 @@ from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch
 from multicube.hdl.core.fabric import CellType, FabricComponent
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks.partitioned import PartitionedNetwork
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.terminals.partition import PartitionInterface
 from multicube.hdl.topology import multistage_plan
 

@@ -16,9 +16,9 @@ from amaranth.back import rtlil
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.core.fabric import Fabric
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.networks.partitioned import PartitionedNetwork
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routing import partitions
 from multicube.hdl.routing.partitions import (
     Partition,
@@ -212,7 +212,7 @@ def test_terminal_of_no_subnetwork_is_alone() -> None:
         ),
         (
             lambda: Partition(3, (Subnetwork(2, 0, 0),)),
-            "Subnetwork 0 must be of addresses of 3 bits, not 2",
+            "Addresses of subnetwork 0 must have 3 bits, not 2",
         ),
     ],
 )
@@ -349,7 +349,7 @@ def test_shared_channel(sharing: list[tuple[int, int]], found: tuple[str, str] |
         (
             "connection-machine",
             {"n": 3},
-            "A network that refers messages, over any free wire, keeps no partitions",
+            "A network that deflects messages, over any free wire, can't be partitioned",
         ),
         (
             "torus",

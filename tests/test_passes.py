@@ -188,7 +188,7 @@ def test_state_name() -> None:
         ([0, 1, 2], "Permutation must have 4 destinations, not 3"),
         ([0, 1, 2, 4], "Destination must be from 0 to 3, not 4"),
         ([0, -1, 2, 3], "Destination must be from 0 to 3, not -1"),
-        ([0, 1, 1, None], "Destination 1 may be given once only"),
+        ([0, 1, 1, None], "Destination 1 must be given only once"),
     ],
 )
 def test_permutation_rejects(destinations: list[int | None], message: str) -> None:
@@ -208,7 +208,7 @@ def test_settings_names_the_conflict() -> None:
 
 def test_connections_rejects_settings() -> None:
     plan = multistage_plan("cube", 4)
-    message = re.escape("Settings must be of 2 stages of 2 boxes, not [2]")
+    message = re.escape("Settings must be for 2 stages of 2 boxes, not [2]")
     with pytest.raises(ValueError, match=f"^{message}$"):
         connections(plan, [[(0, 1), (0, 1)]])
     message = re.escape("Setting of a box must be a permutation of its 2 ports, not (0, 0)")

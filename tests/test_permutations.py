@@ -134,7 +134,7 @@ def test_all_are_bijections(name: str, ports: int) -> None:
 @pytest.mark.parametrize("ports", [0, 1, 3, 27, -8])
 def test_bit_permutations_reject_ports(name: str, ports: int) -> None:
     function, words = PERMUTATIONS[name]
-    message = f"This permutation needs a power of two as ports, not {ports}"
+    message = f"Ports of this permutation must be a power of two, not {ports}"
     with pytest.raises(ValueError, match=f"^{message}$"):
         function(ports, *(0 for _ in words))
 

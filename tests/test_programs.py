@@ -236,7 +236,7 @@ def test_missing_replies_are_reported() -> None:
     ]
     message = (
         "No reply has come for 100 cycles: "
-        "processor 1 waits for fetch-and-add of word 5 since cycle 20 (not answered); "
+        "processor 1 has waited for fetch-and-add of word 5 since cycle 20 (not answered); "
         "processor 2 pauses until cycle 1006"
     )
     with pytest.raises(ProgramsStuck, match=f"^{re.escape(message)}$"):
@@ -251,8 +251,8 @@ def waiting_for_ever() -> Program:
 def test_programs_that_never_end_are_reported() -> None:
     with pytest.raises(
         ProgramsStuck,
-        match=r"^Programs have not ended in 200 cycles: processor 0 waits for load of word 5 since "
-        r"cycle \d+ .*; processor 7 waits for load .*; and 5 more$",
+        match=r"^Programs have not ended in 200 cycles: processor 0 has waited for load of word 5 "
+        r"since cycle \d+ .*; processor 7 has waited for load .*; and 5 more$",
     ):
         run_programs(plain(16), [waiting_for_ever() for _ in range(13)], cycles=200)
     with pytest.raises(
@@ -289,12 +289,12 @@ REJECTED_STEPS = [
     (
         ("load", 1),
         TypeError,
-        "Program must yield a Request, a list of them or a Pause, not ('load', 1)",
+        "Program must yield a Request, a list of Requests or a Pause, not ('load', 1)",
     ),
     (
         [Request("load", 1), None],
         TypeError,
-        "Program must yield a Request, a list of them or a Pause, "
+        "Program must yield a Request, a list of Requests or a Pause, "
         "not [Request(operation='load', word=1, operand=0), None]",
     ),
 ]
@@ -325,7 +325,7 @@ REJECTED = [
     (
         lambda: run_programs(plain(2), shared()),
         ValueError,
-        "Programs must be a generator for each processor, not one for several",
+        "Programs must be different generators, not one for several processors",
     ),
     (lambda: run_programs(plain(2), [7]), TypeError, "Program must be a generator, not 7"),
     (

@@ -191,7 +191,7 @@ def test_bits_of_a_tag_in_rp3() -> None:
             "Paths must be a power of two up to the radix 4, not 3",
         ),
         ({"ports": 8, "wiring": "omega"}, "Several paths need wiring=cube, not omega"),
-        ({"ports": 8, "paths": 0}, "Paths must be at least 1, not 0"),
+        ({"ports": 8, "paths": 0}, "Paths must be from 1 to 16, not 0"),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
 )

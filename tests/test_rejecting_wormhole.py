@@ -11,7 +11,7 @@ import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
 from multicube.hdl.boxes.rejecting_wormhole import RejectingLink, RejectingWormholeSwitch
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
 
@@ -396,7 +396,7 @@ def test_rejecting_parts_keep_their_parameters() -> None:
         ({"delay": 3}, ValueError, "Delay must be 0 or a power of two, not 3"),
         ({"delay": -1}, ValueError, "Delay must be at least 0, not -1"),
         ({"stages": 0}, ValueError, "Stages must be at least 1, not 0"),
-        ({"packet": Packet(2, 8)}, ValueError, "Packet must be of flits"),
+        ({"packet": Packet(2, 8)}, ValueError, "Packet must have flits"),
     ],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",
 )
@@ -409,7 +409,7 @@ def test_retry_interface_rejects(
 
 
 def test_other_rejecting_parts_reject_packets_without_flits() -> None:
-    with pytest.raises(ValueError, match=r"^Packet must be of flits$"):
+    with pytest.raises(ValueError, match=r"^Packet must have flits$"):
         RejectingWormholeSwitch(Packet(2, 8), radix=2)
-    with pytest.raises(ValueError, match=r"^Packet must be of flits$"):
+    with pytest.raises(ValueError, match=r"^Packet must have flits$"):
         RetryReceiver(Packet(2, 8))

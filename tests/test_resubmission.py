@@ -12,7 +12,7 @@ from amaranth.hdl import Module, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
 from claims import Claims, needs_yosys
 from long_runs import long
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.resubmission import Resubmitter
 from scipy import stats

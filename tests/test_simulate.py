@@ -18,9 +18,9 @@ from long_runs import long
 from multicube.hdl.bench import stamp
 from multicube.hdl.boxes import OutputQueuedSwitch
 from multicube.hdl.core.fabric import CellType, Fabric
-from multicube.hdl.core.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology.multistage import PLANS
 from multicube.sim import (
     Result,
@@ -663,7 +663,11 @@ def test_times_are_wide_enough_for_the_run() -> None:
             "Source depth must be from 1 to 1048576, not 2097152",
         ),
         ({"bins": 1}, ValueError, "Bins must be from 2 to 1048576, not 1"),
-        ({"load": -1}, ValueError, "Load must be from 0 to 1 packets a terminal and cycle, not -1"),
+        (
+            {"load": -1},
+            ValueError,
+            "Load must be from 0 to 1 packets per terminal per cycle, not -1",
+        ),
     ],
 )
 def test_simulate_rejects(options: dict, error: type[Exception], message: str) -> None:
@@ -680,9 +684,9 @@ def test_runs_side_by_side_must_match() -> None:
     network = build("cube", ports=2)
     trace = Run(Trace("mine", (TracePacket(0, 0, 1),)))
     random = Run(pattern("uniform", 2))
-    with pytest.raises(ValueError, match=r"^Traces can't run side by side$"):
+    with pytest.raises(ValueError, match=r"^Traces can't run in parallel$"):
         simulate_runs(network, [random, trace])
-    with pytest.raises(ValueError, match=r"^Runs side by side must have the same source depth$"):
+    with pytest.raises(ValueError, match=r"^Parallel runs must have the same source depth$"):
         simulate_runs(network, [random, Run(pattern("uniform", 2), source_depth=8)])
 
 

@@ -181,7 +181,7 @@ def test_stage_controlled_network_rejects(
     [
         ((0, "1"), TypeError, "Bit must be an integer, not '1'"),
         ((0, 2), ValueError, "Bit must be from 0 to 1, not 2"),
-        ((1, 1), ValueError, "Bits must be one for each stage, not (1, 1)"),
+        ((1, 1), ValueError, "Bits must name each stage once, not (1, 1)"),
     ],
     ids=["type", "range", "twice"],
 )

@@ -70,7 +70,7 @@ def test_parse_loads_rejects_form(text: str) -> None:
     ],
 )
 def test_parse_loads_rejects_load(text: str, load: str) -> None:
-    message = f"^Load must be from 0 to 1 packets a terminal and cycle, not {load}$"
+    message = f"^Load must be from 0 to 1 packets per terminal per cycle, not {load}$"
     with pytest.raises(ValueError, match=message):
         parse_loads(text)
 
@@ -357,7 +357,7 @@ def test_sweep_rejects_arguments() -> None:
     network = build("cube", ports=2)
     for options, message in (
         ({"loads": []}, "Loads must be given, at least one"),
-        ({"loads": [2]}, "Load must be from 0 to 1 packets a terminal and cycle, not 2"),
+        ({"loads": [2]}, "Load must be from 0 to 1 packets per terminal per cycle, not 2"),
         ({"loads": [0.1], "processes": 0}, "Processes must be at least 1, not 0"),
         ({"loads": [0.1], "processes": -2}, "Processes must be at least 1, not -2"),
         ({"loads": [0.1], "cycles": 0}, "Cycles must be from 1 to 2147483648, not 0"),

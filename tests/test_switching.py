@@ -196,10 +196,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"ports": 9, "radix": 3, "routing": "xor"},
         "XOR tags need a radix that is a power of two, not 3",
     ),
-    ({"faults": "box:1:1"}, "Faults can be avoided with extra_stage=1 only, not box:1:1"),
+    ({"faults": "box:1:1"}, "Faults can be avoided only with extra_stage=1, not box:1:1"),
     ({"extra_stage": 1, "faults": "box:1"}, "Fault must be one of box:STAGE:NUMBER, "),
     ({"extra_stage": 1, "faults": "box:4:0"}, "Stage of fault box:4:0 must be from 0 to 3"),
-    ({"extra_stage": 1, "faults": "box:1:0,box:2:0"}, "Faults must lie all in the extra stage, "),
+    ({"extra_stage": 1, "faults": "box:1:0,box:2:0"}, "Faults must all be in the extra stage, "),
     ({"extra_stage": 1, "replication": 2}, "Replication must be 1 with extra_stage=1, not 2"),
     (
         {"extra_stage": 1, "wiring": "omega"},

@@ -440,11 +440,11 @@ def test_node_leaves_out_what_only_a_bench_is_told() -> None:
         (["cube", "ports=7"], ".*7.*"),
         (["cube", "--top", "cube"], "--top, --clock and --reset belong to --verilog FILE"),
         (["connection-machine", "--node", "ports"], "Parameter must be written as .*'ports'"),
-        (["combining", "--node"], "A node alone needs a network whose cells are all alike, .*"),
+        (["combining", "--node"], "Option --node needs a network whose cells are all alike, .*"),
         ([], "Give the name of a network, or --verilog FILE --top NAME"),
         (["--verilog", "a.v"], "--verilog FILE needs --top NAME, .*"),
         (["--verilog", "a.v", "--top", "a"], ".*No such file or directory: 'a.v'"),
-        (["--verilog", "a.v", "--top", "a b"], "Top must be a name .* not 'a b'"),
+        (["--verilog", "a.v", "--top", "a b"], "Top must be a Verilog name .* not 'a b'"),
         (["--verilog", "a.v", "--top", "a", "W=1;"], "Parameter W must be .* not '1;'"),
         (["--verilog", "a.v", "--top", "a", "cube"], "Parameter must be written .* not 'cube'"),
     ],
@@ -494,5 +494,5 @@ def test_tool_that_takes_too_long(
 
 def test_design_of_two_clocks() -> None:
     report = {"fmax": {"clk$glb_clk": {"achieved": 50.0}, "half$glb": {"achieved": 90.0}}}
-    with pytest.raises(SynthesisError, match=r"^Only designs of a single clock .* of clk, half$"):
+    with pytest.raises(SynthesisError, match=r"^Only designs with a single .* with clk, half$"):
         _route(1, report)

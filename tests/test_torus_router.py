@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.torus_router import TorusRouter
 from multicube.hdl.topology.torus import Hop, Torus
 
@@ -115,7 +115,7 @@ def test_only_turns_of_the_routing_have_wires() -> None:
     [
         ({"flits": True}, {"depth": "2"}, TypeError, "Depth must be an integer, not '2'"),
         ({"flits": True}, {"decision": 0}, ValueError, "Decision time must be at least 1, not 0"),
-        ({}, {}, ValueError, "Packet must be of flits"),
+        ({}, {}, ValueError, "Packet must have flits"),
         (
             {"flits": True, "broadcast": True},
             {},

@@ -98,11 +98,11 @@ def test_sphere_of_all_terminals_is_uniform() -> None:
         ("sphere:0.5:17", "Terminals SIZE of sphere must be from 1 to 16, not 17"),
         (
             "sphere:0.5:3",
-            "Block of terminals must be of a power of 4, times a power of two that divides 4, "
+            "Size of a block must be a power of 4, times a power of two that divides 4, "
             "up to 16, not 3",
         ),
-        ("sphere:x", "Traffic 'sphere:x' needs a number where it says 'x'"),
-        ("sphere:0.5:y", "Traffic 'sphere:0.5:y' needs an integer where it says 'y'"),
+        ("sphere:x", "Traffic 'sphere:x' needs a number in place of 'x'"),
+        ("sphere:0.5:y", "Traffic 'sphere:0.5:y' needs an integer in place of 'y'"),
     ],
 )
 def test_sphere_rejects(text: str, message: str) -> None:
@@ -159,7 +159,7 @@ def reject_name(text: str) -> None:
     ],
 )
 def test_pattern_rejects_number(text: str, word: str, what: str) -> None:
-    message = re.escape(f"Traffic {text!r} needs {what} where it says {word!r}")
+    message = re.escape(f"Traffic {text!r} needs {what} in place of {word!r}")
     with pytest.raises(ValueError, match=f"^{message}$"):
         pattern(text, 8)
 
@@ -179,7 +179,7 @@ def test_pattern_rejects_terminal(terminal: int) -> None:
 
 @pytest.mark.parametrize("load", [-0.001, 1.001, float("nan"), float("inf")])
 def test_load_is_a_probability(load: float) -> None:
-    message = f"^Load must be from 0 to 1 packets a terminal and cycle, not {load}$"
+    message = f"^Load must be from 0 to 1 packets per terminal per cycle, not {load}$"
     with pytest.raises(ValueError, match=message):
         check_load(load)
     with pytest.raises(ValueError, match=message):

@@ -11,7 +11,7 @@ import pytest
 from amaranth.lib.wiring import Component
 from long_runs import long
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
-from multicube.hdl.core.packet import Packet
+from multicube.hdl.primitives.packet import Packet
 
 LONGEST = 5
 
@@ -398,7 +398,7 @@ def test_flit_switches_keep_their_parameters() -> None:
             ValueError,
             "Tag of a packet must have at least 3 bits for a switch of radix 8, not 2",
         ),
-        (WormholeSwitch, {"packet": Packet(2, 8)}, ValueError, "Packet must be of flits"),
+        (WormholeSwitch, {"packet": Packet(2, 8)}, ValueError, "Packet must have flits"),
         (
             WormholeSwitch,
             {"packet": Packet(2, 8, flits=True, broadcast=True)},

@@ -1,4 +1,4 @@
-"""The bench: synthesizable sources, sinks and meters that surround a network."""
+"""The test bench: synthesizable sources, sinks and meters that surround a network."""
 
 from .bench import Bench, MemoryBench, PacketBench, SourcePlan, bench_for
 from .message_bench import MessageBench

@@ -1,4 +1,4 @@
-"""A network on the bench: what sends, receives and measures around it, all in one fabric."""
+"""A network on its test bench: the sources, sinks and meters around it, all in one fabric."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin
-from ..core.packet import Packet
 from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
+from ..primitives.packet import Packet
 from .instruments import LinkMeter, Timer
 from .meters import place_meters
 from .sink import Sink
@@ -23,15 +23,15 @@ __all__ = ["Bench", "MemoryBench", "PacketBench", "SourcePlan", "bench_for"]
 
 @dataclass(frozen=True)
 class SourcePlan:
-    """What the sources of a bench are, and what distinguishes each.
+    """The sources of a test bench, and the differences between them.
 
     Attributes
     ----------
     component : type[wiring.Component]
     parameters : Mapping[str, Any]
-        Besides the layout of packets and the tags, which the network gives.
+        Those other than the layout of packets and the tags, which the network gives.
     straps, contents : Sequence[Mapping]
-        Of each terminal's source, besides its address.
+        For each terminal's source, those other than its address.
     """
 
     component: type[wiring.Component]
@@ -41,7 +41,7 @@ class SourcePlan:
 
 
 class Bench(Fabric):
-    """What every bench has: the fabric of a network, a timer, and meters on the network's links.
+    """The base of all test benches: the fabric of a network, a timer, and meters on its links.
 
     Members
     -------
@@ -54,22 +54,22 @@ class Bench(Fabric):
     ----------
     network : Network
     sources, sinks : list[str]
-        Names of the cells that send and receive, by terminal.
+        Names of the sending and receiving cells, by terminal.
     link_meters : list[tuple[str, list[Pin]]]
-        Name of each meter of links, and the outputs whose links it counts.
+        Name of each link meter, and the outputs whose links it counts.
     meters : dict[str, dict[str, str]]
-        By statistic, and by the name of a cell of the network that declares it (`Meter`): the name
-        of the meter that counts it.
+        By statistic, and by the name of the network's cell that declares it (`Meter`): the name of
+        the meter that counts it.
     latencies : tuple[str, ...]
-        Kinds of latency that the sinks record.
+        The kinds of latency that the sinks record.
     time : int
         Latencies are exact in runs of fewer than 2^time cycles.
     packet : Packet or None
-        What the network's links carry, if it is packets.
+        The layout on the network's links, if it carries packets.
     follows_flows : bool
-        Whether the ends tell packets that come twice or late.
+        Whether sources and sinks detect packets that arrive twice or late.
     adds_stamps : bool
-        Whether both ends add up the stamps of packets instead.
+        Whether sources and sinks add up the stamps of packets instead.
     """
 
     network: Network
@@ -84,11 +84,11 @@ class Bench(Fabric):
         self.time = time
         self.link_meters: list[tuple[str, list[Pin]]] = []
         self.meters: dict[str, dict[str, str]] = {}
-        self.latencies = ("total", "network")
+        self.latencies: tuple[str, ...] = ("total", "network")
         self.timer = self.place(Cell("timer", CellType(Timer)))
 
     def with_sources(self, sources: SourcePlan) -> Self:
-        """The same bench with other straps and contents of its sources."""
+        """The same test bench with other straps and contents of its sources."""
         other = copy(self)
         other.cells = dict(self.cells)
         for index, name in enumerate(self.sources):
@@ -99,12 +99,12 @@ class Bench(Fabric):
         return other
 
     def _attach(self, name: str) -> None:
-        """Connect a source's or sink's clock and its control."""
+        """Connect the time and the control of a source or sink."""
         self.link(Pin(self.timer.name, ("now",)), Pin(name, ("now",)))
         self.link(Pin(None, ("measure",)), Pin(name, ("measure",)))
 
     def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
-        """Put a meter on the links that leave each cell of the network."""
+        """Add a meter to the links that leave each cell of the network."""
         leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
         for driver, receiver in links:
             if self.carries_packets(driver):
@@ -132,21 +132,21 @@ class PacketBench(Bench):
     """The fabric of a network with a source and a sink at every terminal.
 
     The network carries stamped packets: its payload is widened if the stamp needs more bits,
-    which changes no cycle of its behaviour.
+    which does not change its behaviour in any cycle.
 
     Parameters
     ----------
     network : PacketNetwork
     sources : SourcePlan
     bins : int
-        Bins of each sink's histograms.
+        Bins of the histograms of each sink.
     time : int
         Width of the times in stamps: latencies are exact in runs of fewer than 2^time cycles.
 
     Raises
     ------
     ValueError
-        If the network combines packets, which changes their payloads, and with them the stamps.
+        If the network combines packets, which changes their payloads and therefore the stamps.
     """
 
     network: PacketNetwork
@@ -178,7 +178,8 @@ class PacketBench(Bench):
         for index in range(network.ports):
             straps = {"address": code.encode(index)}
             contents = sources.contents[index] if sources.contents else {}
-            self.place(Cell(self.sources[index], source, straps | sources.straps[index], contents))
+            own = {**straps, **sources.straps[index]}
+            self.place(Cell(self.sources[index], source, own, contents))
             self.place(Cell(self.sinks[index], sink, straps))
             self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
             self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])
@@ -193,24 +194,24 @@ class PacketBench(Bench):
 
 
 class MemoryBench(Bench):
-    """The fabric of a network between processors and memory, with a processor at every port.
+    """The fabric of a network between processors and memory, with a processor at every terminal.
 
     Parameters
     ----------
     network : CombiningNetwork
     sources : SourcePlan
-        Of the processors.
+        The processors.
     bins : int
-        Bins of each processor's histograms.
+        Bins of the histograms of each processor.
     time : int
         As in `PacketBench`.
 
     Attributes
     ----------
     memories : list[str]
-        Names of the memory modules' cells; each has its words in the memory `words`.
+        Names of the cells of the memory modules; each has its words in the memory `words`.
     history : int
-        How many answered requests each processor keeps.
+        How many answered requests each processor records.
     """
 
     network: CombiningNetwork
@@ -254,6 +255,6 @@ def _part(pin: Pin, name: str) -> Pin:
 
 
 def bench_for(network: Network, sources: SourcePlan, *, bins: int, time: int = TIME_BITS) -> Bench:
-    """The bench that fits a network."""
+    """The test bench for a network."""
     kind = MemoryBench if network.has_memory else PacketBench
     return kind(network, sources, bins=bins, time=time)

@@ -1,4 +1,4 @@
-"""Small parts of the bench: the clock that all parts read, meters, and records of latencies."""
+"""Small parts of the test bench: the common timer, meters, and records of latencies."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -18,21 +18,22 @@ __all__ = [
 ]
 
 COUNT_BITS = 32
-"""Width of a counter of what happens at most once a cycle: runs have fewer than 2^32 cycles."""
+"""Width of a counter of events, at most one per cycle: runs have fewer than 2^32 cycles."""
 
 SUM_BITS = 64
 """Width of a sum of latencies: fewer than 2^32 of them, each shorter than the run."""
 
 
 class Timer(wiring.Component):
-    """Tells the number of the current cycle; the first after reset is 0.
+    """Counts cycles; the first cycle after reset is number 0.
 
     Members
     -------
     now : Out(32)
     """
 
-    now: Out(32)
+    def __init__(self) -> None:
+        super().__init__({"now": Out(32)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -41,7 +42,7 @@ class Timer(wiring.Component):
 
 
 class LinkMeter(wiring.Component):
-    """Counts the packets that cross links while `measure` is 1, without touching them.
+    """Counts the packets that cross links while `measure` is 1, without affecting them.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class LinkMeter(wiring.Component):
     valid, ready : In(1).array(links)
         The handshakes of the links.
     crossed : Out(ArrayLayout(32, links))
-        Packets so far.
+        Packets counted so far.
     """
 
     def __init__(self, links: int) -> None:
@@ -78,24 +79,24 @@ class LinkMeter(wiring.Component):
 
 
 class EventMeter(wiring.Component):
-    """Counts events that a component tells of: packets dropped, requests combined.
+    """Counts events that a component signals: packets dropped, requests combined.
 
     Parameters
     ----------
     width : int
         Width of `events`, at least 1.
     number : bool
-        Whether `events` is their number in this cycle, or has a pulse for each in a bit of its own.
+        Whether `events` is their number in this cycle, or has one bit per event.
 
     Members
     -------
     measure : In(1)
     events : In(width)
     total : Out(32 + c)
-        Events so far; c is the least number of bits with which 2^c is no less than the most events
-        of a cycle.
+        Events so far; c is the smallest number for which 2^c is at least the largest number of
+        events per cycle.
     measured : Out(32 + c)
-        Those while `measure` was 1.
+        Events while `measure` was 1.
     """
 
     def __init__(self, width: int, *, number: bool = False) -> None:
@@ -121,7 +122,7 @@ class EventMeter(wiring.Component):
 
 
 class LevelMeter(wiring.Component):
-    """Adds up, and finds the highest of, what a queue holds while `measure` is 1.
+    """Records the sum and maximum of the level of a queue while `measure` is 1.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class LevelMeter(wiring.Component):
     level : In(width)
         Items in the queue in this cycle.
     sum : Out(32 + width)
-        Of the levels of all cycles.
+        Sum of the levels of all cycles.
     max : Out(width)
     """
 
@@ -166,15 +167,15 @@ def latency_members(kind: str, time: int) -> dict[str, wiring.Member]:
 def record_latency(
     m: Module, component: wiring.Component, kind: str, latency: Signal, recorded: Signal
 ) -> None:
-    """Put latencies of a kind into a component's sum, maximum and histogram.
+    """Add latencies of a kind to a component's sum, maximum and histogram.
 
-    The component has `latency_members(kind)`, and a memory `{kind}_histogram` of one count a bin,
-    which becomes its submodule of this name. The last bin holds all longer latencies too.
+    The component has `latency_members(kind)`, and a memory `{kind}_histogram` with one count per
+    bin, which becomes its submodule of this name. The last bin also counts all longer latencies.
 
     Parameters
     ----------
     latency : Signal
-        Valid in the cycle *before* that in which `recorded` is 1.
+        Valid in the cycle *before* the one in which `recorded` is 1.
     """
     histogram = m.submodules[f"{kind}_histogram"] = getattr(component, f"{kind}_histogram")
     update = histogram.write_port()

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The bench for values: each terminal sends a list of messages, and folds what it receives."""
+"""The test bench for values: terminals send lists of messages, and fold those that they receive."""
 
 from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..core.fabric import Cell, CellType, Fabric, Pin
-from ..core.packet import Packet, TagEncoder
 from ..networks.network import PacketNetwork
 from ..operations.folds import Fold
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, Timer
 from .meters import place_meters
@@ -19,16 +19,16 @@ __all__ = ["Collector", "MessageBench", "MessageSource", "Row"]
 
 
 class Row(data.StructLayout):
-    """A line of a source's list: if it is `used`, a message, and where it goes (address code)."""
+    """A row of a source's list: if it is `used`, a message and its destination (address code)."""
 
     def __init__(self, destination: int, value: ShapeLike) -> None:
         super().__init__({"used": 1, "destination": destination, "value": value})
 
 
 class MessageSource(wiring.Component):
-    """Keeps a list of messages, and sends them in its order, one a cycle if the network takes it.
+    """Stores a list of messages, and sends them in order, one per cycle if the network takes it.
 
-    Where packets have several flits, a message is a packet of one.
+    If packets may have several flits, a message is a packet of one flit.
 
     `o` comes from memory, registers and `send`.
 
@@ -42,14 +42,14 @@ class MessageSource(wiring.Component):
     Members
     -------
     address : In(width)
-        This terminal's address code. Constant.
+        Address code of this terminal. Constant.
     row : In(Row(width, payload))
-        In each cycle a message that is added to the list. There must be room.
+        A message to be added to the list in this cycle. There must be room.
     send : In(1)
         Messages are offered. It must stay 1 until the list is empty.
     o : Out(stream.Signature(packet))
     injected : Out(32)
-        Messages that the network took.
+        Number of messages that the network took.
     """
 
     def __init__(self, packet: Packet, tags: TagScheme, *, depth: int) -> None:
@@ -91,27 +91,27 @@ class MessageSource(wiring.Component):
 
 
 class Collector(wiring.Component):
-    """Takes a message a cycle, and makes one value of all.
+    """Accepts one message per cycle, and folds all of them into one value.
 
     Parameters
     ----------
     packet : Packet
     fold : Fold
-        Makes one value of two. What has come before comes first.
+        Merges two values. Earlier messages come first.
 
     Members
     -------
     now : In(32)
         Number of this cycle.
     clear : In(1)
-        Forget all that has come.
+        Forget all earlier messages.
     i : In(stream.Signature(packet))
     value : Out(payload)
-        Of all that has come. Means nothing before.
+        The folded value of all messages. Undefined before the first.
     delivered : Out(32)
-        Messages that have come.
+        Number of messages that have arrived.
     latest : Out(32)
-        Cycle in which the last one came.
+        Cycle in which the last one arrived.
     """
 
     def __init__(self, packet: Packet, fold: Fold) -> None:
@@ -145,34 +145,34 @@ class Collector(wiring.Component):
 
 
 class MessageBench(Fabric):
-    """The fabric of a network with meters, and a `MessageSource` and a `Collector` a terminal.
+    """A network with meters, and a `MessageSource` and a `Collector` per terminal, as one fabric.
 
     Parameters
     ----------
     network : PacketNetwork
         Without broadcast masks.
     fold : Fold
-        Of the collectors; of the network's payloads.
+        Fold of the collectors, for the network's payloads.
     depth : int
         Messages in the list of each source.
 
     Members
     -------
     row_0, row_1, ... : In(Row)
-        Of the sources, by terminal.
+        Inputs of the sources, by terminal.
     send : In(1)
-        Of all sources.
+        Input of all sources.
     clear : In(1)
-        Of all collectors.
+        Input of all collectors.
 
     Attributes
     ----------
     network : PacketNetwork
     row : Row
     sources, sinks : list[str]
-        Names of the sources' and collectors' cells, by terminal.
+        Names of the cells of the sources and collectors, by terminal.
     meters : dict[str, dict[str, str]]
-        As in `Bench`, of the messages that the network combines ("combined"), and refers
+        As in `Bench`, for the messages that the network combines ("combined") and deflects
         ("referred").
     """
 

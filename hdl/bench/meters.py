@@ -1,4 +1,4 @@
-"""Meters at the outputs of a network's cells that are to be counted."""
+"""Placement of meters at the outputs of a network's cells that are to be counted."""
 
 from collections.abc import Collection
 
@@ -11,7 +11,7 @@ __all__ = ["place_meters"]
 def place_meters(
     fabric: Fabric, measure: Pin, only: Collection[str] | None = None
 ) -> dict[str, dict[str, str]]:
-    """Put a meter on each output that a cell of the fabric declares in its `meters`.
+    """Add a meter to each output that a cell of the fabric declares in its `meters`.
 
     The meter of output `port` of a cell is `meter_{cell}_{port}`.
 
@@ -19,9 +19,9 @@ def place_meters(
     ----------
     fabric : Fabric
     measure : Pin
-        What drives `measure` of all meters.
+        The driver of `measure` of all meters.
     only : Collection[str], optional
-        Statistics to count; all if not given.
+        Statistics to count; all by default.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def place_meters(
             else:
                 number = declared.kind == "number"
                 type_, port = CellType(EventMeter, width=width, number=number), "events"
-            # Equal types share what is known of their ports if they are one.
+            # Sharing one object for equal types also shares what is cached about their ports.
             type_ = types.setdefault(type_, type_)
             meter = fabric.place(Cell(f"meter_{pin.cell}_{declared.port}", type_))
             fabric.link(measure, Pin(meter.name, ("measure",)))

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The processors of a network with memory: they send requests, and judge what comes back."""
+"""The processors of a network with memory: they send requests, and check the replies."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -33,10 +33,10 @@ _COUNTERS = (
 
 
 def access_layout(link: MemoryLink) -> data.StructLayout:
-    """What a processor keeps of a request that has been answered.
+    """The record of a request that has been answered.
 
     `sent` and `answered` are the cycles in which the network took the request, and in which the
-    first word of the reply came.
+    first word of the reply arrived.
     """
     fields = link.request_layout.members
     return data.StructLayout(
@@ -53,18 +53,18 @@ def access_layout(link: MemoryLink) -> data.StructLayout:
 
 
 class Processor(wiring.Component):
-    """Generates requests at random, whatever the network does, and takes the replies.
+    """Generates requests at random, independently of the network, and takes the replies.
 
-    In each cycle a request comes into being with a fixed probability, and waits in a queue (open
-    loop); one that finds the queue full is rejected, and counted. The first of the queue is sent as
-    soon as fewer than `outstanding` requests are unanswered. With probability `bias` it is for word
-    0 of the `favourite` memory module, otherwise for a word drawn uniformly from all. Operation and
-    operand are random too.
+    In each cycle a request is generated with a fixed probability, and waits in a queue (open loop).
+    If the queue is full, the request is rejected and counted. The first request of the queue is
+    sent as soon as fewer than `outstanding` requests are unanswered. With probability `bias` it is
+    for word 0 of the `favourite` memory module, otherwise for a word drawn uniformly from all.
+    Operation and operand are random too.
 
-    A reply is *misrouted* if its tag is not that of its request, and *duplicated* if there is no
-    request of its identity. Latencies, counted while `measure` is 1, end when the last word of the
-    reply is there; they begin with the request's birth (total), or when it was first offered to the
-    network (network). A reply shows in the counters two cycles after it came.
+    A reply is *misrouted* if its tag is not that of its request, and *duplicated* if no request has
+    its identity. Latencies are counted while `measure` is 1. They end when the last word of the
+    reply has arrived; they start when the request was generated (total), or when it was first
+    offered to the network (network). The counters include a reply two cycles after it arrived.
 
     `o.request` comes from registers and memories, `o.reply.ready` is always 1.
 
@@ -72,31 +72,31 @@ class Processor(wiring.Component):
     ----------
     link : MemoryLink
     code : AddressCode
-        Of the numbers of memory modules.
+        Code of the numbers of memory modules.
     tag_bits : tuple[tuple[str, int], ...]
-        Of each bit of a request's tag, from bit 0 on: ("module", b) if it is bit b of the module's
-        code, ("path", b) if it is bit b of the number of the path.
+        The meaning of each bit of a request's tag, from bit 0 on: ("module", b) for bit b of the
+        module's code, ("path", b) for bit b of the number of the path.
     rows : int
         Words in each memory module.
     outstanding : int
-        Requests that may be unanswered, at least 1.
+        Number of requests that may be unanswered, at least 1.
     depth : int
         Requests that fit into the queue.
     mix : tuple[int, ...]
         Codes of the operations to draw from.
     lengths : tuple[int, int]
-        Words of a load, and of a reply; and of any other request. Each takes one cycle.
+        Words of a load and of a reply; and of any other request. Each takes one cycle.
     bins : int
-        Bins of the histograms, one cycle each; the last one also holds all longer latencies.
+        Bins of the histograms, one cycle each; the last one also counts all longer latencies.
     time : int
-        Width of the births and latencies: exact in runs of fewer than 2^time cycles.
+        Width of times and latencies: exact in runs of fewer than 2^time cycles.
     history : int
-        How many answered requests are kept, from the first on; 0 keeps none.
+        How many answered requests are recorded, from the first on; 0 for none.
 
     Members
     -------
     seed : In(128)
-        Of the random numbers; not zero. Constant.
+        Seed of the random numbers; not zero. Constant.
     load : In(23)
         Probability of a request in a cycle, times 2^22. Constant.
     bias : In(19)
@@ -104,35 +104,35 @@ class Processor(wiring.Component):
     favourite : In(code.width)
         Code of a memory module. Constant.
     quota : In(32)
-        Requests after which no more come into being; 0 for no end. Constant.
+        Number of requests after which no more are generated; 0 for no limit. Constant.
     turn : In(max(1, path bits))
-        With several paths: row r goes by path (r + turn) mod paths. Constant.
+        With several paths: row r uses path (r + turn) mod paths. Constant.
     now : In(32)
         Number of this cycle.
     open, measure : In(1)
         Nothing is generated, or offered, while `open` is 0.
     o : Out(link)
     generated, rejected : Out(32)
-        Requests that came into being, and those of them that found the queue full.
+        Number of requests generated, and of those rejected because the queue was full.
     injected, entered : Out(32)
-        Requests that the network took; and while `measure` was 1.
+        Number of requests that the network took in total, and while `measure` was 1.
     pending : Out(1)
-        A request was offered in the last cycle, and not taken.
+        A request was offered in the last cycle, and was not taken.
     delivered, misrouted, duplicated, measured : Out(32)
-        All replies; those that were not as they should be; and those while `measure` was 1.
+        Number of all replies, of those with the errors above, and of those while `measure` was 1.
     latest : Out(32)
-        Cycle in which the last word of the last reply came.
+        Cycle in which the last word of the last reply arrived.
     total_sum, network_sum, total_max, network_max : Out
         As in `Sink`, with this `time`.
     background : Out(32)
-        Replies while `measure` was 1 to requests that were not meant for the favourite.
+        Number of replies while `measure` was 1 to requests that were not for the favourite.
     background_sum : Out(64)
         Sum of their latencies (network).
 
     Attributes
     ----------
     total_histogram, network_histogram : Memory
-        One count of 32 bits a bin. They are submodules of the same names.
+        One count of 32 bits per bin. They are submodules of the same names.
     history : Memory or None
         Rows of `access_layout(link)`, in the order of the replies. A submodule of this name.
 
@@ -208,7 +208,7 @@ class Processor(wiring.Component):
         busy, identity, free = self._identities(m, taken)
         paced_request = paced(m, "pacer", "request", self.lengths, self.o)
 
-        # What the next request asks for stands in registers, so that it stays while it waits.
+        # The next request is held in registers, so that it does not change while it waits.
         what = Signal(self.link.request_layout)
         favoured = Signal()
         m.d.comb += [
@@ -255,7 +255,7 @@ class Processor(wiring.Component):
         return m
 
     def _generate(self, m: Module, luck: Value, valid: Value) -> ArrivalQueue:
-        """Births of requests, in a queue."""
+        """Generate requests into a queue."""
         m.submodules.queue = queue = ArrivalQueue(self.time, depth=self.depth)
         arrival = queue.i[0]
         generate = Signal()
@@ -276,7 +276,7 @@ class Processor(wiring.Component):
         return queue
 
     def _identities(self, m: Module, taken: Value) -> tuple[Signal, Signal, Signal]:
-        """Which identities are in use; the one for the next request, and whether there is one."""
+        """The identities in use; the one for the next request; and whether one is free."""
         busy = Signal(self.outstanding)
         identity = Signal(range(self.outstanding))
         free = Signal()
@@ -312,7 +312,7 @@ class Processor(wiring.Component):
             what.tag.eq(Cat(bits[source][bit] for source, bit in self.tag_bits)),
             what.address.eq(row),
             what.operation.eq(codes[index] if len(self.mix) > 1 else self.mix[0]),
-            # Of both, so that neither the operation nor the word tells anything of it.
+            # From both, so that the operand does not depend on the operation or the word alone.
             what.operand.eq(choice ^ luck.rotate_left(LOAD_BITS)),
             favoured.eq(hot),
         ]
@@ -360,16 +360,16 @@ class Processor(wiring.Component):
             self.background_sum.eq(self.background_sum + Mux(background, held, 0)),
         ]
         if self.history is not None:
-            self._keep(m, note, expected)
+            self._keep(m, self.history, note, expected)
 
-    def _keep(self, m: Module, note: data.View, expected: Value) -> None:
-        """Write an answered request into the history, while there is room."""
-        m.submodules.history = self.history
-        write = self.history.write_port()
-        row = Signal(range(self.history.depth + 1))
+    def _keep(self, m: Module, history: Memory, note: data.View, expected: Value) -> None:
+        """Write an answered request to the history while there is room."""
+        m.submodules.history = history
+        write = history.write_port()
+        row = Signal(range(history.depth + 1))
         access, asked = write.data, note.request
         m.d.comb += [
-            write.en.eq(expected & (row != self.history.depth)),
+            write.en.eq(expected & (row != history.depth)),
             write.addr.eq(row),
             access.tag.eq(asked.tag),
             access.address.eq(asked.address),

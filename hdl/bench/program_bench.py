@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The bench for programs: a network with memory, and ports that software sends and receives by."""
+"""The test bench for programs: a network with memory, with ports that software drives and reads."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ __all__ = ["ProgramBench", "ProgramPort"]
 
 
 class ProgramPort(wiring.Component):
-    """One processor's link, as a few plain ports. Combinational; replies are always taken.
+    """The link of one processor, as a few plain ports. Combinational; replies are always taken.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class ProgramPort(wiring.Component):
     Members
     -------
     offer : In(1 + width of a request)
-        Bit 0: a request is offered. It stays until it is taken.
+        Bit 0: a request is offered. It must stay until it is taken.
     seen : Out(2)
         Bit 0: the request is taken in this cycle; bit 1: there is a reply.
     reply : Out(width of a reply)
@@ -58,18 +58,18 @@ class ProgramPort(wiring.Component):
 
 
 class ProgramBench(Fabric):
-    """The fabric of a combining network with a `ProgramPort` at each of its ports, and meters.
+    """A combining network with a `ProgramPort` at each terminal, and meters, as one fabric.
 
     Parameters
     ----------
     network : CombiningNetwork
     contents : Mapping[int, int]
-        What words hold in the beginning, if not 0.
+        Initial contents of words that are not 0.
 
     Members
     -------
     offer_0, offer_1, ... : In(1 + width of a request)
-        Of the ports.
+        Inputs of the ports.
     on : In(1)
         Meters count.
 
@@ -77,11 +77,11 @@ class ProgramBench(Fabric):
     ----------
     network : CombiningNetwork
     ports : list[str]
-        Names of the ports' cells.
+        Names of the cells of the ports.
     meters : dict[str, dict[str, str]]
         As in `Bench`.
     memory_meters : list[str]
-        By memory module: names of those that count the requests that reach it.
+        By memory module: names of the meters that count the requests that reach it.
     """
 
     def __init__(self, network: CombiningNetwork, contents: Mapping[int, int]) -> None:
@@ -104,7 +104,8 @@ class ProgramBench(Fabric):
             self.link(Pin(None, (f"offer_{n}",)), Pin(name, ("offer",)))
         for ends in network.fabric.links:
             a, b = (
-                Pin(self.ports[pin.path[1]], ("o",)) if pin.cell is None else pin for pin in ends
+                Pin(self.ports[int(pin.path[1])], ("o",)) if pin.cell is None else pin
+                for pin in ends
             )
             self.link(a, b)
         self.meters = place_meters(self, Pin(None, ("on",)))

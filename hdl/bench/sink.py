@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The receiving end of a network: it checks every packet and measures its latency."""
+"""The receiver at an output of a network: it checks every packet and measures its latency."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -7,7 +7,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
-from ..core.packet import Packet, TagEncoder
+from ..primitives.packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, latency_members, record_latency
 from .stamp import SEQUENCE_BITS, STAMP_SUM_BITS
@@ -19,21 +19,21 @@ _WINDOW = 1 << _REACH
 
 
 class Sink(wiring.Component):
-    """Takes one flit a cycle, judges the packets and counts them.
+    """Takes one flit per cycle, and checks and counts the packets.
 
-    *Misrouted* is a packet that was sent elsewhere: its tag is not the one that leads from the
-    source in its stamp to here (a broadcast mask says which bits of it don't matter), or it has a
-    destination in its stamp, and that is not here. Of each flow the sink keeps the number that
-    comes next and which of the eight before it have arrived, so that a packet that comes late is
-    told from one that comes twice (*reordered*, *duplicated*); the counts are exact while a flow is
-    less than eight packets out of order, and later ones count as reordered. Misrouted packets enter
-    no flow. If packets have no sequence numbers there are only the sum of their stamps, and no
-    *reordered* and *duplicated*. *Damaged* are flits that are not the ones that must follow the
-    header: of another packet, in another order, too many or too few.
+    A packet is *misrouted* if it was sent elsewhere: its tag does not lead from the source in its
+    stamp to this terminal (except for the bits in its broadcast mask), or the destination in its
+    stamp, if any, is not this terminal. For each flow the sink stores the next sequence number, and
+    which of the eight before it have arrived. So it can distinguish packets that arrive late
+    (*reordered*) from those that arrive twice (*duplicated*). The counts are exact while a flow is
+    less than eight packets out of order; later packets count as reordered. Misrouted packets enter
+    no flow. Without sequence numbers there is only the sum of the stamps of all packets, and no
+    *reordered* or *duplicated*. A flit is *damaged* if it is not the one that must follow the
+    header: from another packet, in another order, too many or too few.
 
-    Latencies, counted while `measure` is 1, are the difference between the cycle in which the tail
-    is delivered and that of the birth (total), or that in which the packet reached the network's
-    input (network). A packet shows in the counters two cycles after its tail was taken.
+    Latencies are counted while `measure` is 1. They end in the cycle in which the tail is
+    delivered; they start when the packet was generated (total), or when it reached the network's
+    input (network). The counters include a packet two cycles after its tail was taken.
 
     Parameters
     ----------
@@ -41,35 +41,35 @@ class Sink(wiring.Component):
         Its payload is a `Stamp`.
     tags : TagScheme
     bins : int
-        Bins of the histograms, one cycle each; the last one also holds all longer latencies.
+        Bins of the histograms, one cycle each; the last one also counts all longer latencies.
 
     Members
     -------
     address : In(width)
-        This terminal's address code. Constant.
+        Address code of this terminal. Constant.
     now : In(32)
     measure : In(1)
     i : In(stream.Signature(packet))
     delivered, misrouted, duplicated, reordered : Out(32)
-        All packets taken, and those that were not as they should be.
+        Number of all packets taken, and of those with the errors above.
     stamp_sum : Out(64)
-        Of all packets taken. Only where flows are not followed; `duplicated` and `reordered` only
-        where they are.
+        Sum of the stamps of all packets taken. Only if flows are not followed; `duplicated` and
+        `reordered` only if they are.
     damaged : Out(32)
-        Flits that were not as they should be. Only where packets have flits.
+        Number of damaged flits. Only if packets have flits.
     measured : Out(32)
-        Packets taken while `measure` was 1.
+        Number of packets taken while `measure` was 1.
     latest : Out(32)
         Cycle in which the last packet was taken.
     total_sum, network_sum : Out(64)
         Sums of their latencies in cycles.
     total_max, network_max : Out(time)
-        The longest of them; as wide as the stamps' times.
+        Maxima of their latencies; as wide as the times in stamps.
 
     Attributes
     ----------
     total_histogram, network_histogram : Memory
-        One count of 32 bits a bin. They are submodules of the same names.
+        One count of 32 bits per bin. They are submodules of the same names.
     """
 
     def __init__(self, packet: Packet, tags: TagScheme, *, bins: int) -> None:
@@ -146,7 +146,7 @@ class Sink(wiring.Component):
         return m
 
     def _follow(self, m: Module, packet: data.View, misrouted: Value) -> Value:
-        """Check that flits follow their header; whether the header was misrouted, at the tail."""
+        """Check that flits follow their header; return at the tail whether it was misrouted."""
         stamp = packet.payload
         index = Signal.like(stamp.length)
         header = data.View(stamp.shape(), Signal(stamp.shape().size, name="header"))
@@ -166,7 +166,7 @@ class Sink(wiring.Component):
         return here
 
     def _check_flow(self, m: Module, stamp: data.View, taken: Value) -> None:
-        """Compare a packet's sequence number with what its flow has brought before."""
+        """Compare a packet's sequence number with those of earlier packets of its flow."""
         bits = len(stamp.sequence)
         m.submodules.flows = flows = Memory(
             shape=bits + _WINDOW, depth=1 << len(stamp.source), init=[]

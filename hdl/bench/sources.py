@@ -1,4 +1,4 @@
-"""Traffic sources: where a network's packets come into being."""
+"""Traffic sources: where a network's packets are generated."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
-from ..core.packet import Packet, TagEncoder
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet, TagEncoder
 from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode, TagScheme
 from .instruments import COUNT_BITS
@@ -31,7 +31,7 @@ _DESTINATION_BITS = 64 - LOAD_BITS - BIAS_BITS
 
 
 class Order(data.StructLayout):
-    """A packet to be sent: when it came into being, where it goes, and how long it is.
+    """A packet to be sent: when it was generated, its destination, and its length.
 
     `mask` exists if packets have a broadcast mask (here in the order of the address), `length` if
     they have several flits.
@@ -51,10 +51,9 @@ class Order(data.StructLayout):
 class Sender(wiring.Component):
     """Turns orders into stamped packets and offers them to the network, one at a time.
 
-    Combinational from `i` to `o`; throughput is one flit a cycle. While `open` is 0 no further
-    packet is offered, but one that was offered stays until it is taken, with all its flits. Behind
-    the header each flit carries its number (the header's is 0) in the field `tag`, and the same
-    payload.
+    Combinational from `i` to `o`; throughput is one flit per cycle. While `open` is 0 no new packet
+    is offered, but an offered packet stays until it is taken, with all its flits. Each flit after
+    the header carries its number (the header's is 0) in the field `tag`, and the same payload.
 
     Parameters
     ----------
@@ -65,22 +64,22 @@ class Sender(wiring.Component):
     Members
     -------
     address : In(width)
-        This terminal's address code. Constant.
+        Address code of this terminal. Constant.
     now : In(32)
         Number of this cycle.
     open, measure : In(1)
     i : In(stream.Signature(Order(packet, tags.code)))
     o : Out(stream.Signature(packet))
     injected : Out(32)
-        Packets of which the network has taken the header.
+        Number of packets whose header the network has taken.
     entered : Out(32)
-        Those of them that it took while `measure` was 1.
+        Number of these taken while `measure` was 1.
     pending : Out(1)
-        A packet has been offered in the last cycle, and not been taken.
+        A packet was offered in the last cycle, and was not taken.
     copies : Out(32 + width)
-        Broadcast only: destinations of the injected packets, all together.
+        Broadcast only: total number of destinations of the injected packets.
     stamp_sum : Out(64)
-        Only if flows are not followed: of the injected packets.
+        Only if flows are not followed: sum of the stamps of the injected packets.
     """
 
     def __init__(self, packet: Packet, tags: TagScheme) -> None:
@@ -150,7 +149,7 @@ class Sender(wiring.Component):
         return m
 
     def _number(self, m: Module, stamp: data.View, flow: Value) -> None:
-        """Give a packet its number in its flow, or (broadcast) of this source."""
+        """Give a packet its number in its flow, or (broadcast) among those of this source."""
         m.submodules.flows = flows = Memory(
             shape=stamp.sequence.shape(), depth=1 << len(flow), init=[]
         )
@@ -164,7 +163,7 @@ class Sender(wiring.Component):
         ]
 
     def _broadcast(self, m: Module, order: data.View, taken: Value) -> None:
-        """Send the mask in the order of the stages, and count the copies that it asks for."""
+        """Send the mask in the order of the stages, and count the copies that it requests."""
         m.submodules.mask_encoder = encoder = TagEncoder(replace(self.tags, routing="destination"))
         m.d.comb += [encoder.destination.eq(order.mask), self.o.payload.mask.eq(encoder.tag)]
         copies = masked_count(self.tags.code, order.destination, order.mask)
@@ -188,7 +187,7 @@ def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]
 
 
 def _attach_sender(m: Module, source: wiring.Component) -> Sender:
-    """Give a source its sender, which has all the members that every source has."""
+    """Add a sender to a source, and connect the members that all sources have."""
     m.submodules.sender = sender = Sender(source.packet, source.tags)
     for name in ("address", "now", "open", "measure"):
         m.d.comb += getattr(sender, name).eq(getattr(source, name))
@@ -204,15 +203,15 @@ def _attach_sender(m: Module, source: wiring.Component) -> Sender:
 
 
 class BernoulliSource(wiring.Component):
-    """Generates a packet in each cycle with a fixed probability, whatever the network does.
+    """Generates a packet in each cycle with a fixed probability, independently of the network.
 
-    New packets wait in a queue in front of the network (open loop); one that finds the queue full
-    is rejected, and counted. With probability `bias` a packet goes to `favourite`, otherwise to a
-    terminal drawn uniformly, itself included: that makes uniform traffic (bias 0), permutations
-    (bias 1) and hot spots. The favourite's bits in `scope` are drawn anew for each packet: so it
-    may be a block of terminals, and traffic local. Where packets have several flits, their number
-    is uniform between two bounds. Where they have a broadcast mask, a packet gets a random one with
-    probability `spread`: each of its bits is 1 in half of them.
+    New packets wait in a queue in front of the network (open loop). If the queue is full, a packet
+    is rejected and counted. With probability `bias` a packet goes to `favourite`, otherwise to a
+    terminal drawn uniformly, its own included. This gives uniform traffic (bias 0), permutations
+    (bias 1) and hot spots. The favourite's bits in `scope` are drawn anew for each packet, so the
+    favourite may be a block of terminals, for local traffic. If packets have several flits, their
+    number is uniform between two bounds. If they have a broadcast mask, a packet gets a random one
+    with probability `spread`: each of its bits is 1 with probability 1/2.
 
     Parameters
     ----------
@@ -220,7 +219,7 @@ class BernoulliSource(wiring.Component):
         Its payload is a `Stamp`.
     tags : TagScheme
     depth : int
-        Packets that fit into the queue.
+        Number of packets that fit into the queue.
     lengths : tuple[int, int]
         Fewest and most flits of a packet.
 
@@ -229,7 +228,7 @@ class BernoulliSource(wiring.Component):
     address, favourite : In(width)
         Address codes. Constant.
     seed : In(128)
-        Of the random numbers; not zero. Constant.
+        Seed of the random numbers; not zero. Constant.
     load : In(23)
         Probability of a packet in a cycle, times 2^22. Constant.
     bias : In(19)
@@ -237,13 +236,13 @@ class BernoulliSource(wiring.Component):
     spread : In(19)
         Broadcast only: probability of a broadcast mask, times 2^18. Constant.
     scope : In(width)
-        Bits of the favourite that are those of a terminal drawn uniformly. Constant.
+        Bits of the favourite that are drawn uniformly for each packet. Constant.
     quota : In(32)
-        Packets after which no more are generated; 0 for no end. Constant.
+        Number of packets after which no more are generated; 0 for no limit. Constant.
     now, open, measure, o, injected, entered, pending
         As in `Sender`. Nothing is generated while `open` is 0.
     generated, rejected : Out(32)
-        Packets that came into being, and those of them that found the queue full.
+        Number of packets generated, and of those rejected because the queue was full.
     """
 
     def __init__(
@@ -302,7 +301,7 @@ class BernoulliSource(wiring.Component):
         return m
 
     def _shape(self, m: Module, order: data.View) -> None:
-        """Draw the length and the broadcast mask, from a second generator."""
+        """Draw the length and the broadcast mask from a second generator."""
         low, high = self.lengths
         if self.packet.flits:
             m.d.comb += order.length.eq(low)
@@ -320,8 +319,9 @@ class BernoulliSource(wiring.Component):
 def uniform_code(draw: Value, code: AddressCode) -> Value:
     """The code of an address that is uniform if the bits of `draw` are.
 
-    Each digit is the integer part of the fraction 0.draw times the radix; the rest of the product
-    serves the next digit. Exact for a power of two, otherwise within 2^-24 of each probability.
+    Each digit is the integer part of the fraction 0.draw times the radix; the fractional part of
+    the product gives the next digit. Exact for a power of two; otherwise each probability is within
+    2^-24.
     """
     bits = len(draw)
     digits = []
@@ -333,7 +333,7 @@ def uniform_code(draw: Value, code: AddressCode) -> Value:
 
 
 def masked_count(code: AddressCode, address: Value, mask: Value) -> Value:
-    """How many addresses have the code of one but for the bits of a mask, that one included."""
+    """The number of addresses whose code equals that of `address` outside the bits of a mask."""
     if code.radix & (code.radix - 1) == 0:
         return 1 << sum(mask)
     count: Value = Const(1)
@@ -353,16 +353,16 @@ class ReplaySource(wiring.Component):
         Its payload is a `Stamp`.
     tags : TagScheme
     depth : int
-        Rows of the trace memory.
+        Number of rows of the trace memory.
     trace : Sequence[int]
-        Rows: the cycle of a packet's birth in the low 32 bits, then the code of its destination,
-        its broadcast mask and its length as far as packets have them, in the order of the cycles.
-        The first cycle that can be met is 2.
+        Rows: the cycle in which a packet is generated in the low 32 bits, then the code of its
+        destination, and its broadcast mask and length if packets have them, in the order of the
+        cycles. The first possible cycle is 2.
 
     Members
     -------
     address : In(width)
-        This terminal's address code. Constant.
+        Address code of this terminal. Constant.
     count : In(range(depth + 1))
         Number of rows in use. Constant.
     now, open, measure, o, injected, entered, pending

@@ -1,4 +1,4 @@
-"""What the bench writes into a packet's payload, so that its arrival can be judged."""
+"""The contents of a packet's payload on the test bench, which let the sink check its arrival."""
 
 from amaranth.hdl import Shape
 from amaranth.lib import data
@@ -20,25 +20,25 @@ TIME_BITS = 20
 """Width of the times in stamps: enough for runs of fewer than 2^20 cycles."""
 
 LONG_TIME_BITS = 32
-"""Their width in longer runs: that of the cycle's number."""
+"""Width of the times in longer runs: that of the cycle number."""
 
 STAMP_SUM_BITS = 64
 
 MOST_FOLLOWED = 2**13
-"""Terminals of the largest network whose flows are followed: each end of it has a row a flow."""
+"""Largest number of terminals whose flows are followed: each terminal has a row per flow."""
 
 
 class Stamp(data.StructLayout):
-    """The payload of a packet of the bench.
+    """The payload of a packet on the test bench.
 
-    `source` (its address code) and `sequence` (number in its flow from this source to one
-    destination, modulo 2^`sequence`) identify the packet; `birth` is the cycle in which it came
-    into being, and `offered` the cycle in which it reached the head of its source's queue and so
-    the input of the network. Both are modulo 2^`time`: latencies are exact in runs of fewer cycles.
-    Without sequence numbers flows can't be followed: then both ends add up all stamps (`stamp_sum`,
-    modulo 2^64), which must come to the same.
-    `length` is the number of flits, if packets have several; each flit carries the same stamp.
-    `destination` (an address code) is there if the tag can't say at the output what it was.
+    `source` (its address code) and `sequence` (its number in the flow from this source to one
+    destination, modulo 2^`sequence`) identify the packet. `birth` is the cycle in which it was
+    generated, and `offered` the cycle in which it reached the head of its source's queue and so the
+    input of the network. Both are modulo 2^`time`: latencies are exact in runs of fewer cycles.
+    Without sequence numbers flows can't be followed; sources and sinks then add up all stamps
+    (`stamp_sum`, modulo 2^64), and both sums must be equal. `length` is the number of flits, if
+    packets have several; each flit carries the same stamp. `destination` (an address code) is
+    present if the tag does not contain it at the output.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class Stamp(data.StructLayout):
     payload : int
         Width of the whole payload, which may be more than the stamp needs.
     sequence : int
-        Width of a sequence number: 4 suffice where at most 7 packets of a flow can be missing. 0:
-        there is none.
+        Width of a sequence number, 0 for none. 4 is enough if at most 7 packets of a flow can be
+        missing.
     length : int
         Width of `length`, 0 if every packet is one flit.
     destination : bool
@@ -92,11 +92,11 @@ class Stamp(data.StructLayout):
 
 
 def stamp_for(network: PacketNetwork, *, time: int = TIME_BITS) -> Stamp:
-    """The stamp that fits a network: wide enough for what it can lose, and for its lengths.
+    """The stamp for a network: wide enough for the packets that it can lose, and for its lengths.
 
-    A network that drops packets, or lets them overtake each other, needs longer sequence numbers;
-    one that broadcasts needs numbers that run through all packets of a source. Of the largest
-    networks flows are not followed, unless some packets may be missing or arrive several times.
+    A network that drops packets, or lets them overtake each other, needs longer sequence numbers.
+    One that broadcasts needs numbers that count all packets of a source. In the largest networks
+    flows are not followed, unless some packets may be missing or arrive several times.
     """
     if network.packet.broadcast:
         sequence = 24

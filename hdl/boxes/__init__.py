@@ -1,6 +1,6 @@
-"""Boxes of multistage networks: interchange boxes, and switches of every mode made of them."""
+"""Boxes of multistage networks: interchange boxes, and switches for every switching mode."""
 
-from .interchange_box import BoxState, InterchangeBox
+from ..primitives.interchange_box import BoxState, InterchangeBox
 from .packet_switches import InputQueuedSwitch, OutputQueuedSwitch
 
 __all__ = ["BoxState", "InputQueuedSwitch", "InterchangeBox", "OutputQueuedSwitch"]

@@ -1,4 +1,4 @@
-"""What a switch remembers of a broadcast while some of its copies still wait."""
+"""The state of a broadcast in a switch while some of its copies still wait."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -10,12 +10,12 @@ __all__ = ["CopyTracker"]
 
 
 class CopyTracker(wiring.Component):
-    """Knows which outputs still want a copy of the packet in front of an input.
+    """Tracks which outputs still need a copy of the packet at an input.
 
-    Copies are taken independently, each when its output is free, and the packet goes when the last
-    is taken; if all are taken at once, that is the first cycle. What was taken before is held in
-    `radix` registers. `left` depends combinationally on `requested` only, and `done` on `taken`
-    besides, so that no output waits for another one's `ready`.
+    Copies are taken independently, each when its output is free, and the packet leaves when the
+    last copy is taken; if all are taken at once, that is the first cycle. The copies taken earlier
+    are recorded in `radix` registers. `left` depends combinationally on `requested` only, and
+    `done` on `taken` too, so that no output waits for another one's `ready`.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ class CopyTracker(wiring.Component):
     requested : In(radix)
         Bit j: the packet is for output j. Constant while the packet stays.
     taken : In(radix)
-        Bit j: output j takes a copy in this cycle, if it is offered one.
+        Bit j: output j takes a copy in this cycle if it is offered one.
     left : Out(radix)
         Bit j: output j is to be offered a copy.
     done : Out(1)
-        With this cycle all copies have been taken.
+        All copies have been taken by the end of this cycle.
 
     Raises
     ------

@@ -12,37 +12,37 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
-from ..core.packet import Packet, check_tag, forwarded, output_port
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
-from .interchange_box import InterchangeBox
 
 __all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy"]
 
 Policy = Literal["hold", "drop", "modified-hold"]
 POLICIES: tuple[Policy, ...] = ("hold", "drop", "modified-hold")
-"""What becomes of a packet or request that is blocked (Siegel et al., IV-A)."""
+"""Policies for a blocked packet or request (Siegel et al., IV-A)."""
 
 
 class CircuitLink(wiring.Signature):
-    """A link that is lent to one circuit at a time. Directions are those of the sending side.
+    """A link that is assigned to one circuit at a time. Directions are those of the sending side.
 
-    1. The source raises `request` and shows the header, whose tag leads the way, with `valid` 0. It
-       holds both until it sees `grant` or `reject`, or gives up.
-    2. `grant` says that the whole path is set and the destination accepts. From the next cycle on
-       a word of data crosses in each cycle in which `valid` and `ready` are both 1 (the
-       stream rules), and a word of reply where those of `reply` are. All of it is combinational
-       from end to end, in both directions.
+    1. The source asserts `request` and shows the header, whose tag selects the path, while `valid`
+       is 0. It holds both until it sees `grant` or `reject`, or gives up.
+    2. `grant` says that the whole path is set up and the destination accepts. From the next cycle
+       on, a word of data crosses in each cycle in which `valid` and `ready` are both 1 (the stream
+       rules), and a word of reply in each cycle in which those of `reply` are. All of it is
+       combinational from end to end, in both directions.
     3. After `reject`, `request` must be 0 in the next cycle.
-    4. The source takes `request` down for at least one cycle, whenever it likes. Every box of the
-       path sees it in this cycle; after it none holds.
+    4. The source may deassert `request` at any time, for at least one cycle. Every box on the path
+       sees it in this cycle, and no box holds the path after it.
 
     Parameters
     ----------
     packet : Packet
         A word of data.
     reply : ShapeLike, optional
-        A word of data from the destination to the source. None: nothing flows back.
+        A word of data from the destination to the source. None: there is no reply.
 
     Members
     -------
@@ -52,7 +52,7 @@ class CircuitLink(wiring.Signature):
     ready : In(1)
     grant, reject : In(1)
     reply : In(stream.Signature(reply))
-        Unless that is None.
+        Only if `reply` is given.
     """
 
     def __init__(self, packet: Packet, reply: ShapeLike | None = None) -> None:
@@ -70,38 +70,37 @@ class CircuitLink(wiring.Signature):
 
 
 class CircuitBox(wiring.Component):
-    """A k x k box that lends each of its outputs to one input for as long as that requests it.
+    """A k x k box that assigns each of its outputs to one input for as long as that requests it.
 
-    There are no buffers, only a register that says which input owns an output. A request that
-    finds its output free, or being released, owns it in the next cycle, and only then is passed on;
-    so setting up a path takes one cycle a box. Several requests for an output get it in turn
-    (`RoundRobin`): one that stays up is overtaken by at most k - 1 others.
+    There are no buffers, only a register per output that says which input owns it. A request that
+    finds its output free, or being released, owns it in the next cycle and is passed on only then;
+    so setting up a path takes one cycle per box. Several requests for an output get it in turn
+    (`RoundRobin`): a request that stays asserted is overtaken by at most k - 1 others.
 
-    A request that does not get its output is *refused*. With the policy `hold` it waits, and with
-    it all that it has set up so far; boxes are asked in the order of the stages, so requests
-    can't wait for each other in a circle. With `drop` it is rejected in the same cycle. With
-    `modified-hold` it waits for `hold_limit` cycles, and is rejected in the next one if it is
-    refused again.
+    A request that does not get its output is *refused*. With the policy `hold` it waits, and keeps
+    the path that it has set up so far. A path takes its boxes in the order of the stages, so there
+    is no cyclic waiting. With `drop` it is rejected in the same cycle. With `modified-hold` it
+    waits for `hold_limit` cycles, and is rejected in the next one if it is refused again.
 
-    All outputs but `held` are combinational: the forward ones from the forward inputs and
-    registers, the backward ones and `dropped` from all inputs. So there is no loop through
-    any number of boxes.
+    All outputs except `held` are combinational: the forward ones depend on the forward inputs and
+    registers, the backward ones and `dropped` on all inputs. So there is no combinational loop
+    through any number of boxes.
 
     Parameters
     ----------
     packet : Packet
-        The tag's top digit names the output. One that names none (radix 3, say, has two bits) is
-        refused for ever: tags must come from a `TagScheme`.
+        The tag's top digit names the output. A digit that names no output (radix 3, for example,
+        has two-bit digits) is refused forever: tags must come from a `TagScheme`.
     reply : ShapeLike, optional
         As in `CircuitLink`.
     radix : int
         Number of inputs and of outputs, at least 2.
     routing : "destination" or "xor"
-        Whether the digit is the output itself, or exclusive-ored with the input (which needs a
-        radix that is a power of two).
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
     policy : "hold", "drop" or "modified-hold"
     hold_limit : int
-        Cycles, at least 1, that a refused request waits with the policy `modified-hold`.
+        Cycles that a refused request waits with the policy `modified-hold`, at least 1.
 
     Members
     -------
@@ -110,7 +109,7 @@ class CircuitBox(wiring.Component):
     held : Out(radix)
         Bit j: output j is owned.
     dropped : Out(radix)
-        Bit i: the request at input i is rejected here, in this cycle. One pulse an attempt.
+        Bit i: the request at input i is rejected here, in this cycle. One pulse per attempt.
 
     Raises
     ------
@@ -135,7 +134,7 @@ class CircuitBox(wiring.Component):
             raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
         hold_limit = check_integer("Hold limit", hold_limit, 1)
         if packet.broadcast:
-            raise InvalidValue("Packet of a circuit switch must have no broadcast mask")
+            raise InvalidValue("Packet of a circuit switch must not have a broadcast mask")
         self.packet = packet
         self.reply = reply
         self.radix = radix
@@ -167,7 +166,7 @@ class CircuitBox(wiring.Component):
         for i in ports:
             m.d.comb += owns[i].eq(Cat(self.held[j] & (owners[j] == i) for j in ports))
 
-        # Who gets an output that is free, or whose owner lets go of it in this cycle.
+        # The owner-to-be of an output that is free, or that its owner releases in this cycle.
         wins: list[list[Value]] = [[] for _ in ports]
         targets = []
         for i, source in enumerate(self.i):
@@ -203,13 +202,13 @@ class CircuitBox(wiring.Component):
         return m
 
     def _carry_forward(self, m: Module, owners: list[Signal]) -> None:
-        """From each output's owner to the output."""
+        """Connect each output to its owner in the forward direction."""
         two_way = self.reply is not None
         layout: dict[str, ShapeLike] = {"request": 1, "payload": self.packet, "valid": 1}
         layout |= {"reply_ready": 1} if two_way else {}
         box = InterchangeBox(self.radix, data.StructLayout(layout))
         m.submodules.forward = box
-        # What an output that nobody owns shows of the payload is of no interest: it costs less so.
+        # The payload of an output without an owner is undefined, which saves gates.
         box.set(m, owners, ~0)
         for j, (source, output) in enumerate(zip(self.i, self.o)):
             entry, exit_, held = box.i[j], box.o[j], self.held[j]
@@ -228,7 +227,7 @@ class CircuitBox(wiring.Component):
                 ]
 
     def _carry_back(self, m: Module, owns: list[Signal]) -> None:
-        """From the output that an input owns to the input."""
+        """Connect each input to the output that it owns in the backward direction."""
         two_way = self.reply is not None
         layout: dict[str, ShapeLike] = {"ready": 1, "grant": 1, "reject": 1}
         layout |= {"reply_valid": 1, "reply": self.reply} if two_way else {}

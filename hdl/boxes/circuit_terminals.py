@@ -1,12 +1,12 @@
 # amaranth: UnusedElaboratable=no
-"""The ends of a circuit: streams of packets on the terminal's side, circuit links on the other."""
+"""The ends of a circuit: packet streams on the terminal's side, circuit links on the other."""
 
 from amaranth.hdl import Const, Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_delay
-from ..core.packet import Packet, TagDecoder
+from ..primitives.packet import Packet, TagDecoder
 from ..primitives.random_bits import RandomBits
 from ..topology.tags import TagScheme
 from .circuit import CircuitLink
@@ -17,13 +17,13 @@ __all__ = ["CircuitInitiator", "CircuitResponder"]
 class CircuitInitiator(wiring.Component):
     """Sets up a circuit for each packet, sends the packet through it, and releases it.
 
-    The header (the first word) stands on the link while the path is being set up, and is then sent
-    like all other words, one a cycle. Through n boxes, and if it meets no conflict, the last of a
-    packet's c words crosses n + c cycles after the packet was first offered. The request is down in
-    the next cycle, and up again in the one after it if there is another packet.
+    The header (the first word) is on the link while the path is set up, and is then sent like all
+    other words, one per cycle. Through n boxes without conflicts, the last of a packet's c words
+    crosses n + c cycles after the packet was first offered. The request is deasserted in the next
+    cycle, and asserted again in the one after it if there is another packet.
 
-    When the request is rejected, it stays down for 1 to `delay` cycles, all equally likely, and
-    then the same packet tries again; with a `delay` of 0 the packet is thrown away.
+    When the request is rejected, it stays deasserted for 1 to `delay` cycles, all equally likely.
+    Then the same packet is tried again; with a `delay` of 0 the packet is dropped instead.
 
     `o.request`, `.valid` and `.payload` depend combinationally on `i` (and registers), `i.ready` on
     `o.ready`, and the reply passes through.
@@ -31,22 +31,22 @@ class CircuitInitiator(wiring.Component):
     Parameters
     ----------
     packet : Packet
-        Without flits every word is a packet, and gets a circuit of its own.
+        Without flits every word is a packet and gets its own circuit.
     reply : ShapeLike, optional
         As in `CircuitLink`.
     delay : int
-        Longest delay before another attempt in cycles: a power of two, or 0.
+        Longest delay before another attempt, in cycles: a power of two, or 0.
 
     Members
     -------
     seed : In(32)
-        Of the random delays (`RandomBits`); without effect for a `delay` of 0 or 1. Constant.
+        Seed of the random delays (`RandomBits`); unused for a `delay` of 0 or 1. Constant.
     i : In(stream.Signature(packet))
     o : Out(CircuitLink(packet, reply))
     reply : Out(stream.Signature(reply))
-        Unless `reply` is None: data from the destination.
+        Only if `reply` is given: data from the destination.
     keep : In(1)
-        Unless `reply` is None: while it is 1, the path is not released after the last word.
+        Only if `reply` is given: while it is 1, the path is not released after the last word.
 
     Raises
     ------
@@ -74,7 +74,7 @@ class CircuitInitiator(wiring.Component):
         link = self.o
         last = self.i.payload.last if self.packet.flits else Const(1)
         keep = self.keep if self.two_way else Const(0)
-        pause = Signal(range(max(self.delay, 1) + 1))  # cycles that the request is still down
+        pause = Signal(range(max(self.delay, 1) + 1))  # cycles before the next request
 
         if self.delay > 1:
             m.submodules.random = random = RandomBits(self.delay.bit_length() - 1)
@@ -121,10 +121,10 @@ class CircuitInitiator(wiring.Component):
 
 
 class CircuitResponder(wiring.Component):
-    """Accepts the circuits that are meant for its terminal, and rejects others.
+    """Accepts the circuits whose destination is its terminal, and rejects others.
 
-    `i.grant` and `.reject` depend combinationally on `i.request` and the header's tag; `o` and
-    `i.ready`, like the reply, pass through while a circuit is accepted.
+    `i.grant` and `.reject` depend combinationally on `i.request` and the header's tag; `o`,
+    `i.ready` and the reply pass through while a circuit is accepted.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ class CircuitResponder(wiring.Component):
     reply : ShapeLike, optional
         As in `CircuitLink`.
     tags : TagScheme
-        With destination tags the address is checked. XOR tags don't hold it (they hold the source's
-        instead): every circuit is accepted.
+        With destination tags the address is checked. XOR tags do not contain it (they contain the
+        source's address instead), so every circuit is accepted.
 
     Members
     -------
@@ -142,12 +142,11 @@ class CircuitResponder(wiring.Component):
     i : In(CircuitLink(packet, reply))
     o : Out(stream.Signature(packet))
     connected : Out(1)
-        A circuit is set up. 0 in at least one cycle between two.
+        A circuit is set up. 0 in at least one cycle between two circuits.
     misdelivered : Out(1)
-        A request has come whose tag names another address; it is rejected in this cycle. One pulse
-        an attempt.
+        A request with a tag for another address is rejected in this cycle. One pulse per attempt.
     reply : In(stream.Signature(reply))
-        Unless `reply` is None: data for the source of the circuit. A word that is offered while
+        Only if `reply` is given: data for the source of the circuit. A word that is offered while
         there is no circuit waits for one.
     """
 

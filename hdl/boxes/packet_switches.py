@@ -1,9 +1,9 @@
 """Buffered packet switches: k x k boxes for single-flit packets (Siegel et al., IV-A).
 
-If packets have a broadcast mask (III-B, III-C), a packet may be for several outputs. Each takes its
-copy when it has room, independently of the others, and in turn with all other packets that want it;
-the packet leaves its input when the last has its copy. No copy waits for another one, so a
-broadcast can no more deadlock or starve than as many one-to-one packets.
+With a broadcast mask (III-B, III-C), a packet may be for several outputs. Each output takes its
+copy when it has room, independently of the others, and in turn with all other packets that request
+it. The packet leaves its input when the last output has its copy. No copy waits for another one, so
+a broadcast can no more deadlock or starve than the same number of one-to-one packets.
 """
 
 from amaranth.hdl import Cat, Module, Signal, Value
@@ -11,18 +11,18 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer, check_radix
-from ..core.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_broadcast, check_routing
 from .broadcast import CopyTracker
-from .interchange_box import InterchangeBox
 
 __all__ = ["InputQueuedSwitch", "OutputQueuedSwitch"]
 
 
 class _PacketSwitch(wiring.Component):
-    """What the packet switches have in common: parameters, checks and ports."""
+    """Parameters, checks and ports shared by the packet switches."""
 
     def __init__(
         self,
@@ -53,10 +53,10 @@ class _PacketSwitch(wiring.Component):
         return (self.radix - 1).bit_length()
 
     def _copies(self, m: Module, i: int, source: stream.Interface, taken: Value) -> Value:
-        """Bit j: output j is to be offered a copy of the broadcast that came in by port i.
+        """Bit j: the broadcast at input i is to be offered to output j.
 
-        The packet leaves `source` with its last copy. `taken` says, a bit an output, who takes what
-        it is offered in this cycle.
+        The packet leaves `source` with its last copy. `taken` says, one bit per output, which
+        outputs take what they are offered in this cycle.
         """
         m.submodules[f"copies_{i}"] = copies = CopyTracker(self.radix)
         m.d.comb += [
@@ -69,29 +69,29 @@ class _PacketSwitch(wiring.Component):
 
 
 class OutputQueuedSwitch(_PacketSwitch):
-    """A switch with a queue at each output that takes arrivals from all inputs in one cycle.
+    """A switch with a queue at each output that accepts arrivals from all inputs in one cycle.
 
-    This is the switch of the paper's analysis (VI-D). A packet leaves one cycle after it came in,
-    if nothing waits before it; every output carries one packet a cycle. `o` comes from registers
-    and memories; `i[*].ready` depends combinationally on `i[*]` (the packets compete for the last
-    free slots of a queue, in turn; see `ArrivalQueue`) and, with `refill`, on `o[*].ready`.
+    This is the switch of the paper's analysis (VI-D). A packet leaves one cycle after it arrived,
+    if no other is before it; every output carries one packet per cycle. `o` comes from registers
+    and memories. `i[*].ready` depends combinationally on `i[*]` (packets compete in turn for the
+    last free slots of a queue; see `ArrivalQueue`) and, with `refill`, on `o[*].ready`.
 
     Parameters
     ----------
     packet : Packet
-        The tag's top digit names the output. A digit that names none (radix 3, say, has two bits)
-        is never taken, and so blocks its input: tags must come from a `TagScheme`. With m of the
-        mask's top bits set it names 2^m outputs.
+        The tag's top digit names the output. A digit that names no output (radix 3, for example,
+        has two-bit digits) is never taken, and so blocks its input: tags must come from a
+        `TagScheme`. With m of the mask's top bits set, the tag names 2^m outputs.
     radix : int
         Number of inputs and of outputs, at least 2. A broadcast mask needs a power of two.
     depth : int
         Packets that fit into each queue, at least 1.
     routing : "destination" or "xor"
-        Whether the digit is the output itself, or exclusive-ored with the input (which needs a
-        radix that is a power of two).
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
     refill : bool, optional
-        Whether a slot freed in a cycle can be filled in the same cycle. Full throughput needs this
-        at depth 1 only, where it is the default; deeper, the default is a shorter path.
+        Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
+        full throughput, and there it is the default; otherwise the default is the shorter path.
 
     Members
     -------
@@ -133,10 +133,10 @@ class OutputQueuedSwitch(_PacketSwitch):
 class InputQueuedSwitch(_PacketSwitch):
     """A switch with a queue at each input; only the packets at the heads compete.
 
-    A packet leaves one cycle after it came in, if nothing waits before it. Each output takes its
-    packets from the inputs in turn (`RoundRobin`) and sticks to a choice until it is taken; a
-    packet that waits blocks those behind it. `o[*].valid` and `.payload` depend on registers and
-    memories only; `i[*].ready` does too, except with `refill`, when it depends on `o[*].ready`.
+    A packet leaves one cycle after it arrived, if no other is before it. Each output takes packets
+    from the inputs in turn (`RoundRobin`) and holds a choice until the packet is taken; a packet
+    that waits blocks those behind it. `o[*].valid` and `.payload` depend only on registers and
+    memories, and so does `i[*].ready`, except with `refill`, when it depends on `o[*].ready`.
 
     Parameters, members and errors are those of `OutputQueuedSwitch`.
     """

@@ -1,7 +1,7 @@
-"""Wormhole routing that drops: a blocked header is rejected at once (Siegel et al., VII-C).
+"""Wormhole routing with drops: a blocked header is rejected at once (Siegel et al., VII-C).
 
-This is how the BBN GP1000 and TC2000 switch. The boxes hold no packets, only one flit a link. The
-source keeps its packet until its fate is known (`multicube.hdl.terminals.retry`).
+The BBN GP1000 and TC2000 switch like this. The boxes hold no packets, only one flit per link. The
+source keeps its packet until it knows its fate (`multicube.hdl.terminals.retry`).
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -9,10 +9,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.fabric import Meter
-from ..core.packet import Packet, forwarded, output_port
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing
-from .interchange_box import InterchangeBox
 from .wormhole import check_flits
 
 __all__ = ["RejectingLink", "RejectingWormholeSwitch"]
@@ -21,16 +21,16 @@ __all__ = ["RejectingLink", "RejectingWormholeSwitch"]
 class RejectingLink(wiring.Signature):
     """A stream of flits whose receiver may reject a packet. Directions are those of the sender.
 
-    A header sets up a path, which stays until a flit with `close` has passed. Until its header has
-    reached the destination, a packet may be rejected: then, in the cycle in which `reject` is 1,
-    the path is given up, with all flits on it and the one that is offered, whether `ready` or not.
-    The next cycle may bring another header. So a source must not close a path before the header has
-    arrived; `close` is not the same as the packet's `last`, which may come earlier.
+    A header sets up a path, which stays until a flit with `close` has passed. A packet may be
+    rejected until its header has reached the destination. In the cycle in which `reject` is 1, the
+    path is released, and all flits on it and the offered flit are discarded, whether or not `ready`
+    is 1. The next cycle may bring another header. So a source must not close a path before the
+    header has arrived; `close` differs from the packet's `last`, which may come earlier.
 
     Parameters
     ----------
     packet : Packet
-        Of flits.
+        With flits.
 
     Members
     -------
@@ -58,30 +58,30 @@ class RejectingLink(wiring.Signature):
 class RejectingWormholeSwitch(wiring.Component):
     """A wormhole switch without queues: a header that finds its output taken is rejected.
 
-    There is one register an output. A header is carried there in one cycle if no other packet's
-    path leads through this output and its register can take it; of several that want the same
-    output one is chosen, in turn (`RoundRobin`). All others are rejected in this cycle: `reject`
-    runs back combinationally along the path to the source, and every switch on it forgets the
-    packet. So a header never waits, and after n cycles it has arrived or is rejected. An output
-    that a path leaves takes another header in the next cycle: no cycle is lost between packets.
+    There is one register per output. A header moves to it in one cycle if no other packet's path
+    uses this output and its register has room. If several request the same output, one is chosen in
+    turn (`RoundRobin`). All others are rejected in this cycle: `reject` travels combinationally
+    back along the path to the source, and every switch on it forgets the packet. So a header never
+    waits: within n cycles it has arrived or is rejected. An output that a path releases accepts
+    another header in the next cycle, so no cycle is lost between packets.
 
-    Once a header has arrived, its packet can't be rejected any more, and may wait: while the
-    destination is not ready its path stands still, flits, `ready` and all; nothing is lost.
+    Once a header has arrived, its packet can't be rejected any more, but may wait: while the
+    destination is not ready, the whole path stops, and nothing is lost.
 
     `o[*].payload`, `.valid` and `.close` come from registers. `i[*].ready` depends combinationally
-    on `i[*]` and `o[*].ready`, `i[*].reject` on these and `o[*].reject`: through n switches the
-    signals backward pass n times some gates.
+    on `i[*]` and `o[*].ready`, and `i[*].reject` on these and `o[*].reject`: through n switches,
+    the backward signals pass through n times a few gates.
 
     Parameters
     ----------
     packet : Packet
-        Of flits. The header's top digit of the tag names the output. One whose digit names none
-        (radix 3, say, has two bits) is rejected.
+        With flits. The top digit of the header's tag names the output. A header whose digit names
+        no output (radix 3, for example, has two-bit digits) is rejected.
     radix : int
         Number of inputs and of outputs, at least 2.
     routing : "destination" or "xor"
-        Whether the digit is the output itself, or exclusive-ored with the input (which needs a
-        radix that is a power of two).
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
 
     Members
     -------
@@ -118,14 +118,14 @@ class RejectingWormholeSwitch(wiring.Component):
         m.submodules.box = box = InterchangeBox(self.radix, self.packet)
         arbiters = [RoundRobin(self.radix) for _ in ports]
 
-        # A path leads through output j while taken[j], and comes from input owner[j].
+        # A path uses output j while taken[j], and comes from input owner[j].
         taken = Signal(self.radix)
         owner = [Signal(range(self.radix), name=f"owner_{j}") for j in ports]
         chosen = [Mux(taken[j], owner[j], arbiters[j].grant) for j in ports]
         moves = [~port.valid | port.ready for port in self.o]
 
         for i, source in enumerate(self.i):
-            # Bit j: output j is on the path from this input, or (carried) is given to its header.
+            # Bit j: output j is on the path from this input, or (carried) is granted to its header.
             path = Signal(self.radix, name=f"path_{i}")
             carried = Signal(self.radix, name=f"carried_{i}")
             header = Signal(name=f"header_{i}")

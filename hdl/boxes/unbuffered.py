@@ -1,4 +1,4 @@
-"""The unbuffered packet switch: a k x k box that drops what it can't send on (Siegel et al.)."""
+"""The unbuffered packet switch: a k x k box that drops blocked packets (Siegel et al.)."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -8,20 +8,20 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
-from ..core.packet import Packet, check_tag, forwarded, requested_outputs
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, requested_outputs
 from ..primitives.random_bits import RandomOrder
 from ..topology.tags import Routing, check_routing
-from .interchange_box import InterchangeBox
 
 __all__ = ["UnbufferedSwitch", "VerdictLink", "later_bits", "verdict_delay"]
 
 
 class VerdictLink(wiring.Signature):
-    """A packet link on which the sender hears what became of each packet.
+    """A packet link on which the sender learns the fate of each packet.
 
-    The receiver is always ready. The verdict of a packet comes back a fixed number of cycles after
-    it crossed the link: 2 m if there are m stages of boxes behind. It is 1 if the packet reached
-    the end of the network, 0 if it was dropped on the way (or if there was none).
+    The receiver is always ready. The verdict on a packet comes back a fixed number of cycles after
+    it crossed the link: 2 m if m stages of boxes follow. It is 1 if the packet reached the end of
+    the network, 0 if it was dropped on the way (or if there was no packet).
 
     Members
     -------
@@ -38,71 +38,71 @@ class VerdictLink(wiring.Signature):
 
 
 def verdict_delay(stages: int, stage: int) -> int:
-    """The strap `delay` of the boxes of a stage; the first stage is 0."""
+    """The value of the strap `delay` of the boxes of a stage; the first stage is 0."""
     return 2 * (stages - stage) - 1
 
 
 def later_bits(tag_bits: int, digit_bits: int, stage: int) -> int:
-    """The strap `later` of the boxes of a stage: which bits of the tag, as they arrive there (the
-    top digit is this stage's, used ones have come back at the bottom), later stages will use.
+    """The value of the strap `later` of the boxes of a stage: the bits of the tag that later stages
+    use, in the tag's form at this stage (this stage's digit on top, used ones at the bottom).
     """
     return (1 << tag_bits - digit_bits) - (1 << stage * digit_bits)
 
 
 class UnbufferedSwitch(wiring.Component):
-    """A switch without queues: packets that want the same link compete once, and the losers go.
+    """A switch without queues: packets that request the same link compete once; losers are dropped.
 
-    There is one register a link, at the outputs. Packets compete in the cycle in which they arrive;
-    who wins is random, with equal chances, and shows at the output in the next cycle. Each output
-    carries one packet a cycle. Inputs are always ready: a packet that loses, or that meets an
-    output which holds one that was not taken (at the edge of a network only), is dropped. All
-    outputs but `dropped` and `i[*].ready` come from registers.
+    There is one register per link, at the outputs. Packets compete in the cycle in which they
+    arrive. The winner is random, with equal chances, and is shown at the output in the next cycle.
+    Each output carries one packet per cycle. Inputs are always ready. A packet is dropped if it
+    loses, or if it meets an output whose current packet was not taken (only at the edge of a
+    network). All outputs except `dropped` and `i[*].ready` come from registers.
 
-    In a *dilated* network (VI-A) each link is a bundle of links to the same place. The winners of
-    an output, as many as the bundle has links, fill its links from the first on.
+    In a *dilated* network (VI-A) each link is a bundle of links to the same place. An output has as
+    many winners as its bundle has links; they fill its links from the first on.
 
-    Of a broadcast each copy competes for itself, but with the same luck at all outputs.
+    The copies of a broadcast compete separately, but with the same rank at all outputs.
 
-    A *reject signal* (`reject`) tells the source of each packet whether it came through. All
-    packets move one stage a cycle, so all verdicts can move back one stage a cycle: each box keeps
-    for 2 (n - s) - 1 cycles, n the number of stages and s its own, by which link it sent the packet
-    of each input, and then passes on the verdict that comes by that link at that time. A packet has
-    arrived, for the verdict, when it is in an output register of the last stage.
+    A *reject signal* (`reject`) tells the source of each packet whether it arrived. All packets
+    move one stage per cycle, so all verdicts can move back one stage per cycle. With n stages, each
+    box of stage s remembers for 2 (n - s) - 1 cycles by which link it sent the packet of each
+    input. Then it passes on the verdict that arrives on that link at that time. For the verdict, a
+    packet has arrived when it is in an output register of the last stage.
 
     Parameters
     ----------
     packet : Packet
-        The tag's top digit names the output. One that names none (radix 3, say, has two bits) is
-        dropped. Single flits only.
+        The tag's top digit names the output. A packet whose digit names no output (radix 3, for
+        example, has two-bit digits) is dropped. Single flits only.
     radix : int
         Number of input bundles and of output bundles, at least 2.
     routing : "destination" or "xor"
-        Whether the digit is the output itself, or exclusive-ored with the input (which needs a
-        radix that is a power of two).
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
     dilation_in, dilation_out : int
-        Links in each bundle, at least 1; link l of bundle b is number b * dilation + l. There may
-        be 64 inputs at most.
+        Links in each bundle, at least 1; link l of bundle b is number b * dilation + l. At most 64
+        inputs are possible.
     reject : int
-        Stages of the network if verdicts go back to the sources; 0 if not. A broadcast can't have
-        a verdict, since some of its copies may arrive and others not.
+        Number of stages of the network if verdicts go back to the sources; 0 if not. A broadcast
+        can't have a verdict, since some of its copies may arrive and others not.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix * dilation_in)
     o : Out(stream.Signature(packet)).array(radix * dilation_out)
-        With `reject` these are a `VerdictLink(packet)` each.
+        With `reject` each is a `VerdictLink(packet)`.
     seed : In(32)
-        Of the random choice, as in `RandomBits`. Constant.
+        Seed of the random choice, as in `RandomBits`. Constant.
     delay : In(range(2 * reject))
-        With `reject` only: `verdict_delay(reject, stage)`. Constant.
+        Only with `reject`: `verdict_delay(reject, stage)`. Constant.
     dropped : Out(radix * dilation_in)
-        Bit i is 1 in a cycle in which the packet of input i is dropped. Of packets with a broadcast
-        mask there are `radix` bits an input, one for the copy to each output.
+        Bit i is 1 in a cycle in which the packet of input i is dropped. Packets with a broadcast
+        mask have `radix` bits per input, one for the copy to each output.
     later : In(tag)
-        With a broadcast mask only: `later_bits(tag, digit, stage)`. Constant.
+        Only with a broadcast mask: `later_bits(tag, digit, stage)`. Constant.
     lost : Out(range(radix * dilation_in * 2**tag + 1))
-        With a broadcast mask only: how many destinations the copies dropped in this cycle were to
-        reach, 2^m for a copy with m bits set in its mask for the stages to come.
+        Only with a broadcast mask: number of destinations of the copies dropped in this cycle,
+        2^m for a copy with m bits set in its mask for the stages to come.
 
     Raises
     ------
@@ -136,7 +136,7 @@ class UnbufferedSwitch(wiring.Component):
         self.dilation_in = dilation_in
         self.dilation_out = dilation_out
         self.reject = reject
-        # A packet with a broadcast mask that is dropped stands for several.
+        # A dropped packet with a broadcast mask counts as several.
         copies, packets = Meter("dropped", "lost", "number"), Meter("dropped", "dropped", "pulses")
         self.meters = (copies if packet.broadcast else packets,)
         check_tag(packet, radix)
@@ -179,7 +179,7 @@ class UnbufferedSwitch(wiring.Component):
                 wants[i].eq(Mux(source.valid, wanted, 0)),
             ]
         chosen = self._compete(m, wants)
-        # A link that holds a packet takes no other.
+        # A link that still holds a packet accepts no other.
         free = [~port.valid | port.ready for port in self.o]
         wins = [[choice & room for choice, room in zip(row, free)] for row in chosen]
         if self.packet.broadcast:
@@ -193,7 +193,7 @@ class UnbufferedSwitch(wiring.Component):
         return m
 
     def _compete(self, m: Module, wants: list[Signal]) -> list[list[Signal]]:
-        """For each input and output link, whether the link is meant for the input's packet."""
+        """For each input and output link, whether the link is assigned to the input's packet."""
         inputs = range(len(wants))
         m.submodules.order = order = RandomOrder(len(wants))
         m.d.comb += order.seed.eq(self.seed)
@@ -202,7 +202,7 @@ class UnbufferedSwitch(wiring.Component):
             for i in inputs:
                 ahead = [wants[x][output] & order.before[x][i] for x in inputs if x != i]
                 for link in range(self.dilation_out):
-                    # For one link there is no need to count those ahead.
+                    # A single link needs no count of the packets ahead.
                     turn = (
                         ~Cat(ahead).any() if self.dilation_out == 1 else sum(ahead, start=0) == link
                     )
@@ -224,7 +224,7 @@ class UnbufferedSwitch(wiring.Component):
         m.d.comb += self.lost.eq(lost)
 
     def _send(self, m: Module, chosen: list[list[Signal]], free: list[Value]) -> None:
-        """Through interchange boxes, as many as are needed for all links, into the registers."""
+        """Send through as many interchange boxes as all links need, into the registers."""
         inputs, links = len(self.i), len(self.o)
         for plane, first in enumerate(range(0, links, inputs)):
             box = InterchangeBox(inputs, self.packet)

@@ -1,8 +1,8 @@
 """Switches for packets of several flits: wormhole and virtual cut-through (Siegel et al., IV-A).
 
-The flits of a packet follow each other through the network like a *worm*. The header asks for an
-output; once the output is given to it, it is the worm's until the tail has passed. So the flits of
-two packets never mix on a link, and those behind the header need no tag.
+The flits of a packet follow each other through the network like a *worm*. The header requests an
+output; once granted, the output belongs to the worm until the tail has passed. So the flits of two
+packets never mix on a link, and the flits behind the header need no tag.
 """
 
 from typing import Literal
@@ -13,28 +13,28 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
-from ..core.packet import Packet, check_tag, forwarded, output_port
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.interchange_box import InterchangeBox
+from ..primitives.packet import Packet, check_tag, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
-from .interchange_box import InterchangeBox
 
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
 
 
 def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
-    """Check what all switches for flits need, and give the width of a digit of the tag.
+    """Check the parameters that all flit switches share; return the width of a tag digit.
 
     Raises
     ------
     TypeError, ValueError
-        If the radix or the routing is impossible, or packets are not of flits, have a broadcast
-        mask, or a tag narrower than a digit.
+        If the radix or the tag scheme is not possible, or packets have no flits, have a broadcast
+        mask, or have a tag narrower than a digit.
     """
     radix = check_radix(radix)
     check_routing(routing, radix)
     if not packet.flits:
-        raise InvalidValue("Packet must be of flits")
+        raise InvalidValue("Packet must have flits")
     if packet.broadcast:
         raise InvalidValue("Packet of several flits must not have a broadcast mask")
     check_tag(packet, radix)
@@ -42,7 +42,7 @@ def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
 
 
 def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
-    """1 between a header and its tail: what the stream shows, or will show, follows a header."""
+    """1 between a header and its tail: the current or next flit of the stream is not a header."""
     following = Signal(name=f"following_{name}")
     with m.If(flits.valid & flits.ready):
         m.d.sync += following.eq(~flits.payload.last)
@@ -50,7 +50,7 @@ def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
 
 
 class _FlitSwitch(wiring.Component):
-    """What the switches for flits have in common: parameters, checks, ports, and the way out."""
+    """Parameters, checks, ports and output side shared by the flit switches."""
 
     def __init__(
         self, packet: Packet, *, radix: int, depth: int, routing: Routing, refill: bool
@@ -65,7 +65,7 @@ class _FlitSwitch(wiring.Component):
         super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
 
     def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
-        """The output that the flit of a stream from input i goes to: what its header wanted."""
+        """The output for the current flit of input i: the one that its header requested."""
         wanted = output_port(flits.payload.tag, self.digit_bits, self.routing, i)
         kept = Signal(self.digit_bits, name=f"kept_{i}")
         target = Signal(self.digit_bits, name=f"target_{i}")
@@ -93,43 +93,44 @@ class _FlitSwitch(wiring.Component):
         box.set(m, [arbiter.grant for arbiter in arbiters], ~0)
 
     def _release(self, m: Module, arbiter: RoundRobin, output: stream.Interface) -> None:
-        """Let an arbiter go on to the next worm when the tail leaves.
+        """Let an arbiter advance to the next worm when the tail leaves.
 
-        Until then it holds its grant by itself, since a worm requests its output even while its
-        next flit has not come yet.
+        Until then it holds its grant by itself, because a worm requests its output even while its
+        next flit has not arrived.
         """
         m.d.comb += arbiter.taken.eq(output.valid & output.ready & output.payload.last)
 
 
 class WormholeSwitch(_FlitSwitch):
-    """A wormhole switch: a queue of flits at each input, an output lent to one worm at a time.
+    """A wormhole switch: a queue of flits at each input, and each output held by one worm at a
+    time.
 
-    A header leaves one cycle after it came in, if nothing waits before it and the output is free;
-    an output that a tail leaves takes the next header in the cycle after it, so that no cycle is
-    lost between worms of any inputs. Worms get an output in turn (`RoundRobin`); no flit waits for
-    more than `radix` - 1 worms of other inputs. A header that waits stops all flits behind it,
-    in this switch and, when its queue is full, in those before it; outputs that it has been given
-    there stay blocked. Through n switches an unhindered packet of c flits takes n + c - 1 cycles.
+    A header leaves one cycle after it arrived, if no flit is before it and the output is free. In
+    the cycle after a tail has left an output, the next header can follow, so no cycle is lost
+    between worms of any inputs. Worms get an output in turn (`RoundRobin`); no flit waits for more
+    than `radix` - 1 worms of other inputs. A header that waits stops all flits behind it, in this
+    switch and, when its queue is full, in the switches before it; the outputs that its worm holds
+    there stay blocked. Through n switches, an unblocked packet of c flits takes n + c - 1 cycles.
 
-    `o[*].valid` and `.payload` depend on registers and memories only; `i[*].ready` does too, except
-    with `refill`, when it depends on `o[*].ready`.
+    `o[*].valid` and `.payload` depend only on registers and memories, and so does `i[*].ready`,
+    except with `refill`, when it depends on `o[*].ready`.
 
     Parameters
     ----------
     packet : Packet
-        Of flits. The header's top digit of the tag names the output. A digit that names none
-        (radix 3, say, has two bits) is never taken, and so blocks its input: tags must come from a
-        `TagScheme`.
+        With flits. The top digit of the header's tag names the output. A digit that names no output
+        (radix 3, for example, has two-bit digits) is never taken, and so blocks its input: tags
+        must come from a `TagScheme`.
     radix : int
         Number of inputs and of outputs, at least 2.
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer.
     routing : "destination" or "xor"
-        Whether the digit is the output itself, or exclusive-ored with the input (which needs a
-        radix that is a power of two).
+        Whether the digit is the number of the output, or that number exclusive-ored with the number
+        of the input (which needs a radix that is a power of two).
     refill : bool, optional
-        Whether a slot freed in a cycle can be filled in the same cycle. Full throughput needs this
-        at depth 1 only, where it is the default; deeper, the default is a shorter path.
+        Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
+        full throughput, and there it is the default; otherwise the default is the shorter path.
 
     Members
     -------
@@ -169,22 +170,21 @@ class WormholeSwitch(_FlitSwitch):
 
 
 class CutThroughSwitch(_FlitSwitch):
-    """A virtual cut-through switch: it takes a header only if there is room for a whole packet.
+    """A virtual cut-through switch: it accepts a header only if there is room for a whole packet.
 
-    It is a `WormholeSwitch` with one difference: a header comes in only while its queue has room
-    for the longest packet, and all flits behind it are then taken at once. So a packet whose header
-    waits is buffered wholly in the switch that the header is in, and blocks no link before it.
+    It differs from `WormholeSwitch` in one point: a header enters only while its queue has room for
+    the longest packet, and all flits behind it are then accepted at once. So a packet whose header
+    waits is buffered completely in the switch that the header is in, and blocks no link before it.
 
-    With `depth` equal to `length` a queue takes one packet at a time, except that the header of
-    the next comes in while the last tail leaves (`refill`): packets that meet no other still follow
-    each other without a gap, but behind one that waits there is room for none. For one more to
-    wait there `depth` must be 2 x `length`.
+    With `depth` equal to `length` a queue holds one packet at a time, except that the next header
+    enters while the last tail leaves (`refill`). Packets that meet no conflict still follow each
+    other without a gap, but none can wait in the queue behind another. To let one more packet wait
+    there, `depth` must be 2 x `length`.
 
-    *Crosspoint queues* make this the switch of the paper's analysis (VI-D), in which an output's
-    queue takes arrivals from all inputs at once: there is a queue for each pair of input and
-    output, so that no packet waits for one that goes elsewhere, and an output is never idle while
-    a packet for it is in the switch. `i[*].ready` then depends combinationally on the header that
-    is offered.
+    *Crosspoint queues* make this the switch of the paper's analysis (VI-D), in which the queue of
+    an output accepts arrivals from all inputs at once. There is a queue for each pair of input and
+    output, so no packet waits for one with another output, and an output is never idle while a
+    packet for it is in the switch. `i[*].ready` then depends combinationally on the offered header.
 
     Otherwise latency, throughput, fairness and combinational paths are those of `WormholeSwitch`.
 
@@ -195,12 +195,12 @@ class CutThroughSwitch(_FlitSwitch):
     depth : int
         Flits that fit into each queue, at least `length`.
     length : int
-        Flits of the longest packet, at least 1. Of longer ones the rest waits outside, like a worm.
+        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm.
     queues : "input" or "crosspoint"
-        Whether there is one queue at each input, or one for each input at each output.
+        Whether there is one queue at each input, or one for each pair of input and output.
     refill : bool, optional
-        Whether a header comes in as soon as a flit that leaves in the same cycle makes room for it.
-        Full throughput needs this if `depth` is `length`, where it is the default.
+        Whether a header enters in the same cycle in which a flit that leaves makes room for it.
+        Full throughput needs this if `depth` is `length`, and there it is the default.
 
     Members
     -------
@@ -281,7 +281,7 @@ class CutThroughSwitch(_FlitSwitch):
     def _merge(
         self, m: Module, j: int, heads: list[stream.Interface], output: stream.Interface
     ) -> None:
-        """Send the worms of an output's queues there, one after the other."""
+        """Send the packets in the queues of an output to it, one after the other."""
         m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
         for i, head in enumerate(heads):
             following = _following(m, f"queue_{i}_{j}", head)

@@ -1,4 +1,4 @@
-"""Other programs, run so that none of them outlives an interruption."""
+"""Child processes that are killed when the command is interrupted."""
 
 import os
 import signal
@@ -27,10 +27,10 @@ def run_program(
     environment: Mapping[str, str] | None = None,
     limit: float | None = None,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a program to its end, and keep what it says.
+    """Run a program to its end, and capture its output.
 
-    It has a session of its own: if it is interrupted, or takes longer than `limit` seconds, all
-    that it has started is killed with it.
+    It runs in its own session: if it is interrupted, or takes longer than `limit` seconds, it is
+    killed with all processes that it has started.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def run_program(
 
 
 def end_programs() -> None:
-    """Kill all programs that run: a thread that waits for one gets KeyboardInterrupt."""
+    """Kill all running programs; threads that wait for one of them get KeyboardInterrupt."""
     while _running:
         _kill(_running.pop())
 
@@ -79,9 +79,9 @@ def end_children() -> None:
 
 
 def in_threads(function: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
-    """What a function that runs programs returns for each item; they run side by side.
+    """The results of a function that runs programs, called for all items in parallel.
 
-    If one fails, or the wait is interrupted, the programs of the others are killed.
+    If one call fails, or the wait is interrupted, the programs of the others are killed.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(function, item) for item in items]

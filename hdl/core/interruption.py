@@ -1,4 +1,4 @@
-"""Signals that end work as Ctrl-C does, by KeyboardInterrupt: all tidies up after itself."""
+"""Signals that end work like Ctrl-C, by KeyboardInterrupt, so that everything is cleaned up."""
 
 import signal
 import threading
@@ -15,7 +15,7 @@ _came: list[int] = []
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Handle a signal as Ctrl-C is handled."""
+    """Handle a signal like Ctrl-C."""
     _came.append(number)
     raise KeyboardInterrupt
 
@@ -24,7 +24,7 @@ def interrupt(number: int, frame: FrameType | None) -> NoReturn:
 def terminable() -> Iterator[Sequence[int]]:
     """A context in which SIGTERM and SIGHUP, unless they are ignored, raise KeyboardInterrupt.
 
-    It gives the list of those that came.
+    Its value is the list of the signals received.
     """
     _came.clear()
     if threading.current_thread() is not threading.main_thread():
@@ -43,9 +43,9 @@ def terminable() -> Iterator[Sequence[int]]:
 
 @contextmanager
 def held_interrupts() -> Iterator[Sequence[int]]:
-    """A context at whose end a KeyboardInterrupt is raised that would have been raised within.
+    """A context that delays a KeyboardInterrupt until its end.
 
-    It gives the list of the signals that came.
+    Its value is the list of the signals received.
     """
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -128,7 +128,7 @@ def _followed(path: AnyPath) -> Path:
 
 def _is_open_as(stream: TextIO | None, path: AnyPath) -> bool:
     try:
-        return os.path.samestat(os.stat(path), os.fstat(stream.fileno()))
+        return stream is not None and os.path.samestat(os.stat(path), os.fstat(stream.fileno()))
     except (AttributeError, OSError, ValueError):  # no such file, or the stream has none
         return False
 

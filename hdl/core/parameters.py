@@ -42,6 +42,8 @@ class Parameter:
         Types of objects that are allowed too; the user of the parameter checks them.
     shape : bool
         Whether an Amaranth shape is allowed in place of a number of bits.
+    plain : Any
+        The value that a summary leaves out; None if it shows all values.
     listed : bool
         Whether the command line accepts it; if not, it distinguishes families of one class.
     """
@@ -57,6 +59,7 @@ class Parameter:
     form: str = ""
     objects: tuple[type, ...] = ()
     shape: bool = False
+    plain: Any = None
     listed: bool = True
 
     @property
@@ -131,6 +134,7 @@ def integer(
     choices: tuple[str, ...] = (),
     form: str = "",
     title: str = "",
+    plain: Any = None,
 ) -> Any:
     """A field that is an integer, or one of some words, or a text of a given form."""
     about = Parameter(
@@ -141,6 +145,7 @@ def integer(
         number=True,
         choices=choices,
         form=form,
+        plain=plain,
     )
     return field(default=default, metadata={"about": about})
 
@@ -152,10 +157,13 @@ def word(
     *,
     title: str = "",
     objects: tuple[type, ...] = (),
+    plain: Any = None,
     listed: bool = True,
 ) -> Any:
     """A field that is one of a list of words."""
-    about = Parameter(description, title=title, choices=choices, objects=objects, listed=listed)
+    about = Parameter(
+        description, title=title, choices=choices, objects=objects, plain=plain, listed=listed
+    )
     return field(default=default, metadata={"about": about})
 
 
@@ -164,10 +172,11 @@ def fixed(default: Any, description: str) -> Any:
     return field(default=default, metadata={"about": Parameter(description, listed=False)})
 
 
-def text(default: str, description: str, form: str, *, title: str = "") -> Any:
+def text(default: str, description: str, form: str, *, title: str = "", plain: Any = None) -> Any:
     """A field that is a text of a given form."""
     return field(
-        default=default, metadata={"about": Parameter(description, title=title, form=form)}
+        default=default,
+        metadata={"about": Parameter(description, title=title, form=form, plain=plain)},
     )
 
 
@@ -202,6 +211,11 @@ class Parameters(Mapping[str, Any]):
     def described(cls) -> tuple[Parameter, ...]:
         """The description of each field, in order."""
         return _described(cls)
+
+    @classmethod
+    def plain(cls) -> dict[str, Any]:
+        """The values that a summary leaves out, by name."""
+        return {about.name: about.plain for about in cls.described() if about.plain is not None}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.__dataclass_fields__:

@@ -1,1 +1,1 @@
-"""Networks as Verilog, and as cores of FuseSoC."""
+"""Export of networks as Verilog, and as FuseSoC cores."""

@@ -1,14 +1,14 @@
-"""Export as Verilog: each distinct module once, and a structural top that wires the cells.
+"""Verilog export: each distinct module once, and a structural top that wires the cells.
 
-Amaranth converts every submodule anew, however many are alike; a network of thousands of boxes
-would take minutes and hundreds of megabytes. Here a network's text grows by a few lines a cell.
+Amaranth converts every submodule anew, even if many are equal; a network of thousands of boxes
+would take minutes and hundreds of megabytes. Here the text grows by only a few lines per cell.
 
-The text is plain Verilog (2001) without vendors' extensions: Yosys, Verilator and Icarus read it
-without warnings, and so should any synthesis tool. The same fabric gives the same text.
+The text is plain Verilog (2001) without vendor extensions: Yosys, Verilator and Icarus read it
+without warnings, and so should any synthesis tool. Equal fabrics give equal text.
 
-A port's name is its path in the signature joined by two underscores: `i__3__payload` is the
-payload of input stream 3. The top also has `clk` (rising edge) and `rst` (synchronous, high), or
-what its `Clock` says.
+The name of a Verilog port is its path in the signature, joined by two underscores: `i__3__payload`
+is the payload of input stream 3. The top also has `clk` (rising edge) and `rst` (synchronous,
+active high), or the names given by its `Clock`.
 """
 
 import json
@@ -34,18 +34,18 @@ from .verilog_names import check_name
 __all__ = ["Clock", "port_list", "verilog_text", "write_verilog"]
 
 _CLOCK = ("clk", "rst")
-"""What modules of cells call them."""
+"""The names of the clock and reset in the modules of cells."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """What the top calls its clock (rising edge) and its reset (synchronous).
+    """The names and the polarity of the top's clock (rising edge) and reset (synchronous).
 
     Attributes
     ----------
     name, reset : str
     active_low : bool
-        Whether the reset is in force at 0.
+        Whether the reset is active at 0.
     """
 
     name: str = _CLOCK[0]
@@ -58,26 +58,26 @@ class Clock:
 
     @property
     def nets(self) -> tuple[str, str]:
-        """What drives the clock and the reset of cells: ports, or a wire of its own."""
+        """The nets that drive the clock and the reset of cells: ports, or an internal wire."""
         return self.name, _CLOCK[1] if self.active_low else self.reset
 
 
 _OWN = Clock()
 _UNTITLED = "an interconnection network"
 
-# All that Verilator's linter is told to pass over. Old versions know these words too.
+# All lint rules that Verilator is told to ignore. Old versions know these names too.
 _WAIVE = """\
 // One file holds all modules, whatever its name.
 /* verilator lint_off DECLFILENAME */
-// Inside a switch a bit of a sum or of a concatenation may be of no use.
+// Inside a switch, a bit of a sum or of a concatenation may be unused.
 /* verilator lint_off UNUSED */"""
 _WAIVE_UNUSED_ENDS = "/* verilator lint_on UNUSED */"
 _WAIVE_OPEN = """\
-// Outputs of cells that nothing reads are left open.
+// Outputs of cells that nothing reads are left unconnected.
 /* verilator lint_off PINCONNECTEMPTY */"""
 _WAIVE_OPEN_ENDS = "/* verilator lint_on PINCONNECTEMPTY */"
 _WAIVE_CLOCK = """\
-// Nothing here has a clock; the ports are those of every network.
+// No logic here is clocked; the ports are those that every network has.
 /* verilator lint_off UNUSED */"""
 _WAIVE_ENDS = "/* verilator lint_on DECLFILENAME */"
 
@@ -91,7 +91,7 @@ def _range(width: int) -> str:
 
 
 def _fields(layout: Any, name: str = "", offset: int = 0) -> Iterator[tuple[str, int, int]]:
-    """Name, lowest bit and width of each field of a layout; those inside a field after it."""
+    """Name, lowest bit and width of each field of a layout; inner fields follow their field."""
     if isinstance(layout, data.Layout):
         for key, field in layout:
             full = f"{name}.{key}" if name else str(key)
@@ -100,7 +100,7 @@ def _fields(layout: Any, name: str = "", offset: int = 0) -> Iterator[tuple[str,
 
 
 def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
-    """The ports of a fabric's Verilog module, in the order in which it declares them.
+    """The Verilog ports of a fabric's module, in the order of their declaration.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        Of each port `name`, `direction` ("input" or "output") and `width` in bits; where its shape
-        is a layout, `fields` maps the name of each field to its lowest bit (`offset`) and its
-        `width`. A field of a field is named with a dot. Ports without bits are left out.
+        For each port `name`, `direction` ("input" or "output") and `width` in bits. If its shape is
+        a layout, `fields` maps the name of each field to its lowest bit (`offset`) and its `width`.
+        The name of a field inside a field is joined with a dot. Ports of width 0 are left out.
     """
     ports: list[dict[str, Any]] = [
         {"name": name, "direction": "input", "width": 1} for name in clock.ports
@@ -131,7 +131,7 @@ def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
 
 
 class _Modules:
-    """The text of each distinct module, its name, and the names of its ports."""
+    """The text of each distinct module, its name, and the names of its Verilog ports."""
 
     def __init__(self, top: str, fabric: Fabric) -> None:
         self.texts: list[str] = []
@@ -139,7 +139,7 @@ class _Modules:
         names: set[str] = set()
         for type_, cells in fabric.types().items():
             ports = [*_CLOCK, *map(_flat, type_.leaves)]
-            # Memory contents are part of a module's text: cells that differ in them share none.
+            # Memory contents are part of a module's text: cells with different contents share none.
             for contents in dict.fromkeys(_frozen(cell) for cell in cells):
                 name, number = f"{top}_{type_.name}", 1
                 while name in names:
@@ -223,7 +223,7 @@ def _cells(fabric: Fabric) -> str:
 
 
 def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[str]:
-    """A comment that says how the top is used."""
+    """A comment that describes how to use the top."""
     yield f"// Module {name}: {title or _UNTITLED}."
     yield f"// Written by multicube: {_cells(fabric)}."
     yield "//"
@@ -286,7 +286,7 @@ def verilog_text(
     name : str
         Name of the top module, and prefix of all others.
     title : str
-        A few words for the comment at the head: what the module is.
+        A few words that describe the module, for the comment at the head.
     clock : Clock
 
     Raises
@@ -318,29 +318,30 @@ def write_verilog(
 ) -> dict[str, Any]:
     """Write a fabric's Verilog to a file, and its ports as JSON to `<path>.json` beside it.
 
-    All of them are written, or none. Nothing is written beside standard output (`-`), a device or
-    a FIFO.
+    Either all files are written, or none. Nothing is written beside standard output (`-`), a device
+    or a FIFO.
 
     Parameters
     ----------
     fabric : Fabric
-        Of a network: `network.fabric`.
+        The fabric of a network: `network.fabric`.
     path : path-like
     name, title, clock
         As `verilog_text`.
     core : bool
-        Whether to write a core file for FuseSoC too: `net.core` beside `net.v`.
+        Whether to write a FuseSoC core file too: `net.core` beside `net.v`.
 
     Returns
     -------
     dict
-        What was written: `top`, `modules` (number of modules of cells), `cells`, and `ports`
-        (see `port_list`).
+        A summary: `top`, `modules` (number of modules of cells), `cells`, and `ports` (see
+        `port_list`).
 
     Raises
     ------
     ValueError
-        As `verilog_text`, or if a file can't be written, or a core file could not name the Verilog.
+        As `verilog_text`, or if a file can't be written, or a core file can't name the Verilog
+        file.
     """
     check_kind("Fabric", fabric, Fabric, "a Fabric")
     path = os.fspath(path)
@@ -369,12 +370,12 @@ def write_verilog(
 
 
 def _core_path(path: str) -> str:
-    """Where the core file of a Verilog file belongs.
+    """The path of the core file for a Verilog file.
 
     Raises
     ------
     ValueError
-        If the core file could not name the Verilog, or would take its place.
+        If the core file can't name the Verilog file, or would have its path.
     """
     name = FilePath(path).name
     if not is_regular(path):

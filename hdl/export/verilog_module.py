@@ -1,8 +1,9 @@
-"""One component as one flat, tidy Verilog module.
+"""Export of one component as one flat, tidy Verilog module.
 
-Amaranth's own converter keeps every submodule, every alias of a field and each operand's natural
-width, which linters dislike and readers too. Here Yosys flattens and tidies the netlist, operands
-are brought to equal widths, and ports are declared once, in the order of the signature.
+Amaranth's own converter keeps every submodule, every alias of a field, and the natural width of
+each operand, which linters and readers dislike. Here Yosys flattens and tidies the netlist,
+operands are brought to equal widths, and Verilog ports are declared once, in the order of the
+signature.
 """
 
 import re
@@ -20,7 +21,7 @@ __all__ = ["module_text"]
 _TIDY = [
     "proc -norom",
     "flatten -separator __",
-    # What one pass narrows or removes lets another narrow or remove more.
+    # Each pass narrows or removes cells, which lets the other narrow or remove more.
     *["opt -full -purge", "wreduce"] * 4,
     "opt -full -purge",
     "memory_collect",
@@ -42,10 +43,10 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
     ----------
     component : wiring.Component
     name : str
-        Of the module.
+        Name of the module.
     ports : Sequence[str]
-        Names of all ports in the order in which they shall be declared. Those that do not exist
-        (without bits, or a clock that is not used) are left out.
+        Names of all Verilog ports in the order of declaration. Ports that do not exist (of width 0,
+        or an unused clock) are left out.
     """
     netlist = rtlil.convert(component, name=name, emit_src=False)
     netlist = _without_aliases(_yosys(netlist, _TIDY))
@@ -55,7 +56,7 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
 def _yosys(netlist: str, commands: list[str]) -> str:
     yosys = find_yosys(lambda version: version >= (0, 40))
     script = "\n".join([f"read_rtlil <<rtlil\n{netlist}\nrtlil", *commands])
-    # Yosys warns of what `write_verilog` could not write were there processes left; errors raise.
+    # Yosys warns that `write_verilog` could not write processes, but none are left; errors raise.
     try:
         return yosys.run(["-q", "-"], script, ignore_warnings=True)
     except YosysError as error:
@@ -71,7 +72,7 @@ def _yosys(netlist: str, commands: list[str]) -> str:
 def _without_aliases(netlist: str) -> str:
     """RTLIL without the bits of inner wires that only repeat another bit of the same wire.
 
-    Yosys has put the other bit in their place wherever they were read, so nothing reads them, but
+    Yosys has replaced them by the other bit wherever they were read, so nothing reads them, but
     linters that look at whole wires take them for combinational loops.
     """
     return re.sub(r"^  connect (\$\S+) \[\d+\] \1 \[\d+\]\n", "", netlist, flags=re.M)
@@ -86,7 +87,7 @@ _RIGHT = {"$shr", "$sshr", "$shift"}
 def _equal_widths(netlist: str) -> str:
     """RTLIL in which the operands of operators are as wide as the results.
 
-    Verilog would extend and cut them by itself, with a warning from every linter.
+    Verilog would extend or cut them implicitly, with a warning from every linter.
     """
 
     def rewrite(match: re.Match[str]) -> str:
@@ -111,7 +112,7 @@ def _equal_widths(netlist: str) -> str:
             left = _fitted(pins["A"], a, y, signed[0])
             return _cell(type_, name, A=(left, y), B=(pins["B"], b), Y=result)
         if type_ in _RIGHT and not signed[1] and b <= 6:
-            # A few bits out of several: choosing says so more plainly than shifting.
+            # A few bits out of several: a selection says so more plainly than a shift.
             operand, width = pins["A"], a
             if type_ == "$shr" and y > a:  # fills with zeros, but only above the result
                 operand, width = _fitted(operand, a, y, signed[0]), y
@@ -130,7 +131,7 @@ def _equal_widths(netlist: str) -> str:
 
 
 def _fitted(operand: str, width: int, to: int, signed: bool) -> str:
-    """An operand extended with zeros or its sign, or cut, to another width."""
+    """An operand extended with zeros or its sign, or truncated, to another width."""
     if width < to:
         fill = f"{operand} [{width - 1}] " * (to - width) if signed else f"{to - width}'0 "
         return f"{{ {fill}{operand} }}"
@@ -151,7 +152,7 @@ _DECLARATION = re.compile(r"  (wire|reg) (\[\d+:\d+\] )?(\w+)( = (\S+))?;")
 
 
 def _declare_ports(text: str, ports: Sequence[str]) -> str:
-    """Declare ports in the module's header only, and initial values by `initial`."""
+    """Declare ports only in the module's header, and initial values with `initial`."""
     _, name, body = re.split(r"^module (\w+)\(.*?\);\n", text, maxsplit=1, flags=re.M | re.S)
     directions: dict[str, str] = {}
     declared: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Which names every Verilog tool accepts."""
+"""Names that every Verilog tool accepts."""
 
 import re
 
@@ -36,12 +36,12 @@ KEYWORDS = frozenset(_WORDS.split())
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a name can stand in Verilog and SystemVerilog as it is, and without surprise."""
+    """Whether a name is valid in Verilog and SystemVerilog as it is, without escapes."""
     return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None and name not in KEYWORDS
 
 
 def check_name(what: str, name: str) -> None:
-    """Raise ValueError if a name is a keyword or no identifier."""
+    """Raise an error if a name is no text, a keyword, or not an identifier."""
     check_kind(what, name, str, "a text")
     if name in KEYWORDS:
         raise InvalidValue(f"{what} must not be the Verilog keyword {name!r}")

@@ -1,4 +1,4 @@
-"""Networks with the ports of AXI4-Stream switches."""
+"""Networks with AXI4-Stream interfaces, like AXI4-Stream switches."""
 
 from amaranth.lib.wiring import In, Member, Out
 
@@ -11,19 +11,19 @@ from .network import Network, PacketNetwork
 __all__ = ["AXI_CLOCK", "AxiStreamNetwork"]
 
 AXI_CLOCK = Clock("aclk", "aresetn", active_low=True)
-"""What an AXI4-Stream component calls its clock and its reset."""
+"""The names of the clock and reset of an AXI4-Stream component."""
 
 
 class AxiStreamNetwork(FabricComponent):
     """A network whose terminals send and receive AXI4-Streams.
 
-    In front of each input stands an `AxiStreamInput`, the cell `axis_in_{terminal}`, and behind
-    each output an `AxiStreamOutput`, `axis_out_{terminal}`. What enters as a packet for `tdest`
-    leaves there whole, and once; the beats of two packets do not mix. No input of a terminal has a
-    combinational path to any output of any.
+    An `AxiStreamInput`, the cell `axis_in_{terminal}`, is at each input of the network, and an
+    `AxiStreamOutput`, `axis_out_{terminal}`, at each output. A packet for `tdest` leaves there
+    complete and once; the beats of two packets do not mix. There is no combinational path from any
+    input to any output of the terminals.
 
-    The latency is that of the network, and one cycle more if it is `transparent`: without a
-    register behind them its outputs would not be those of an AXI4-Stream.
+    The latency is that of the network, plus one cycle if it is `transparent`: without a register
+    behind them its outputs would not obey AXI4-Stream.
 
     Parameters
     ----------
@@ -34,21 +34,21 @@ class AxiStreamNetwork(FabricComponent):
     network : PacketNetwork
     ports : int
     queued : bool
-        Whether there is a queue behind the outputs.
+        Whether the outputs have queues.
 
     Members
     -------
     s_axis_{t}_tvalid, _tready, _tdata, _tdest, ...
-        Of each terminal t, as in `interfaces.axi_stream.input_stream`.
+        For each terminal t, as in `terminals.axi_stream.input_stream`.
     m_axis_{t}_tvalid, _tready, _tdata, _tdest, ...
-        Of each terminal t, as in `interfaces.axi_stream.output_stream`.
+        For each terminal t, as in `terminals.axi_stream.output_stream`.
 
     Raises
     ------
     TypeError
         If `network` is not a network.
     ValueError
-        If it does not carry packets, or it may lose some.
+        If it does not carry packets, or may lose some.
     """
 
     def __init__(self, network: PacketNetwork) -> None:
@@ -61,7 +61,7 @@ class AxiStreamNetwork(FabricComponent):
         if network.drops and not network.resubmits:
             raise InvalidValue(
                 f"AXI4-Stream ports need a network that loses no packet, but this {network.family} "
-                "drops what it can't send on or finds damaged"
+                "drops blocked or damaged packets"
             )
         self.network = network
         self.ports = network.ports
@@ -69,7 +69,7 @@ class AxiStreamNetwork(FabricComponent):
         super().__init__(self._wrapped)
 
     def _wrapped(self) -> Fabric:
-        """The network, and a cell at each end of it."""
+        """The network, with a cell at each of its ends."""
         packet, tags = self.network.packet, self.network.tags
         received, sent = input_stream(packet, tags).members, output_stream(packet, tags).members
         boundary: dict[str, Member] = {}

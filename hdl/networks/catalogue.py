@@ -1,4 +1,4 @@
-"""The networks that the library can build, by name. Each module of a network names its families."""
+"""The networks that the library can build, by name. Each network module names its families."""
 
 from dataclasses import replace
 
@@ -42,16 +42,16 @@ def _of_preset(name: str, preset: Preset) -> Family:
 FAMILIES: dict[str, Family] = _NETWORKS | {
     name: _of_preset(name, preset) for name, preset in PRESETS.items()
 }
-"""All families by name, the presets last."""
+"""All families by name, with the presets last."""
 
 
 def find(name: str) -> Family:
-    """The family of a name or alias.
+    """The family with this name or alias.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no such family.
     """
     for family in FAMILIES.values():
         if name == family.name or name in family.aliases:
@@ -60,11 +60,11 @@ def find(name: str) -> Family:
 
 
 def build(name: str, **parameters: object) -> Network:
-    """A network from its name or alias, and parameters as values or as text.
+    """A network from its name or alias, with parameters as values or as text.
 
     Raises
     ------
     TypeError, ValueError
-        If there is no such network or parameter, or a value does not fit.
+        If the network or a parameter does not exist, or a value does not fit.
     """
     return find(name).build(**parameters)

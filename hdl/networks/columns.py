@@ -1,10 +1,11 @@
-"""Columns of boxes, linked as a wiring plan says: what all multistage networks are made of."""
+"""Columns of boxes linked according to a wiring plan, as in all multistage networks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..topology.multistage import MultistagePlan
+from ..topology.redundant_paths import RedundantPathPlan
 
 __all__ = ["Columns", "place_columns"]
 
@@ -18,39 +19,39 @@ class Columns(NamedTuple):
 
 def place_columns(
     fabric: Fabric | Scope,
-    plan: MultistagePlan,
+    plan: MultistagePlan | RedundantPathPlan,
     boxes: Sequence[CellType],
     *,
     name: str = "box",
     dilation: int = 1,
     straps: Callable[[int, int], Mapping[str, int]] = lambda stage, box: {},
 ) -> Columns:
-    """Place the boxes of a plan and link them; box x of stage s is the cell `{name}_{s}_{x}`.
+    """Place and link the boxes of a plan; box x of stage s is the cell `{name}_{s}_{x}`.
 
     Parameters
     ----------
     fabric : Fabric
-    plan : MultistagePlan
+    plan : MultistagePlan or RedundantPathPlan
     boxes : Sequence[CellType]
-        Type of the boxes of each stage. They have interfaces `i` and `o`, arrays of as many ports
-        as links reach them: port p of a box is its interfaces p * d to p * d + d - 1, where d is
-        the dilation inside the network, and 1 at the terminals.
+        Type of the boxes of each stage. They have interfaces `i` and `o`, arrays with one element
+        per link: box port p is elements p * d to p * d + d - 1, where d is the dilation inside the
+        network, and 1 at the terminals.
     name : str
-        Beginning of the cells' names.
+        Prefix of the cells' names.
     dilation : int
-        Links in the place of each link between two stages.
+        Number of links that replace each link between two stages.
     straps : Callable
-        Of each box, by stage and number.
+        The straps of each box, by stage and number.
     """
     last = len(plan.stages) - 1
     inputs: list[Pin] = []
-    # For each line, by the label that the last column gave it: the pins that drive it.
+    # For each line, by its label after the last column: the pins that drive it.
     drivers: list[list[Pin]] = []
-    for s, stage in enumerate(plan.stages):
+    for s in range(last + 1):
         for x in range(plan.boxes):
             fabric.place(Cell(f"{name}_{s}_{x}", boxes[s], straps(s, x)))
         for label in range(plan.ports):
-            box, port = plan.port(s, plan.relabel(label, stage.entry))
+            box, port = plan.port(s, plan.relabel(label, plan.stages[s].entry))
             if s == 0:
                 inputs.append(Pin(f"{name}_0_{box}", ("i", port)))
                 continue

@@ -32,15 +32,15 @@ from .network import Network, Readings, Window
 __all__ = ["FAMILIES", "QUEUES", "CombiningNetwork", "CombiningParameters", "Place"]
 
 QUEUES = ("output", "input")
-"""Where the boxes have their queues; only those at the outputs can combine."""
+"""Where the boxes have their queues; only queues at the outputs can combine."""
 
 
 @dataclass(frozen=True, eq=False)
 class CombiningParameters(Parameters):
-    """As `CombiningNetwork` takes them.
+    """The parameters of `CombiningNetwork`.
 
-    `depth`, `wait` and `merge` are the boxes' (`CombiningBox`). With `queues` at the inputs
-    (`InputBufferedBox`) `depth` counts words, and is at least those of the longest message; then
+    `depth`, `wait` and `merge` are those of the boxes (`CombiningBox`). With `queues` at the inputs
+    (`InputBufferedBox`) `depth` counts words, and must be at least those of the longest message;
     nothing combines, and only then can `delay` be more than 1. `combine` may also be a `Policy`,
     `operations` a tuple of `Operation`, and `lengths` a pair of numbers. The identities of requests
     have log2(outstanding) bits, rounded up, but at least one. Several `paths` are a power of two up
@@ -49,33 +49,33 @@ class CombiningParameters(Parameters):
 
     ports: int = integer(
         8,
-        "processors, and memory modules: a power of the radix, over the paths",
+        "processors, and memory modules: a power of the radix, divided by the paths",
         least=1,
         most=2**16,
     )
     radix: int = integer(2, "inputs and outputs of a box", least=2, most=16)
     wiring: str = word("cube", "wiring plan", tuple(PLANS))
-    depth: int = integer(4, "requests, at inputs words, that fit into each queue", least=1, most=64)
+    depth: int = integer(4, "requests (at inputs words) that fit into a queue", least=1, most=64)
     wait: int = integer(4, "records in each wait buffer", least=1, most=64)
     combine: str | Policy = word(
-        "all", "which requests for one word become one", tuple(COMBINE_POLICIES), objects=(Policy,)
+        "all", "which requests for one word combine", tuple(COMBINE_POLICIES), objects=(Policy,)
     )
     merge: Literal["pairwise", "unlimited"] = word(
-        "pairwise", "with how many others a queued request combines", MERGES
+        "pairwise", "how many others a queued request may combine with", MERGES
     )
     width: int = integer(32, "width of a word of memory in bits", least=1, most=64)
     rows: int = integer(16, "words in each memory module", least=1, most=2**16)
     outstanding: int = integer(16, "requests that a processor may wait for", least=1, most=2**16)
     operations: str | tuple[Operation, ...] = word(
-        "all", "what boxes and memories know", tuple(OPERATION_SETS), objects=(tuple,)
+        "all", "operations of boxes and memories", tuple(OPERATION_SETS), objects=(tuple,)
     )
-    lengths: int | str = packet_length(
+    lengths: int | str | Sequence[int] = packet_length(
         "words of a load or reply, and of other requests", "SHORT:LONG"
     )
     beats: int = integer(1, "cycles that a word takes on a link", least=1, most=64)
     queues: Literal["output", "input"] = word("output", "where a box has its queues", QUEUES)
-    delay: int = integer(1, "cycles of a box", least=1, most=16)
-    paths: int = integer(1, "paths between two ports", least=1, most=16)
+    delay: int = integer(1, "cycles that a box takes", least=1, most=16)
+    paths: int = integer(1, "paths per processor and memory module", least=1, most=16)
 
     def __post_init__(self) -> None:
         if isinstance(self.lengths, Sequence) and not isinstance(self.lengths, str):
@@ -88,36 +88,37 @@ class CombiningParameters(Parameters):
 
 
 class Place(NamedTuple):
-    """Where a word of memory is: the tag that leads to its module, and its address in that."""
+    """The location of a word of memory: the tag that leads to its module, and its address there."""
 
     tag: int
     address: int
 
 
 class CombiningNetwork(Network):
-    """Processors' ports, log N columns of combining boxes, and as many memory modules.
+    """Links for processors, log N columns of combining boxes, and as many memory modules.
 
-    Requests and replies pass the same boxes, over links of their own. An unhindered request is
-    answered 2 n + 1 cycles after it was taken, n being the number of stages: one a box and
-    direction, and one in the memory.
+    Requests and replies pass the same boxes on separate links. An unblocked request is answered
+    2 n + 1 cycles after it was taken, where n is the number of stages: one per box and direction,
+    and one in the memory.
 
-    Messages may have several words, of which each takes a cycle on a link, or several `beats`
-    where the path is narrower than a word (`combining.pacing`). A box passes on a message's head in
-    the cycle after it came (cut-through, IV-A), and a memory performs a request when the end of it
-    is there. So the head of a reply comes 2 n cycles and the request's length after the request's
-    head was taken, and the reply's end its own length less 1 later. (With boxes of another `delay`:
-    2 n times that.) Processors shall not send a request before the one before is out.
+    Messages may have several words. Each word takes one cycle on a link, or several `beats` if the
+    link is narrower than a word (`combining.pacing`). A box passes on the head of a message in the
+    cycle after it arrived (cut-through, IV-A), and a memory performs a request when its end has
+    arrived. So the head of a reply arrives 2 n cycles plus the length of the request after the head
+    of the request was taken, and its end arrives its own length less 1 later. (With boxes of
+    another `delay`: 2 n times the delay.) Processors must not send a request before the end of the
+    last one.
 
     Word a is row a // N of memory module a mod N: `locate` gives the tag and the address.
 
-    A processor may have several requests outstanding, if their identities differ. Those for one
-    word that take the same path are performed in the order in which it sent them, since no request
-    overtakes another for the same word on its path, combined or not; those for different words, or
-    by different paths, are not ordered, and replies may come in any order. A reply takes the path
-    of its request.
+    A processor may have several requests outstanding, if their identities differ. Its requests for
+    one word on the same path are performed in the order in which it sent them, since no request
+    overtakes another for the same word on its path, combined or not. Requests for different words
+    or on different paths are not ordered, and replies may arrive in any order. A reply takes the
+    path of its request.
 
-    With several `paths` for each pair, there are so many times fewer ports than with as many boxes
-    otherwise (`topology.redundant_paths`). The processor chooses one for each request, in its tag.
+    Several `paths` per pair reduce the number of terminals of the same boxes by this factor
+    (`topology.redundant_paths`). The processor chooses a path for each request, in its tag.
 
     Box x of stage s is the cell `box_{s}_{x}`, memory module d the cell `memory_{d}`.
 
@@ -131,19 +132,19 @@ class CombiningNetwork(Network):
     tags : TagScheme or None
         None with several paths.
     code : AddressCode
-        In which a module's number is part of a tag.
+        The code of module numbers in tags.
     tag_bits : tuple[TagBit, ...]
-        Of each bit of a request's tag, from the lowest: ("module", b) if it is bit b of the
-        module's code, ("path", b) if it is bit b of the number of the path.
+        The meaning of each bit of a request's tag, from the lowest: ("module", b) for bit b of the
+        module's code, ("path", b) for bit b of the number of the path.
     link : MemoryLink
     operations : tuple[Operation, ...]
     box : CellType
-        Of all boxes.
+        The type of all boxes.
 
     Members
     -------
     i : In(link).array(ports)
-        Of the processors.
+        The links of the processors.
 
     Raises
     ------
@@ -177,6 +178,7 @@ class CombiningNetwork(Network):
             self.code = redundant.code
             self.tag_bits = redundant.tag_bits
         self.paths = given.paths
+        assert isinstance(given.lengths, int | str)  # the record converts a pair to text
         short, long = parse_lengths(given.lengths)
         self.lengths = short * given.beats, long * given.beats
         self.ports = given.ports
@@ -194,7 +196,7 @@ class CombiningNetwork(Network):
             operations=self.operations,
         )
         self.box = self._box()
-        self.box.build()  # What a box refuses, its network refuses when it is made, not later.
+        self.box.build()  # An invalid box must be rejected now, not during elaboration.
 
     def _joined(self) -> Fabric:
         fabric = Fabric({"i": In(self.link).array(self.ports)})
@@ -221,7 +223,7 @@ class CombiningNetwork(Network):
         return CellType(InputBufferedBox, **common, depth=depth, delay=given.delay)
 
     def place(self, fabric: Fabric | Scope) -> list[Pin]:
-        """Add the boxes and the memory modules to a fabric, and say where the processors attach."""
+        """Add the boxes and memory modules to a fabric; return the pins for the processors."""
         columns = self.place_boxes(fabric)
         rows = self.parameters.rows
         module = CellType(MemoryModule, link=self.link, rows=rows, lengths=self.lengths)
@@ -231,7 +233,7 @@ class CombiningNetwork(Network):
         return columns.inputs
 
     def place_boxes(self, fabric: Fabric | Scope) -> Columns:
-        """Add the boxes to a fabric, and say where processors and memory modules attach."""
+        """Add the boxes to a fabric; return the pins for processors and memory modules."""
         strapped = ("later",) in self.box.leaves
         width, digit_bits = self.link.tag, (self.parameters.radix - 1).bit_length()
 
@@ -243,12 +245,12 @@ class CombiningNetwork(Network):
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
 
     def locate(self, word: int, path: int = 0) -> Place:
-        """Where a word is, and by which path the tag leads there.
+        """The location of a word, with a tag for one of the paths to it.
 
         Raises
         ------
         TypeError, ValueError
-            If there is no such word or path.
+            If the word or path does not exist.
         """
         word = check_integer("Word", word, 0, self.ports * self.parameters.rows - 1)
         path = check_integer("Path", path, 0, self.paths - 1)
@@ -258,9 +260,10 @@ class CombiningNetwork(Network):
         return Place(tag, row)
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
-        """As in `Network`: `combined` is, by stage, the share of requests that were combined there.
+        """As in `Network`; `combined` is, by stage, the fraction of requests that were combined
+        there.
 
-        It is zero for boxes that can't combine, those with queues at the inputs.
+        It is zero for boxes that can't combine, which are those with queues at the inputs.
         """
         counts = readings.get("combined", {})
         combined = [
@@ -272,12 +275,12 @@ class CombiningNetwork(Network):
     def told(statistics: Mapping[str, Any]) -> list[str]:
         shares = statistics["combined"]
         by_stage = " ".join(f"{share:.3f}" for share in shares)
-        return [f"combined, by stage: {by_stage}; in all {sum(shares):.3f} of the requests"]
+        return [f"combined, by stage: {by_stage}; in total {sum(shares):.3f} of the requests"]
 
     def combined(self) -> list[list[Pin]]:
-        """By stage: the outputs of its boxes that tell how many requests they have combined.
+        """By stage: the outputs of the boxes that count combined requests.
 
-        None in any stage if the boxes have no such output: those with queues at the inputs.
+        The lists are empty if the boxes have no such output, as with queues at the inputs.
         """
         boxes = range(self.plan.boxes if ("combined",) in self.box.leaves else 0)
         return [
@@ -287,7 +290,7 @@ class CombiningNetwork(Network):
 
 
 def _tag_bits(tags: TagScheme) -> tuple[TagBit, ...]:
-    """What each bit of a destination tag is."""
+    """The meaning of each bit of a destination tag."""
     width = tags.code.digit_bits
     return tuple(
         TagBit("module", digit * width + bit)

@@ -8,9 +8,9 @@ from amaranth.hdl import ShapeLike
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.packet import Packet
 from ..core.parameters import Parameters, integer, payload_shape, word
 from ..operations.folds import FOLDS
+from ..primitives.packet import Packet
 from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
 from ..routers.connection_machine.node import HypercubeNode
 from ..topology.hypercube import Hypercube
@@ -22,29 +22,29 @@ __all__ = ["FAMILIES", "ConnectionMachine", "ConnectionMachineParameters"]
 
 @dataclass(frozen=True, eq=False)
 class ConnectionMachineParameters(Parameters):
-    """As `ConnectionMachine` takes them. Beyond the limits elaboration takes hours.
+    """The parameters of `ConnectionMachine`. Beyond the limits, elaboration takes hours.
 
-    `priority` "oldest" guarantees delivery. With `combine` messages to the same terminal that meet
-    in a node become one: those that arrive are then fewer than were sent, and carry other payloads.
-    `age` is the width of the step of birth that messages carry with priority "oldest"; "auto" is as
-    many bits as a message's age can ever need, if processors take what they are offered in the step
+    `priority` "oldest" guarantees delivery. With `combine`, messages to the same terminal that meet
+    in a node are merged: fewer messages arrive than were sent, and their payloads differ. `age` is
+    the width of the step of injection that messages carry with priority "oldest". "auto" is as many
+    bits as the age of a message can ever need, if processors take what they are offered in the step
     in which they are offered it.
     """
 
     n: int = integer(
         4, "dimension of the hypercube: it has 2^n nodes", least=1, most=16, title="Dimension n"
     )
-    processors: int = integer(1, "terminals of a node, a power of two", least=1, most=64)
+    processors: int = integer(1, "terminals per node, a power of two", least=1, most=64)
     buffers: int = integer(4, "packets that a node can store", least=1, most=64)
     payload: ShapeLike = payload_shape()
-    schedule: str = word("petit", "whether one dimension is served in a step, or all", SCHEDULES)
-    priority: str = word("oldest", "which packets are routed first, and referred last", PRIORITIES)
-    links: str = word("word", "whether wires carry a packet in a cycle, or bit by bit", LINKS)
+    schedule: str = word("petit", "whether a step serves one dimension, or all", SCHEDULES)
+    priority: str = word("oldest", "which packets are routed first, deflected last", PRIORITIES)
+    links: str = word("word", "whether wires carry a packet per cycle, or bit by bit", LINKS)
     combine: str = word(
-        "none", "what becomes of packets for one processor that meet", ("none", *FOLDS)
+        "none", "how packets for one processor that meet are merged", ("none", *FOLDS)
     )
     age: int | Literal["auto"] = integer(
-        "auto", "width of a packet's step of birth in bits", least=1, most=48, choices=("auto",)
+        "auto", "width of a packet's step of injection in bits", least=1, most=48, choices=("auto",)
     )
 
 
@@ -52,12 +52,12 @@ class ConnectionMachine(PacketNetwork):
     """2^n nodes of P processors each, joined as a hypercube.
 
     The node of address x is the cell `node_{x}`, a `HypercubeNode`; all are of one type. Terminal
-    x P + p is processor p of node x. A packet that nothing hinders takes h + 2 cycles, if its
-    destination is h wires away, all wires are served in a cycle, and wires carry words. Packets
-    of one flow may overtake each other.
+    x P + p is processor p of node x. An unblocked packet takes h + 2 cycles if its destination is
+    h wires away, all wires are served in each cycle, and wires carry words. Packets of one flow may
+    overtake each other.
 
-    The machine itself: n=12, processors=16, links=serial. With links=word it does the same in the
-    same steps, each in one cycle.
+    The machine itself has n=12, processors=16, links=serial. With links=word it takes the same
+    steps, of one cycle each.
 
     Its arguments are those of `ConnectionMachineParameters`.
 
@@ -66,9 +66,9 @@ class ConnectionMachine(PacketNetwork):
     plan : Hypercube
     node : CellType
     step : int
-        Cycles of a step.
+        Cycles per step.
     served : int
-        Wires, of all nodes together, that can take a message in a step.
+        Number of wires, of all nodes together, that can take a message in a step.
 
     Members
     -------
@@ -118,18 +118,18 @@ class ConnectionMachine(PacketNetwork):
         )
 
     def step_of(self, packet: Packet) -> int:
-        """Cycles of a step in which such packets cross a wire."""
+        """Cycles of a step in which packets of this layout cross a wire."""
         return self._node(packet).build().cycles
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """As in `Network`.
 
-        `petit_cycles` are the steps of the routers, in each of which one dimension was served
-        (schedule petit), or all. `wire_use` is the share of the wires served in them that carried a
-        message, `buffer_occupancy` what a node stored, `referred` how often a message was sent away
-        from its destination for want of room, in the whole run.
+        `petit_cycles` is the number of steps of the routers, each of which served one dimension
+        (schedule petit) or all. `wire_use` is the fraction of the wires served in them that carried
+        a message, `buffer_occupancy` is the number of messages stored in a node, and `referred` is
+        the number of deflections in the whole run (Stanfill calls this refer).
         """
-        # The bench's stamps lengthen messages, and so the steps of serial wires.
+        # The stamps of the test bench lengthen messages, and so the steps of serial wires.
         cycles, step = window.cycles, self.step_of(window.packet or self.packet)
         crossed = sum(counts["measured"] for counts in readings["crossed"].values())
         levels = readings["stored"].values()
@@ -150,8 +150,8 @@ class ConnectionMachine(PacketNetwork):
         return [
             f"routers: {statistics['petit_cycles']} petit cycles; "
             f"{statistics['wire_use']:.3f} of the wires served carried a message;",
-            f"{stored['mean']:.2f} messages a node in buffers, at most {stored['max']}; "
-            f"{statistics['referred']} referrals",
+            f"{stored['mean']:.2f} messages per node in buffers, at most {stored['max']}; "
+            f"{statistics['referred']} deflections",
         ]
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
@@ -170,7 +170,7 @@ class ConnectionMachine(PacketNetwork):
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`; the path of a packet that nothing hinders, if all wires are served."""
+        """As in `Network`; the path of an unblocked packet, if all wires are served."""
         hops = [
             Pin(f"node_{node}", ("o_wire", dimension))
             for node, dimension in self.plan.path(source, destination)
@@ -179,21 +179,21 @@ class ConnectionMachine(PacketNetwork):
         return [*hops, Pin(f"node_{node}", ("o", processor))]
 
     def channels(self, source: int, destination: int) -> NoReturn:
-        """Raise ValueError: messages that can't go on are referred, over any wire that is free."""
+        """Raise ValueError: blocked messages are deflected, over any wire that is free."""
         raise InvalidValue(
-            "A network that refers messages, over any free wire, keeps no partitions"
+            "A network that deflects messages, over any free wire, can't be partitioned"
         )
 
     def moves(self, destination: int) -> NoReturn:
-        """Raise ValueError: messages that can't go on are referred, and don't wait for a wire."""
-        raise InvalidValue("A network that refers messages has no channels that they wait for")
+        """Raise ValueError: blocked messages are deflected, and don't wait for a wire."""
+        raise InvalidValue("A network that deflects messages has no channels that they wait for")
 
 
 def longest_life(plan: Hypercube, buffers: int) -> int:
-    """Steps after which a message has arrived, with priority "oldest"; see `HypercubeNode`.
+    """Steps within which a message arrives, with priority "oldest"; see `HypercubeNode`.
 
-    Holds if processors take what they are offered in the step in which they are offered it. There
-    can be no more messages than slots in buffers and on wires.
+    Valid if processors take what they are offered in the step in which they are offered it. There
+    can't be more messages than slots in buffers and on wires.
     """
     messages = plan.nodes * (buffers + plan.dimensions)
     return (plan.dimensions + 1) * messages + 1

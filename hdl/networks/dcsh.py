@@ -7,8 +7,8 @@ from amaranth.hdl import ShapeLike
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.packet import Packet
 from ..core.parameters import Parameters, integer, payload_shape
+from ..primitives.packet import Packet
 from ..routers.cluster import ClusterChannel, ClusterMultiplexer
 from ..routers.dcsh_router import DCSHRouter
 from ..topology.dcsh import DCSH
@@ -23,16 +23,16 @@ _MOST_QUEUES = 2**19
 
 @dataclass(frozen=True, eq=False)
 class DCSHParameters(Parameters):
-    """As `DCSHNetwork` takes them: there are n (k - 1) k^n queues, at most 524,288.
+    """The parameters of `DCSHNetwork`: there are n (k - 1) k^n queues, at most 524,288.
 
-    With `broadcast` every packet carries a mask beside its tag: it is for all nodes whose address
-    code is the tag but for the bits of the mask, of a digit for all k positions if they are all 1.
-    `depth` must then be at least the length of the longest packet.
+    With `broadcast` every packet carries a mask beside its tag. It is for all nodes whose address
+    code equals the tag outside the bits of the mask; if all bits of a digit are 1, for all k
+    positions. `depth` must then be at least the length of the longest packet.
     """
 
-    k: int = integer(4, "nodes of a cluster", least=2, title="Cluster size k")
+    k: int = integer(4, "nodes per cluster", least=2, title="Cluster size k")
     n: int = integer(2, "dimensions: there are k^n terminals", least=1, title="Dimensions n")
-    decision: int = decision_time("cycles that a header is looked at in each multiplexer")
+    decision: int = decision_time("cycles that a header takes in each multiplexer")
     depth: int = flit_queue()
     payload: ShapeLike = payload_shape()
     length: int | str = packet_length()
@@ -48,21 +48,23 @@ class DCSHParameters(Parameters):
 
 
 class DCSHNetwork(PacketNetwork):
-    """k^n nodes with a terminal each; in a cluster every node owns a channel that all others hear.
+    """k^n nodes with one terminal each; every node owns a channel in each of its clusters.
 
-    Node v is the cell `router_{v}` (`DCSHRouter`) and, for each dimension i, the channel that it
-    owns, `channel_{v}_{i}` (`ClusterChannel`), and the multiplexer of those that it hears,
-    `multiplexer_{v}_{i}` (`ClusterMultiplexer`).
+    All other nodes of the cluster receive the channel. Node v is the cell `router_{v}`
+    (`DCSHRouter`) and, for each dimension i, the channel that it owns, `channel_{v}_{i}`
+    (`ClusterChannel`), and the multiplexer of the channels that it receives, `multiplexer_{v}_{i}`
+    (`ClusterMultiplexer`).
 
     Switching is wormhole, in the order of the dimensions, highest first. A packet for a node whose
-    address differs in d digits crosses d channels. Unhindered, one of B flits takes d D + B cycles,
-    D being the decision time, from the cycle in which its header is offered to that in which its
-    tail is taken. That is the paper's zero-load latency, eq. (3): D for each switching element that
-    the header comes to (a multiplexer), and B for the flits, the first of which includes the way
-    out of the source. (With queues of depth 1 flits follow each other in every other cycle only.)
+    address differs in d digits crosses d channels. An unblocked packet of B flits takes d D + B
+    cycles, where D is the decision time, from the cycle in which its header is offered to the cycle
+    in which its tail is taken. That is the paper's zero-load latency, eq. (3): D for each switching
+    element that the header reaches (a multiplexer), and B for the flits, the first of which
+    includes the exit from the source. (With queues of depth 1, flits follow each other only every
+    other cycle.)
 
-    It can't deadlock (`topology.dcsh`; for broadcasts see `DCSHRouter`), as long as the terminals
-    take what arrives.
+    It can't deadlock (`topology.dcsh`; for broadcasts see `DCSHRouter`), provided that the
+    terminals accept what arrives.
 
     Its arguments are those of `DCSHParameters`.
 
@@ -158,7 +160,7 @@ class DCSHNetwork(PacketNetwork):
 FAMILIES = (
     Family(
         "dcsh",
-        "hypermesh: each node owns a channel in each of its clusters, which all others there hear",
+        "hypermesh: each node owns a channel in each of its clusters; all others there receive it",
         DCSHNetwork,
         example={"k": 3},
         aliases=("hypermesh",),

@@ -1,4 +1,4 @@
-"""A name in the catalogue: the networks of one class that differ only in parameters."""
+"""Entries of the catalogue: networks of one class that differ only in parameters."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +23,7 @@ class Family:
     fixed : dict[str, Any]
         Arguments of the component that make it this family.
     example : dict[str, Any]
-        What makes a small network of it, of 4 to 16 terminals, where defaults don't: for tests.
+        Parameters of a small network of 4 to 16 terminals, if the defaults are larger: for tests.
     aliases : tuple[str, ...]
     preset : Preset or None
         The machine whose network this is.
@@ -39,7 +39,7 @@ class Family:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The arguments that are left to choose, with this family's defaults."""
+        """The arguments that can be chosen, with this family's defaults."""
         defaults = {} if self.preset is None else self.preset.defaults
         return tuple(
             replace(about, default=defaults.get(about.name, about.default))
@@ -48,12 +48,12 @@ class Family:
         )
 
     def build(self, **parameters: Any) -> Network:
-        """A network of this family, from parameters as values or as text.
+        """A network of this family, with parameters as values or as text.
 
         Raises
         ------
         TypeError, ValueError
-            If there is no such parameter, or a value does not fit.
+            If a parameter does not exist, or a value does not fit.
         """
         known = {about.name: about for about in self.parameters}
         values = {about.name: about.default for about in self.parameters}

@@ -1,4 +1,4 @@
-"""Parameters that networks of flits share: the length of packets, queues, the decision time."""
+"""Parameters shared by networks of flits: the length of packets, queues, the decision time."""
 
 from typing import Any
 
@@ -12,13 +12,15 @@ LONGEST = 1024
 """Most flits of a packet."""
 
 
-def packet_length(description: str = "flits of a packet", form: str = "LOW:HIGH") -> Any:
-    """The field of a network's parameters for the length of its packets."""
-    return integer(1, description, least=1, most=LONGEST, form=form)
+def packet_length(
+    description: str = "flits of a packet", form: str = "LOW:HIGH", plain: int | None = None
+) -> Any:
+    """The field for the length of a network's packets."""
+    return integer(1, description, least=1, most=LONGEST, form=form, plain=plain)
 
 
 def parse_lengths(length: int | str) -> tuple[int, int]:
-    """Fewest and most flits of a packet: of a number, or of `LOW:HIGH`.
+    """Fewest and most flits of a packet, from a number or `LOW:HIGH`.
 
     Raises
     ------
@@ -44,10 +46,10 @@ def parse_lengths(length: int | str) -> tuple[int, int]:
 
 
 def flit_queue() -> Any:
-    """The field for how many flits fit into each queue of a router."""
+    """The field for the number of flits that fit into each queue of a router."""
     return integer(4, "flits that fit into each queue", least=1, most=2**16)
 
 
 def decision_time(description: str) -> Any:
-    """The field for the cycles that a router, or a multiplexer, decides on a header."""
+    """The field for the decision time of a router or a multiplexer, in cycles per header."""
     return integer(1, description, least=1, most=2**10, title="Decision time")

@@ -7,8 +7,8 @@ from functools import partial
 from amaranth.hdl import ShapeLike
 
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.packet import Packet
 from ..core.parameters import Parameters, integer, payload_shape, word
+from ..primitives.packet import Packet
 from ..routers.hypercube_router import HypercubeRouter
 from ..routing.hypercube import (
     HYPERCUBE_ROUTINGS,
@@ -28,11 +28,11 @@ __all__ = ["FAMILIES", "HypercubeNetwork", "HypercubeParameters"]
 
 @dataclass(frozen=True, eq=False)
 class HypercubeParameters(Parameters):
-    """As `HypercubeNetwork` takes them.
+    """The parameters of `HypercubeNetwork`.
 
-    With `routing` "ecube" dimensions are crossed in order, lowest first; with "pcube" first all
-    those from 1 to 0, then those from 0 to 1, each in any order; with "adaptive" all in any order,
-    over two channels a link.
+    The routing algorithm "ecube" crosses the dimensions in order, lowest first; "pcube" crosses
+    first all those from 1 to 0, then those from 0 to 1, each in any order; "adaptive" crosses all
+    in any order, over two channels per link.
     """
 
     n: int = integer(
@@ -47,15 +47,15 @@ class HypercubeParameters(Parameters):
 class HypercubeNetwork(PacketNetwork):
     """A hypercube of 2^n nodes, with a terminal and a wormhole router (`HypercubeRouter`) each.
 
-    A packet for a terminal whose address differs from its source's in h bits crosses h links and
-    passes h + 1 routers. Unhindered, one of c flits takes h + c cycles, from the cycle in which its
-    header is offered to that in which its tail is taken. Under uniform traffic, in which a packet
-    may be for its own terminal, h is n / 2 in the mean.
+    A packet for a terminal whose address differs from the source in h bits crosses h links and
+    passes h + 1 routers. An unblocked packet of c flits takes h + c cycles, from the cycle in which
+    its header is offered to the cycle in which its tail is taken. Under uniform traffic, in which a
+    packet may be for its own terminal, h is n / 2 on average.
 
-    No routing can deadlock, as long as the terminals take what arrives
-    (`topology.hypercube_routing`).
+    No routing algorithm here can deadlock, provided that the terminals accept what arrives
+    (`routing.hypercube`).
 
-    Its arguments are those of `HypercubeParameters`. Only e-cube keeps the order of packets. A
+    Its arguments are those of `HypercubeParameters`. Only "ecube" keeps the order of packets. A
     queue of depth 1 has half the throughput.
 
     Attributes
@@ -77,7 +77,7 @@ class HypercubeNetwork(PacketNetwork):
     parameters: HypercubeParameters
     family = "hypercube"
     flits = True
-    isolates = True  # Shortest paths only pass members of subnetworks that have both ends.
+    isolates = True  # Shortest paths visit only members of subnetworks that contain both ends.
 
     def _set_up(self) -> None:
         given = self.parameters
@@ -87,7 +87,7 @@ class HypercubeNetwork(PacketNetwork):
         self.ports = 1 << n
         self.stages = n + 1
         self.ordered = given.routing == "ecube"
-        # The top digit of a tag is that of "stage" 0: so bit i of a tag is bit i of the address.
+        # The top digit of a tag is that of "stage" 0, so bit i of a tag is bit i of the address.
         digits = tuple(range(n))[::-1]
         kind: Routing = "xor" if given.routing == "ecube" else "destination"
         self.tags = TagScheme(kind, AddressCode(2, n), digits, digits)
@@ -126,8 +126,9 @@ class HypercubeNetwork(PacketNetwork):
         return [*pins, Pin(f"router_{node}", ("o", self.n))]
 
     def channels(self, source: int, destination: int) -> list[Pin]:
-        """As in `PacketNetwork`: all links of the shortest paths that the routing allows."""
-        nodes, pins = {source}, []
+        """As in `PacketNetwork`: all links of the shortest paths that the algorithm allows."""
+        nodes = {source}
+        pins: list[Pin] = []
         while nodes:
             links = [
                 link for node in nodes for link in next_channels(self.routing, node, destination)
@@ -146,7 +147,7 @@ class HypercubeNetwork(PacketNetwork):
 
     def is_escape(self, channel: Pin) -> bool:
         """As in `PacketNetwork`."""
-        return channel.path[1] <= self.n
+        return int(channel.path[1]) <= self.n
 
     def _pin(self, channel: Channel) -> Pin:
         node, dimension, number = channel

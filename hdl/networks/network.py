@@ -1,7 +1,7 @@
-"""What all networks have in common, and what those that carry packets do.
+"""The base classes of all networks, and of those that carry packets.
 
-Generic code (benches, runs, the command, export) asks a network what it can do by the attributes
-and methods here, and never which class or family it is.
+Generic code (test benches, runs, the command, export) asks a network about its capabilities through
+the attributes and methods here, and never about its class or family.
 """
 
 import inspect
@@ -16,8 +16,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Fabric, FabricComponent, Pin, Scope
-from ..core.packet import Packet
 from ..core.parameters import Parameters
+from ..primitives.packet import Packet
 from ..topology.multistage import MultistagePlan
 from ..topology.tags import TagScheme
 
@@ -25,14 +25,14 @@ __all__ = ["Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Windo
 
 
 class Terminals(NamedTuple):
-    """Where a network's terminals attach: a stream to send into and one to receive from each."""
+    """The attachment of a network's terminals: for each, a stream to send and one to receive."""
 
     inputs: list[Pin]
     outputs: list[Pin]
 
 
 class Theory(NamedTuple):
-    """A formula that tells what a network does under uniform traffic, and its arguments.
+    """A formula that predicts the performance under uniform traffic, and its arguments.
 
     `model` is the name of one of `multicube.sim.theory.prediction.MODELS`.
     """
@@ -42,9 +42,9 @@ class Theory(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A span of a run that was measured: its cycles, and the packets that the network took in it.
+    """A measured span of a run: its cycles, and the number of packets that the network took in it.
 
-    `packet` is what its links carried, if it was packets.
+    `packet` is the layout of what the links carried, if they carried packets.
     """
 
     cycles: int
@@ -53,13 +53,13 @@ class Window(NamedTuple):
 
 
 Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
-"""What the meters of a network's cells have counted: by statistic, cell and port of the meter."""
+"""The counts of the meters of a network's cells: by statistic, cell, and output of the meter."""
 
 
 class Network(FabricComponent, ABC):
-    """A network as a component, with as many terminals as it has ports.
+    """A network as a component, with `ports` terminals.
 
-    Its arguments are those of its `parameters_type`, where each is described, and `family`.
+    Its arguments are `family` and those of its `parameters_type`, which describes each of them.
 
     Attributes
     ----------
@@ -70,33 +70,33 @@ class Network(FabricComponent, ABC):
     ports : int
         Number of terminals.
     ordered : bool
-        Whether packets of one flow (source and destination) keep their order.
+        Whether packets of one flow (source and destination) stay in order.
     stages : int
-        Switches on every path; in a network with paths of several lengths, on the longest.
+        Number of switches on every path; if paths differ in length, on the longest.
     zero_load_cycles : int
-        Most cycles that a header needs to pass them if it never waits (where boxes combine: if
-        each took one cycle). As many as stages, if a network does not say otherwise.
+        Most cycles that a header needs to pass them if it never waits (with combining boxes: if
+        each took one cycle). Equal to `stages`, unless a network says otherwise.
     lengths : tuple[int, int]
-        Fewest and most cycles that a packet occupies a link: its flits, if each takes one.
+        Fewest and most cycles that a packet occupies a link: its flits, if each takes one cycle.
     longest_delay : int
-        Most cycles after which a dropped packet is sent again; 0 if none is.
+        Longest delay in cycles before a dropped packet is sent again; 0 if none is.
     drops : bool
-        Whether some packets may not arrive, by definition: it drops them, or finds them damaged.
+        Whether some packets may not arrive by design: it drops them, or finds them damaged.
     resubmits : bool
-        Whether it sends dropped packets again, so that none is lost.
+        Whether it resends dropped packets, so that none is lost.
     broadcasts : bool
         Whether a packet may be for several terminals.
     has_memory : bool
-        Whether it stands between processors and memory: requests go in, and replies come back.
+        Whether it connects processors and memory: requests enter, and replies come back.
     wiring_plan : MultistagePlan or None
-        What a drawing of it shows, if it is a multistage network.
+        The plan that a drawing shows, if it is a multistage network.
     restarts : bool
-        Whether it is as after a reset once it is empty, so that runs can follow each other.
+        Whether it is as after reset once it is empty, so that runs can follow each other.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as its field allows, or they don't go together.
+        If a field does not allow an argument, or arguments are not compatible.
     """
 
     parameters_type: ClassVar[type[Parameters]]
@@ -135,12 +135,12 @@ class Network(FabricComponent, ABC):
 
     @abstractmethod
     def _joined(self) -> Fabric:
-        """The network between its own ports."""
+        """The network between its own boundary ports."""
 
     def altered(self, **parameters: Any) -> Self:
         """The same network with other values for some parameters.
 
-        It stays of its family, unless what is altered tells families apart.
+        Its family stays the same, unless one of these parameters distinguishes families.
         """
         told = {about.name for about in self.parameters.described() if not about.listed}
         family = "" if told & parameters.keys() else self.family
@@ -160,16 +160,16 @@ class Network(FabricComponent, ABC):
 
     @property
     def theory(self) -> Theory | None:
-        """The formula for this network under uniform traffic, if there is one."""
+        """The formula for this network under uniform traffic, or None."""
         return None
 
     @property
     def fault_plan(self) -> MultistagePlan | None:
-        """The plan whose stages, boxes and lines name the places of faults, if there is one."""
+        """The plan whose stages, boxes and lines name the places of faults, or None."""
         return None
 
     def single_paths(self) -> MultistagePlan:
-        """The plan of boxes with one path between two terminals, on which permutations are set.
+        """The plan of boxes with one path per pair of terminals, on which permutations are set up.
 
         Raises
         ------
@@ -179,23 +179,24 @@ class Network(FabricComponent, ABC):
         raise InvalidValue(f"Network must be a multistage network, not {self.family!r}")
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
-        """The channels of a network whose packets wait for each other, as `topology.deadlock` asks.
+        """The channels of a network whose packets wait for each other, as `routing.deadlock` needs
+        them.
 
-        For each output that a header for a terminal may come by: those that it may take next.
+        For each output that a header for a terminal may use, the outputs that it may take next.
 
         Raises
         ------
         ValueError
-            If its packets don't wait for channels.
+            If its packets do not wait for channels.
         """
-        raise InvalidValue(f"Deadlock is looked for in networks of packets, not in {self.family}")
+        raise InvalidValue(f"Deadlock can be checked for packet networks only, not {self.family}")
 
     def is_escape(self, channel: Pin) -> bool:
-        """Whether a header may always wait for this channel: not all are, if it has a choice."""
+        """Whether this is an escape channel; all are, unless headers have a choice."""
         return True
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
-        """What is told of a window besides packets and latencies.
+        """The statistics of a window other than packets and latencies.
 
         `readings` are those of the meters that this network's cells declare.
         """
@@ -203,40 +204,40 @@ class Network(FabricComponent, ABC):
 
     @staticmethod
     def told(statistics: Mapping[str, Any]) -> list[str]:
-        """Lines of text that say what `statistics` found."""
+        """Lines of text that describe the results of `statistics`."""
         return [f"{name}: {value}" for name, value in statistics.items()]
 
 
 def _again(kind: type[Network], family: str, parameters: dict[str, Any]) -> Network:
-    """The network that was pickled: it is sent as its parameters, and made anew."""
+    """Rebuild a pickled network: only its parameters are stored."""
     return kind(family=family, **parameters)
 
 
 class PacketNetwork(Network):
-    """A network that carries packets: one input and one output stream a terminal.
+    """A network that carries packets: each terminal has one input and one output stream.
 
-    The header of a packet that never waits takes a cycle for each switch that it passes. A subclass
-    sets `ports` and `tags` in `_set_up`.
+    The header of a packet that never waits takes one cycle per switch on its path. A subclass sets
+    `ports` and `tags` in `_set_up`.
 
     Attributes
     ----------
     tags : TagScheme
-        How a packet's tag follows from source and destination.
+        How a packet's tag is computed from source and destination.
     packet : Packet
         Layout of a packet on every link.
     flits : bool
-        Whether packets are of several flits.
+        Whether packets have several flits.
     consumes_tags : bool
-        Whether a packet's tag is used up on its way: at an output it only says where that is.
+        Whether a packet's tag is used up on its path: at an output it is only the output's address.
     isolates : bool
-        Whether it is known of every size that packets of disjoint subnetworks never share a channel
-        (`topology.partitions`), as far as their tags can be partitioned. If not, `channels` tells.
+        Whether packets of disjoint subnetworks are known never to share a channel, for any size
+        (`routing.partitions`), if their tags can be partitioned. If not, `channels` is examined.
     punctual : bool
-        Whether a packet that nothing hinders takes `path` in whichever cycle it comes.
+        Whether an unblocked packet takes `path` in whichever cycle it starts.
     combine : str
-        By what operation on their payloads packets to the same terminal become one, or "none".
+        The operation that merges the payloads of packets to the same terminal, or "none".
     transparent : bool
-        Whether an output may show in a cycle what an input does in it, or wait for its own `ready`.
+        Whether an output may depend combinationally on an input, or wait for its own `ready`.
 
     Members
     -------
@@ -266,33 +267,34 @@ class PacketNetwork(Network):
         return self.packet_of(self.parameters["payload"])
 
     def packet_of(self, payload: ShapeLike) -> Packet:
-        """The layout of a packet with another payload, which `place` can be given."""
+        """The layout of a packet with another payload, which can be passed to `place`."""
         return Packet(self.tags.code.width, payload, broadcast=self.broadcasts, flits=self.flits)
 
     @property
     def sphere(self) -> int:
-        """Terminals of a sphere of locality, if traffic does not say how many.
+        """Default number of terminals in a sphere of locality.
 
-        Those whose addresses differ in the lowest digit only.
+        These are the terminals whose addresses differ only in the lowest digit.
         """
         return self.tags.code.radix
 
     @abstractmethod
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
-        """Add this network's cells and links to a fabric, and say where its terminals are.
+        """Add this network's cells and links to a fabric, and return the attachment of its
+        terminals.
 
-        Its links carry `packet`, which is one of `packet_of`; by default its own.
+        Its links carry `packet`, which is a result of `packet_of`; by default its own layout.
         """
 
     @abstractmethod
     def path(self, source: int, destination: int) -> list[Pin]:
-        """The outputs of cells that a packet passes between two terminals.
+        """The outputs of cells on the path of a packet between two terminals.
 
-        Without those of interfaces at the terminals, such as one that sends packets again.
+        Interfaces at the terminals, such as one that resends packets, are not included.
         """
 
     def channels(self, source: int, destination: int) -> Iterable[Pin]:
-        """All outputs of cells that packets between two terminals may pass, on whichever path.
+        """The outputs of cells on all paths of packets between two terminals.
 
         They are those of `path`, unless headers have a choice.
         """

@@ -12,26 +12,26 @@ from .network import Network, PacketNetwork
 __all__ = ["PartitionedNetwork"]
 
 _MOST_CHECKED = 256
-"""Terminals of a network whose paths are all looked at."""
+"""Largest number of terminals for which all paths are examined."""
 
 
 class PartitionedNetwork(FabricComponent):
     """A network in which no packet leaves the subnetwork of its sender, whatever tag it carries.
 
-    In front of each input stands a `PartitionInterface`, the cell `partition_{terminal}`. They
+    A `PartitionInterface`, the cell `partition_{terminal}`, is at each input of the network. All
     share one privileged port. Each write makes one subnetwork, of all terminals whose address
     agrees with `mask_member` where `mask` is 0; a partition of k subnetworks is made in k cycles.
-    Terminals that no write is meant for keep their mask, so a partition is in force once all of
-    them have been written (a single terminal with mask 0). Packets that entered the network, or
-    were offered to it, before that are not stopped: let the network drain first.
+    Terminals to which no write applies keep their mask, so a partition takes effect once all of
+    them have been written (a single terminal has mask 0). Packets that entered the network, or were
+    offered to it, before that are not stopped: let the network drain first.
 
     Parameters
     ----------
     network : PacketNetwork
-        Any whose tags can be partitioned, and in which disjoint subnetworks share no channel: cube,
-        omega, indirect cube or flip of any switches, hypercubes, DCSH. With an extra stage that is
-        so while one of the stages is bypassed. Of networks of which it isn't known (`isolates`) all
-        paths are looked at, for up to 256 terminals.
+        Any network whose tags can be partitioned, and in which disjoint subnetworks share no
+        channel: cube, omega, indirect cube or flip with any switches, hypercubes, DCSH. With an
+        extra stage, this holds while one of the stages is bypassed. For networks for which it is
+        not known (`isolates`) all paths are examined, for up to 256 terminals.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class PartitionedNetwork(FabricComponent):
     TypeError
         If `network` is not a network.
     ValueError
-        If it can't be partitioned (`topology.partitions.check_partitionable`), or subnetworks would
-        share channels, or there are too many to look at.
+        If it can't be partitioned (`routing.partitions.check_partitionable`), or subnetworks would
+        share channels, or it has too many terminals to examine.
     """
 
     def __init__(self, network: PacketNetwork) -> None:

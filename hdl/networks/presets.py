@@ -1,4 +1,4 @@
-"""Machines of the case studies (Siegel et al., section VII) as presets of the networks here."""
+"""The machines of the case studies (Siegel et al., section VII) as presets of the networks here."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,12 +8,12 @@ __all__ = ["PRESETS", "Figure", "Preset"]
 
 @dataclass(frozen=True)
 class Figure:
-    """An effective bandwidth of one path that the paper gives, for packets of a size.
+    """An effective bandwidth of one path that the paper gives for packets of some size.
 
     Attributes
     ----------
     data_bits : int
-        Data in a packet.
+        Data bits per packet.
     megabits : float
         Mbit/s.
     """
@@ -24,27 +24,27 @@ class Figure:
 
 @dataclass(frozen=True)
 class Preset:
-    """A machine's network.
+    """The network of a machine.
 
     Attributes
     ----------
     description : str
     family : str
-        The network that it is a kind of.
+        The family that it belongs to.
     defaults : dict[str, Any]
-        Its values of that network's parameters.
+        Values for the parameters of this family.
     cycle_ns : float or None
         The printed cycle time of a box, in nanoseconds.
     path_bits : int
-        The printed width of a path for data.
+        The printed width of a data path in bits.
     overhead : int or None
-        Flits of a packet that carry no data, as follows from the printed bandwidths.
+        Flits of a packet that carry no data, derived from the printed bandwidths.
     bandwidths : tuple[Figure, ...]
         The printed effective bandwidths, for 128 processors.
     source : str
         Section of the paper.
     example : dict[str, Any]
-        What makes a small network of its kind; see `Family`.
+        Parameters of a small network of its kind; see `Family`.
     """
 
     description: str
@@ -60,7 +60,7 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "aspro": Preset(
-        "Goodyear ASPRO: flip network of 32 lines, one control a stage, set by a sequencer",
+        "Goodyear ASPRO: flip network of 32 lines, one control per stage, set by a sequencer",
         "stage-sequenced",
         {"ports": 32, "payload": 1},
         cycle_ns=None,
@@ -91,8 +91,8 @@ PRESETS: dict[str, Preset] = {
         path_bits=16,
         source="VII-D",
     ),
-    # Packets of 16 to 256 data bits; 5.3 and 24.4 Mbit/s at 8 MHz are 24 and 84 cycles a packet,
-    # that is 20 flits of 4 bits besides the data both times.
+    # Packets of 16 to 256 data bits; 5.3 and 24.4 Mbit/s at 8 MHz are 24 and 84 cycles per packet,
+    # which is 20 flits of 4 bits in addition to the data both times.
     "gp1000": Preset(
         "BBN GP1000: 4 x 4 boxes, 4-bit paths, wormhole; blocked packets are rejected and retried",
         "butterfly",
@@ -111,7 +111,7 @@ PRESETS: dict[str, Preset] = {
         source="VII-C",
         example={"ports": 16},
     ),
-    # 32 to 128 data bits; 86.9 and 187.1 Mbit/s at 38 MHz are 14 and 26 cycles a packet.
+    # 32 to 128 data bits; 86.9 and 187.1 Mbit/s at 38 MHz are 14 and 26 cycles per packet.
     "tc2000": Preset(
         "BBN TC2000: as the GP1000, with 8 x 8 boxes and 8-bit paths",
         "butterfly",
@@ -146,7 +146,7 @@ PRESETS: dict[str, Preset] = {
         example={"ports": 4},
     ),
     "rp3-combining": Preset(
-        "IBM RP3, combining network: 2 x 2 boxes, like operations combine, loads as adds of zero",
+        "IBM RP3, combining network: 2 x 2 boxes, equal operations combine, loads as adds of zero",
         "combining",
         {
             "ports": 128,
@@ -182,4 +182,4 @@ PRESETS: dict[str, Preset] = {
         source="VII-E",
     ),
 }
-"""All presets by name. What the paper does not give has the network's own default."""
+"""All presets by name. Parameters that the paper does not give have the network's defaults."""

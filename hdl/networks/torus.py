@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tori, meshes and uni-directional rings of wormhole routers."""
+"""Tori, meshes and unidirectional rings of wormhole routers."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,8 +8,8 @@ from amaranth.hdl import ShapeLike
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.packet import Packet
 from ..core.parameters import Parameters, fixed, integer, payload_shape
+from ..primitives.packet import Packet
 from ..routers.torus_router import TorusRouter
 from ..topology.torus import Hop, Torus
 from .family import Family
@@ -23,24 +23,24 @@ _MOST_NODES = 2**16
 
 @dataclass(frozen=True, eq=False)
 class TorusParameters(Parameters):
-    """As `TorusNetwork` takes them: at most 65,536 nodes.
+    """The parameters of `TorusNetwork`: at most 65,536 nodes.
 
-    `channels`, if "auto", is 2 in a torus and 1 in a mesh; `directions` is 1 in a uni-directional
-    torus. `decision` is D_t.
+    `channels` "auto" is 2 in a torus and 1 in a mesh; `directions` is 1 in a unidirectional torus.
+    `decision` is D_t.
     """
 
-    k: int = integer(4, "nodes in a dimension", least=2, title="Radix k")
+    k: int = integer(4, "nodes per dimension", least=2, title="Radix k")
     n: int = integer(2, "dimensions: it has k^n terminals", least=1, title="Dimensions n")
     wrap: bool = fixed(True, "whether there are wrap-around links: a torus, or a mesh")
     directions: int = fixed(2, "directions of links, 2 or 1")
     channels: int | Literal["auto"] = integer(
         "auto",
-        "virtual channels a link; a torus with one can deadlock",
+        "virtual channels per link; a torus with one can deadlock",
         least=1,
         most=2,
         choices=("auto",),
     )
-    decision: int = decision_time("cycles that a router needs to send a header on")
+    decision: int = decision_time("cycles that a router takes to forward a header")
     depth: int = flit_queue()
     payload: ShapeLike = payload_shape()
     length: int | str = packet_length()
@@ -54,19 +54,20 @@ class TorusParameters(Parameters):
 class TorusNetwork(PacketNetwork):
     """A torus, mesh or ring of k^n nodes: a terminal and a wormhole router (`TorusRouter`) each.
 
-    Dimensions are crossed in order, the highest first, each the shortest way (`Torus`). A packet
-    over h links passes h + 1 routers. Unhindered, one of c flits takes h D_t + c cycles, from the
-    cycle in which its header is offered to that in which its tail is taken: equation (3) of
-    Ould-Khaoua and Sotudeh. Uniform traffic, in which a packet may be for its own terminal, has a
-    mean h of n k / 4 in a torus with even k, n (k - 1/k) / 4 with odd k, n (k - 1/k) / 3 in a mesh,
-    and n (k - 1) / 2 in a uni-directional ring.
+    Dimensions are crossed in order, the highest first, each in the shorter direction (`Torus`). A
+    packet over h links passes h + 1 routers. An unblocked packet of c flits takes h D_t + c cycles,
+    from the cycle in which its header is offered to the cycle in which its tail is taken: equation
+    (3) of Ould-Khaoua and Sotudeh. Under uniform traffic, in which a packet may be for its own
+    terminal, the mean h is n k / 4 in a torus with even k, n (k - 1/k) / 4 with odd k,
+    n (k - 1/k) / 3 in a mesh, and n (k - 1) / 2 in a unidirectional ring.
 
-    With two channels a link no packets deadlock, as long as the terminals take what arrives
-    (`topology.deadlock`); a mesh needs but one. The node of address x is the cell `router_{x}`. At
-    the edge of a mesh a node's link leads back to the node itself, and is not used.
+    With two channels per link packets can't deadlock, provided that the terminals accept what
+    arrives (`routing.deadlock`); a mesh needs only one. The node of address x is the cell
+    `router_{x}`. At the edge of a mesh a node's link leads back to the node itself, and is not
+    used.
 
-    Its arguments are those of `TorusParameters`. With one channel only, worms can deadlock in a
-    torus: the bench sees it. A queue of depth 1 has half the throughput.
+    Its arguments are those of `TorusParameters`. With only one channel, worms in a torus can
+    deadlock, which the test bench detects. A queue of depth 1 has half the throughput.
 
     Attributes
     ----------
@@ -91,6 +92,7 @@ class TorusNetwork(PacketNetwork):
 
     def _set_up(self) -> None:
         given = self.parameters
+        assert given.channels != "auto"  # resolved by the record
         self.plan = Torus(given.k, given.n, given.wrap, given.directions, given.channels)
         if given.n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
             raise InvalidValue(f"Nodes k^n must be at most {_MOST_NODES}, not {given.k}^{given.n}")
@@ -99,7 +101,7 @@ class TorusNetwork(PacketNetwork):
         self.ports = self.plan.nodes
         self.stages = self.plan.diameter + 1
         self.zero_load_cycles = self.plan.diameter * given.decision + 1
-        self.isolates = given.k == 2  # Then it is a hypercube.
+        self.isolates = given.k == 2  # It is then a hypercube.
         self.tags = self.plan.tags()
         self.router = self._router(self.packet)
         self._ports = {hop: port for port, hop in enumerate(self.plan.hops())}
@@ -110,7 +112,7 @@ class TorusNetwork(PacketNetwork):
 
     @property
     def sphere(self) -> int:
-        """Eight nodes of a row, as in the paper's figures; the row if it is not made of eights."""
+        """Eight nodes of a row, as in the paper's figures; the row if k is not a multiple of 8."""
         k = self.plan.k
         return 8 if k % 8 == 0 else k
 
@@ -123,7 +125,8 @@ class TorusNetwork(PacketNetwork):
         for node in range(self.ports):
             for hop, port in self._ports.items():
                 beyond = self.plan.neighbour(node, hop.dimension, hop.way)
-                # At an edge a link turns round: what would leave by it comes in from there.
+                # At an edge, a link leads back: the output that would leave there drives the input
+                # there.
                 way = hop.way if beyond is not None else 1 - hop.way
                 receiver = node if beyond is None else beyond
                 entry = self._ports[hop._replace(way=way)]
@@ -150,21 +153,21 @@ class TorusNetwork(PacketNetwork):
         }
 
     def _pin(self, node: int, hop: Hop | None) -> Pin:
-        """The output of a channel, or (None) of the terminal."""
+        """The output for a channel, or (None) for the terminal."""
         return Pin(f"router_{node}", ("o", len(self._ports) if hop is None else self._ports[hop]))
 
 
 FAMILIES = (
     Family(
         "torus",
-        "wormhole routers in n rings each, which go both ways; dimensions in order",
+        "wormhole routers in n rings each, with links in both directions; dimensions in order",
         TorusNetwork,
         example={"k": 3},
     ),
     Family("mesh", "a torus without wrap-around links", TorusNetwork, {"wrap": False}, {"k": 3}),
     Family(
         "ring",
-        "a torus of uni-directional rings (n=1: a single ring)",
+        "a torus of unidirectional rings (n=1: a single ring)",
         TorusNetwork,
         {"directions": 1},
         {"k": 3},

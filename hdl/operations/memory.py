@@ -312,7 +312,7 @@ def check_operations(operations: object) -> None:
         raise InvalidType(f"Operations must be a tuple of operations, not {operations!r}")
     names = [operation.name for operation in operations]
     if not names:
-        raise InvalidValue("Operations must be at least one, not none")
+        raise InvalidValue("At least one operation is needed")
     for name in names:
         if names.count(name) > 1:
             raise InvalidValue(f"Operations must have distinct names, not {name!r} twice")

@@ -1,1 +1,1 @@
-"""Queues, arbiters and random numbers, of which boxes, routers and the bench are made."""
+"""Queues, arbiters and random numbers: the parts of boxes, routers and the test bench."""

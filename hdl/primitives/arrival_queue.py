@@ -1,4 +1,4 @@
-"""A queue that takes several arrivals in one cycle."""
+"""A queue that accepts several arrivals in one cycle."""
 
 from collections.abc import Sequence
 
@@ -7,29 +7,29 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.interchange_box import InterchangeBox
 from ..core.checks import check_integer
+from .interchange_box import InterchangeBox
 
 __all__ = ["ArrivalQueue"]
 
 
 class ArrivalQueue(wiring.Component):
-    """A first-in first-out queue with one output and any number of inputs, all taken at once.
+    """A first-in first-out queue with one output and any number of inputs, all accepted at once.
 
-    There is one memory bank an input. Consecutive packets lie in consecutive banks, so up to
-    `writers` arrivals find a bank each, and an interchange box carries them there. Arrivals of one
-    cycle are queued in the order of the inputs, *beginning with the one that has the number of the
-    next bank*: an input that finds no room is overtaken at most `writers` - 1 times, without a
-    register of its own for fairness.
+    There is one memory bank per input. Consecutive packets go to consecutive banks, so up to
+    `writers` arrivals go to different banks, through an interchange box. Arrivals of one cycle are
+    queued in the order of the inputs, *starting at the input whose number is that of the next
+    bank*. So an input that finds no room is overtaken at most `writers` - 1 times, and fairness
+    needs no register of its own.
 
-    A wide box is dear. With more than two inputs, and no more than 16 places, packets lie in
-    memories of the inputs' own instead, which have a row for each place, and the banks say in
-    whose. In an FPGA a memory made of tables has 16 rows anyway. A queue of depth 1 has a single
-    place, and no banks.
+    A wide interchange box is expensive. With more than two inputs and at most 16 slots, each input
+    has its own memory for packets instead, with a row for every slot, and the banks hold only the
+    number of the input. (In an FPGA, a distributed memory has 16 rows anyway.) A queue of depth 1
+    has a single slot and no banks.
 
     A packet that arrives at an empty queue is shown at the output one cycle later; throughput is
-    one packet a cycle. `o` comes from registers and memories. `i[*].ready` depends combinationally
-    on `i[*].valid` of the others and, with `refill`, on `o.ready`.
+    one packet per cycle. `o` comes from registers and memories. `i[*].ready` depends
+    combinationally on `i[*].valid` of the other inputs and, with `refill`, on `o.ready`.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ class ArrivalQueue(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         inputs = range(self.writers)
-        # The number of the bank that the next arrival finds, and of the input whose turn it is.
+        # The bank of the next arrival, which is also the number of the input with priority.
         tail_bank = Signal(range(self.writers))
         pop = self.o.valid & self.o.ready
 
-        # How many arrivals precede each, in the cyclic order that begins at the tail's bank.
+        # Number of arrivals before each, in the cyclic order that starts at the tail's bank.
         rank = [Signal(range(self.writers), name=f"rank_{i}") for i in inputs]
         for i in inputs:
             earlier = [
@@ -121,9 +121,9 @@ class ArrivalQueue(wiring.Component):
         return m
 
     def _place(self, m: Module, rank: Sequence[Value], accepted: Value) -> ValueLike:
-        """Keep the first of the arrivals, if it is accepted, in the only place there is."""
+        """Store the first of the arrivals, if it is accepted, in the only slot."""
         first, place = Signal(self.shape), Signal(self.shape, reset_less=True)
-        # An input is the first unless another is: a choice of two is one table a bit.
+        # Input 0 is the first unless another is: a choice of two is one look-up table per bit.
         m.d.comb += first.eq(self.i[0].payload)
         for port, before in zip(self.i[1:], rank[1:]):
             with m.If(port.valid & (before == 0)):
@@ -141,7 +141,7 @@ class ArrivalQueue(wiring.Component):
         count: Value,
         pop: Value,
     ) -> ValueLike:
-        """Keep the accepted arrivals, `count` of them; the packet at the head of the queue."""
+        """Store the `count` accepted arrivals; return the packet at the head of the queue."""
         banks = range(self.writers)
         rows = -(-self.depth // self.writers)
 
@@ -154,7 +154,7 @@ class ArrivalQueue(wiring.Component):
         own = self.writers > 2 and rows << len(tail_bank) <= 16
         m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
 
-        # What lies in the banks: the packets, or the inputs that they came by.
+        # Contents of the banks: the packets, or the numbers of their inputs.
         packets = [port.payload for port in self.i]
         shape = range(self.writers) if own else self.shape
         arriving: list[ValueLike] = [*banks] if own else packets
@@ -200,7 +200,7 @@ class ArrivalQueue(wiring.Component):
 
 
 def _modulo(value: Value, modulus: int) -> Value:
-    """A sum of two numbers of 0 to `modulus` - 1 or a number and `modulus`, reduced."""
+    """Reduce a sum of two numbers below `modulus`, or of such a number and `modulus`."""
     if modulus & (modulus - 1) == 0:
         return value[: modulus.bit_length() - 1]
     return Mux(value >= modulus, value - modulus, value)
@@ -209,7 +209,7 @@ def _modulo(value: Value, modulus: int) -> Value:
 def _access(
     m: Module, memory: Memory, enable: Value, row: Value, value: ValueLike, head: Value
 ) -> Value:
-    """Write a value to a row of a memory, and show what is in the row at the head."""
+    """Write a value to a row of a memory, and return the contents of the row at the head."""
     write, read = memory.write_port(), memory.read_port(domain="comb")
     m.d.comb += [
         write.en.eq(enable),
@@ -221,7 +221,7 @@ def _access(
 
 
 def _select(m: Module, target: Value, number: Value, values: Sequence[Value]) -> None:
-    """Make `target` the value that has a number."""
+    """Set `target` to the value with this number."""
     with m.Switch(number):
         for index, value in enumerate(values):
             with m.Case(index):

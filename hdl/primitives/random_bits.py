@@ -1,4 +1,4 @@
-"""Random bits for the choices that the papers' models make at random."""
+"""Random bits for the random choices in the models of the papers."""
 
 import hashlib
 
@@ -16,43 +16,43 @@ LAGS = {
     128: (121, 126, 127, 128),
     256: (246, 251, 254, 256),
 }
-"""By degree, the lags of a recurrence of greatest period, 2^degree - 1.
+"""For each degree, the lags of a recurrence of maximum period, 2^degree - 1.
 
-Each bit is the exclusive or of those four that came so many before it. The lags are as long as they
-can be, so that many new bits can be had at a time for one four-input gate each.
+Each bit is the exclusive or of the four earlier bits at these distances. The lags are as long as
+possible, so that many new bits per cycle need only one four-input gate each.
 """
 
 
 def scattered_seed(*position: int) -> int:
-    """A seed of 32 bits, not zero, for the generator at some place, as (run, stage, number).
+    """A nonzero 32-bit seed for the generator at some position, such as (run, stage, number).
 
-    Seeds that differ in few bits give generators that agree for hundreds of cycles; these differ in
-    half of their bits.
+    Generators whose seeds differ in few bits agree for hundreds of cycles; these seeds differ in
+    about half of their bits.
     """
     text = " ".join(map(str, position)).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest()) or 1
 
 
 class RandomBits(wiring.Component):
-    """A linear generator that takes as many steps a cycle as it gives bits.
+    """A linear generator that makes as many steps per cycle as it has output bits.
 
-    So successive values share no bits, unlike those of a shift register read in parallel. `value`
-    comes from registers. There are 32 flip-flops, or as many as the next power of two above
-    `width`, and (up to 25 bits) one four-input gate for each bit of `value`.
+    So successive values share no bits, unlike those of a shift register that is read in parallel.
+    `value` comes from registers. The generator has 32 flip-flops, or the next power of two that is
+    at least `width`, and (up to 25 bits) one four-input gate for each bit of `value`.
 
-    Good enough to choose a winner; for traffic there is `multicube.hdl.primitives.xoroshiro`.
+    It is good enough for arbitration; for traffic use `multicube.hdl.primitives.xoroshiro`.
 
     Parameters
     ----------
     width : int
-        Bits a cycle, from 1 to 256.
+        Bits per cycle, from 1 to 256.
 
     Members
     -------
     seed : In(32)
         Initial state, taken in the first cycle after reset. Must not be zero; use `scattered_seed`.
     value : Out(width)
-        New in every cycle; zero in the first one after reset.
+        New in every cycle; zero in the first cycle after reset.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class RandomBits(wiring.Component):
         state = Signal(degree)
         started = Signal()
         m.d.sync += started.eq(1)
-        # The state is what came last, oldest bit first.
+        # The state is the most recent bits, the oldest first.
         bits: list[Value] = list(state)
         for step in range(self.width):
             bit = Signal(name=f"bit_{step}")
@@ -90,12 +90,12 @@ class RandomBits(wiring.Component):
 class RandomOrder(wiring.Component):
     """Puts its items into a new random order every cycle; all orders are equally likely.
 
-    The order is kept as the rank of each item, and each cycle shuffles it by one pass of random
-    exchanges along the dimensions of a cube, so it takes log2(count) / 2 random bits an item and
-    never draws a number from a range that is no power of two. After any order, each item is
-    equally likely at each rank, and each of two items before the other. (Three items or more keep
-    a trace of their last order.) `before` comes from registers, in effect: at most a comparison of
-    two of them.
+    The order is stored as the rank of each item. Each cycle shuffles it by one pass of random
+    exchanges along the dimensions of a cube. This takes log2(count) / 2 random bits per item, and
+    never draws a number from a range that is not a power of two. After any order, each item is
+    equally likely at each rank, and of any two items each is equally likely to be first. (With
+    three items or more, an order is not independent of the one before it.) `before` depends on
+    registers only: at most it is a comparison of two of them.
 
     Parameters
     ----------

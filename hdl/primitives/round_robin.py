@@ -10,16 +10,16 @@ __all__ = ["RoundRobin", "lowest"]
 
 
 def lowest(bits: Value) -> Value:
-    """Only the lowest 1 of some bits."""
+    """Keep only the lowest 1 of some bits."""
     return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
 
 
 class RoundRobin(wiring.Component):
     """Grants one of several requests in turn, and holds the grant until it is taken.
 
-    `grant` is combinational. A request that is granted but not taken is granted again, whatever
-    else is requested meanwhile, so that a stream behind the grant keeps its payload. A request
-    that stays up waits for at most `count` - 1 others.
+    `grant` is combinational. A request that is granted but not taken remains granted, whatever else
+    is requested meanwhile, so that a stream behind the grant keeps its payload. A request that
+    stays asserted waits for at most `count` - 1 others.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class RoundRobin(wiring.Component):
     taken : In(1)
         The granted request is served in this cycle.
     grant : Out(range(count))
-        Number of the request that is granted, if there is any.
+        Number of the granted request, if any.
     granted : Out(count)
-        The bit of this request, if there is any.
+        One-hot form of `grant`; zero if there is no request.
     """
 
     def __init__(self, count: int) -> None:
@@ -51,7 +51,8 @@ class RoundRobin(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Whose turn it is: that number's bit and all above it. No bit, if it is number 0.
+        # The requesters with priority: the next in turn and all above it. No bit if that is number
+        # 0.
         turn = Signal(self.count - 1)
         later = Signal(self.count - 1)
         granted = self.granted
@@ -63,7 +64,7 @@ class RoundRobin(wiring.Component):
             having = [i for i in range(self.count) if i >> bit & 1]
             m.d.comb += number.eq(Cat(granted[i] for i in having).any())
         starts = Signal(self.count)
-        # A grant that is taken hands the turn on to the next number, another keeps it.
+        # When a grant is taken, the turn passes to the next number; otherwise it stays.
         m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
         with m.If(self.request.any()):
             m.d.sync += turn.eq(Cat(starts[: i + 1].any() for i in range(self.count - 1)))

@@ -18,14 +18,13 @@ class Xoroshiro128(wiring.Component):
     seed : In(128)
         Initial state, taken in the first cycle after reset. Must not be zero.
     valid : Out(1)
-        0 in the first cycle after reset only.
+        0 only in the first cycle after reset.
     value : Out(64)
-        Combinational from the state.
+        Combinational function of the state.
     """
 
-    seed: In(128)
-    valid: Out(1)
-    value: Out(64)
+    def __init__(self) -> None:
+        super().__init__({"seed": In(128), "valid": Out(1), "value": Out(64)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

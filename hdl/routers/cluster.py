@@ -1,7 +1,8 @@
-"""What joins the nodes of a DCSH cluster: channels heard by all, and where they meet.
+"""The links of a DCSH cluster: channels that all its nodes receive, and multiplexers where they
+meet.
 
 A cluster of k nodes is a *distributed crossbar switch* (Ould-Khaoua and Sotudeh, section II): its
-demultiplexers are `ClusterChannel`s, one a node, and its multiplexers `ClusterMultiplexer`s.
+demultiplexers are `ClusterChannel`s, one per node, and its multiplexers `ClusterMultiplexer`s.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -10,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin
 from ..topology.dcsh import DCSH
 from .worm_router import check_worms, decided
@@ -20,29 +21,29 @@ __all__ = ["ClusterChannel", "ClusterMultiplexer"]
 
 
 class ClusterChannel(wiring.Component):
-    """The channel that a node owns in one of its clusters: heard by the k - 1 others.
+    """The channel that a node owns in one of its clusters; the k - 1 other nodes receive it.
 
-    Wires, and no storage of flits. A header says for whom a worm is; the flits behind it go there
-    too. `o_valid[s]` tells hearer s (its *slot*, see `topology.dcsh.DCSH`) that the flit is for it,
-    `o_ready[s]` that it can take it. With a broadcast mask a worm may be for several: each flit
-    goes to all of them in the same cycle, when all can take it.
+    It has wires, but no storage for flits. A header names the hearer of a worm; the flits behind it
+    go there too. `o_valid[s]` tells hearer s (its *slot*, see `topology.dcsh.DCSH`) that the flit
+    is for it, and `o_ready[s]` says that it can take the flit. With a broadcast mask a worm may be
+    for several hearers: each flit goes to all of them in the same cycle, when all can take it.
 
-    `o_payload` and `o_valid` depend combinationally on `i`, with a broadcast mask `o_valid` on
-    `o_ready` too; `i.ready` on `i.payload` and `o_ready`.
+    `o_payload` and `o_valid` depend combinationally on `i`, and with a broadcast mask `o_valid` on
+    `o_ready` too; `i.ready` depends on `i.payload` and `o_ready`.
 
     Parameters
     ----------
     packet : Packet
-        Of flits. Its tag holds the destination's digits, of all dimensions.
+        With flits. Its tag holds the destination's digits of all dimensions.
     plan : DCSH
         The network, of k^n nodes.
 
     Members
     -------
     dimension : In(range(n))
-        Of the cluster: which digit of the tag counts. Constant.
+        Dimension of the cluster: the digit of the tag that it reads. Constant.
     position : In(range(k))
-        Of the owner in the cluster. Constant.
+        Position of the owner in the cluster. Constant.
     i : In(stream.Signature(packet))
     o_payload : Out(packet)
     o_valid, o_ready : Out(1).array(k - 1), In(1).array(k - 1)
@@ -71,7 +72,7 @@ class ClusterChannel(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         flit = self.i.payload
-        # A bit for each hearer: for whom the worm is, as its header said.
+        # One bit per hearer: the hearers that the worm is for, according to its header.
         following = Signal()
         kept = Signal(self.plan.k - 1)
         addressed = Signal(self.plan.k - 1)
@@ -91,14 +92,14 @@ class ClusterChannel(wiring.Component):
         return m
 
     def _addressed(self, header: Value) -> Value:
-        """The hearers that a header names, a bit each, by slot."""
+        """The hearers that a header names, one bit each, by slot."""
 
         def digit(code: Value) -> Value:
             return code.word_select(self.dimension, self.plan.code.digit_bits)
 
         care = ~digit(header.mask) if self.packet.broadcast else ~0
         members = Cat(((digit(header.tag) ^ member) & care) == 0 for member in range(self.plan.k))
-        # The slots of the members behind the owner are one less than their positions.
+        # The slots of the members above the owner are one less than their positions.
         return Cat(
             Mux(self.position > slot, members[slot], members[slot + 1])
             for slot in range(self.plan.k - 1)
@@ -106,23 +107,23 @@ class ClusterChannel(wiring.Component):
 
 
 class ClusterMultiplexer(wiring.Component):
-    """Where the channels of the k - 1 others of a cluster meet: one worm passes at a time.
+    """The multiplexer where the k - 1 other channels of a cluster meet: one worm passes at a time.
 
-    There is a queue at each input. A header that has come to the head of its queue is looked at for
-    `decision` cycles in all before it can leave, whatever passes meanwhile: `decision` cycles after
-    it came in, if nothing is in its way. The flits behind it follow without a gap. Worms pass in
-    turn (`RoundRobin`), and no cycle is lost between them.
+    There is a queue at each input. A header spends `decision` cycles at the head of its queue
+    before it can leave, even while other worms pass. So it leaves `decision` cycles after it
+    arrived, if nothing blocks it. The flits behind it follow without a gap. Worms pass in turn
+    (`RoundRobin`), and no cycle is lost between them.
 
-    With `length` a header comes in only while its queue has room for so many flits, and all flits
-    behind it are then taken at once: no packet ever stops halfway.
+    With `length` a header enters only while its queue has room for this number of flits, and all
+    flits behind it are then accepted at once: no packet ever stops halfway.
 
-    `o.valid` and `.payload` depend on registers and memories only, and so does `i[*].ready`; that
-    is why queues of depth 1 have half the throughput.
+    `o.valid` and `.payload` depend only on registers and memories, and so does `i[*].ready`; hence
+    queues of depth 1 have half the throughput.
 
     Parameters
     ----------
     packet : Packet
-        Of flits.
+        With flits.
     inputs : int
         k - 1, at least 1.
     depth : int
@@ -130,7 +131,7 @@ class ClusterMultiplexer(wiring.Component):
     decision : int
         Decision time in cycles, at least 1.
     length : int or None
-        Flits of the longest packet, if packets are taken whole: from 1 to `depth`.
+        Flits of the longest packet, from 1 to `depth`, if packets are accepted whole.
 
     Members
     -------
@@ -162,7 +163,7 @@ class ClusterMultiplexer(wiring.Component):
                     f"Depth must be at least the length of {length} flits, not {depth}"
                 )
         if not packet.flits:
-            raise InvalidValue("Packet must be of flits")
+            raise InvalidValue("Packet must have flits")
         self.packet = packet
         self.inputs = inputs
         self.depth = depth
@@ -174,7 +175,7 @@ class ClusterMultiplexer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.arbiter = arbiter = RoundRobin(self.inputs)
-        # A worm passes from its header to its tail. The arbiter meanwhile chooses the next one.
+        # A worm passes from its header to its tail. Meanwhile the arbiter chooses the next one.
         passing = Signal()
         kept = Signal(range(self.inputs))
         chosen = Signal(range(self.inputs))
@@ -200,7 +201,7 @@ class ClusterMultiplexer(wiring.Component):
         return m
 
     def _queue(self, m: Module, number: int) -> stream.Interface:
-        """The end of an input's queue."""
+        """The queue of an input; returns its output."""
         source = self.i[number]
         queue = ArrivalQueue(self.packet, depth=self.depth)
         m.submodules[f"queue_{number}"] = queue

@@ -1,4 +1,4 @@
-"""The router of a node of a DCSH: from multiplexers and terminal to channels and terminal."""
+"""The router of a DCSH node: from the multiplexers and terminal to the channels and terminal."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
-from ..core.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin
 from ..topology.dcsh import DCSH
 from .worm_router import check_worms
@@ -17,46 +17,44 @@ __all__ = ["DCSHRouter"]
 
 
 class DCSHRouter(wiring.Component):
-    """Leads worms on: dimensions are crossed in order, the highest first.
+    """Routes worms through the dimensions in order, the highest first.
 
-    Input i is the multiplexer of dimension i, output i the node's own channel in it, input and
-    output n are the terminal. A header from dimension i leaves by the highest of the dimensions
-    below in which its destination's address differs from the node's; if there is none it has
-    arrived. The tag is the destination's address, and stays as it is.
+    Input i is the multiplexer of dimension i, output i is the node's own channel in it, and input
+    and output n are the terminal. A header from dimension i leaves by the highest lower dimension
+    in which the address of its destination differs from that of the node; if there is none, it has
+    arrived. The tag is the address of the destination, and does not change.
 
-    Only what comes from the terminal is stored: it leaves one cycle after it came in, at the
-    earliest. An output is a worm's until its tail has passed, and takes the next header in the
-    cycle after it. Worms get an output in turn (`RoundRobin`).
+    Only flits from the terminal are stored: they leave one cycle after they arrived, at the
+    earliest. An output belongs to a worm until its tail has passed, and can take the next header in
+    the cycle after it. Worms get an output in turn (`RoundRobin`).
 
-    *With a broadcast mask* a packet is for all nodes whose address is the tag but for the bits of
-    the mask. It goes to others of the cluster over one channel, in one transfer, and to lower
-    dimensions and the terminal in copies, side by side: each node that hears it does the same for
-    the dimensions below, so that each destination gets one copy. All copies start in the same
-    cycle. A header gets its outputs from the highest dimension down, each only once all hearers
-    have room for the whole packet, and keeps those it has: so it waits for what belongs to lower
-    dimensions only, and once it starts, nothing stops it. Hence broadcasts do not deadlock, as
-    long as the queues of the multiplexers behind take packets whole, and terminals take what
-    arrives. (Worms of several branches that held some channels, and waited for others halfway,
-    would.)
+    *With a broadcast mask* a packet is for all nodes whose address equals the tag outside the bits
+    of the mask. One transfer on a channel takes it to other nodes of the cluster; copies go to
+    lower dimensions and the terminal at the same time. Each node that receives it does the same for
+    the dimensions below, so each destination gets one copy. All copies start in the same cycle. A
+    header acquires its outputs from the highest dimension down, each only once all hearers have
+    room for the whole packet, and keeps those that it has. So it waits only for resources of lower
+    dimensions, and once it starts, nothing stops it. Hence broadcasts do not deadlock, provided
+    that the queues of the multiplexers accept packets whole, and terminals accept what arrives.
+    (Branching worms that held some channels while they waited for others halfway would deadlock.)
 
-    `o[*].valid` and `.payload` depend combinationally on `i[*].valid` and `.payload`, `i[*].ready`
-    on these and `o[*].ready`. With a broadcast mask `o[*].valid` depends on `o[*].ready` too, and
-    an output's `.payload` on `.ready` of those of higher dimensions.
+    `o[*].valid` and `.payload` depend combinationally on `i[*].valid` and `.payload`; `i[*].ready`
+    depends on these and `o[*].ready`. With a broadcast mask `o[*].valid` depends on `o[*].ready`
+    too, and `.payload` of an output on `.ready` of the outputs of higher dimensions.
 
     Parameters
     ----------
     packet : Packet
-        Of flits. Its tag holds the destination's digits.
+        With flits. Its tag holds the destination's digits.
     plan : DCSH
         The network, of k^n nodes.
     depth : int
-        Flits that fit into the queue behind the terminal, at least 1. Depth 1 has half the
-        throughput.
+        Flits that fit into the queue at the terminal, at least 1. Depth 1 has half the throughput.
 
     Members
     -------
     address : In(tag)
-        The node's own, in the tag's code. Constant.
+        Address of the node, in the tag's code. Constant.
     i : In(stream.Signature(packet)).array(n + 1)
     o : Out(stream.Signature(packet)).array(n + 1)
 
@@ -83,7 +81,7 @@ class DCSHRouter(wiring.Component):
         )
 
     def exits(self, i: int) -> list[int]:
-        """The outputs by which worms from an input can leave, in the order of the dimensions."""
+        """The outputs that worms from an input can take, in the order of the dimensions."""
         return [*reversed(range(i)), self.n]
 
     def elaborate(self, platform: object) -> Module:
@@ -92,7 +90,7 @@ class DCSHRouter(wiring.Component):
         wiring.connect(m, wiring.flipped(self.i[self.n]), queue.i[0])
         heads = [*(self.i[dimension] for dimension in range(self.n)), queue.o]
 
-        # No vectors: one output's request may depend on another output's `ready`.
+        # Single signals, not vectors: the request for one output may depend on `ready` of another.
         turns = [(i, j) for i in range(self.n + 1) for j in self.exits(i)]
         requests = {turn: Signal(name="request_{}_{}".format(*turn)) for turn in turns}
         grants = {turn: Signal(name="grant_{}_{}".format(*turn)) for turn in turns}
@@ -135,7 +133,7 @@ class DCSHRouter(wiring.Component):
         return m
 
     def _wishes(self, header: data.View, exits: Sequence[int]) -> list[Value]:
-        """Which of some outputs a header wants."""
+        """Which of the given outputs a header wants."""
         wishes: list[Value] = []
         here: Value = Const(1)
         for j in exits[:-1]:

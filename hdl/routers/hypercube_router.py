@@ -5,8 +5,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet
 from ..primitives.round_robin import lowest
 from ..routing.hypercube import HYPERCUBE_ROUTINGS, HypercubeRouting
 from .worm_router import WormRouter, check_worms
@@ -17,31 +17,31 @@ __all__ = ["HypercubeRouter"]
 class HypercubeRouter(WormRouter):
     """A wormhole router with a link in each dimension, and one to its own terminal.
 
-    Port i is the link in dimension i, and port `dimension` is the terminal. With `adaptive` routing
-    each link has a second channel: port `dimension` + 1 + i. Queues, outputs and the wires of links
-    are as in `WormRouter`. Over h links an unhindered packet of c flits passes h + 1 routers, in
-    h + c cycles.
+    Input and output i are the link in dimension i; input and output `dimension` are the terminal.
+    With `adaptive` routing each link has a second channel, number `dimension` + 1 + i. Queues,
+    outputs and the sharing of a link's wires are as in `WormRouter`. Over h links, an unblocked
+    packet of c flits passes h + 1 routers, in h + c cycles.
 
-    All nodes have this one module. With `ecube` the tag is the relative address, source ^
-    destination. Dimensions are crossed in order, so the port that a header came in by says which of
-    its bits are done: all up to this one. The lowest of the rest is the next. Otherwise a header's
-    way is not known from its port: the tag is the destination, and what is left to do is its
-    difference from the node's own address, a strap. `topology.hypercube_routing` says where each
-    routing may send a header, and why none deadlocks.
+    All nodes have this same module. With `ecube` the tag is the relative address, source ^
+    destination. Dimensions are crossed in order, so the input of a header says which bits of the
+    tag are done: all up to this dimension. The lowest of the remaining ones is the next. With the
+    other algorithms the input does not determine this: the tag is the destination, and the
+    dimensions left are its difference from the node's own address, a strap. `routing.hypercube`
+    says where each algorithm may send a header, and why it is free of deadlock.
 
-    Of the outputs that it gets in the same cycle a header takes one whose receiver is ready, if
-    there is any, rather not an escape channel, and the lowest of these. It may enter the second
-    channel of a link only while the queue behind it is empty: `vacant` tells.
+    Of the outputs granted in the same cycle, a header takes one whose receiver is ready, if there
+    is any; preferably not an escape channel; and the lowest of these. It may enter the second
+    channel of a link only while the queue behind it is empty, which `vacant` tells.
 
-    `empty` depends on registers only. `o[*].valid` and `.payload` do, and on memories, at the
-    terminal and with `ecube`; else those of links also on `ready` of all of them.
+    `empty` depends on registers only. `o[*].valid` and `.payload` depend on registers and memories
+    at the terminal and with `ecube`; otherwise those of links also depend on `ready` of all links.
 
     Parameters
     ----------
     packet : Packet
-        Of flits, with a tag of as many bits as the hypercube has dimensions.
+        With flits, and a tag of as many bits as the hypercube has dimensions.
     dimension : int
-        Of the hypercube, at least 1.
+        Dimension of the hypercube, at least 1.
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer.
     routing : "ecube", "pcube" or "adaptive"
@@ -49,7 +49,7 @@ class HypercubeRouter(WormRouter):
     Members
     -------
     address : In(dimension)
-        The node's own. Constant. Not with e-cube.
+        Address of the node. Constant. Not with `ecube`.
     vacant : In(1).array(dimension)
         Adaptive only: `empty` of the node behind each link.
     empty : Out(1).array(dimension)
@@ -84,7 +84,7 @@ class HypercubeRouter(WormRouter):
         )
 
     def link_of(self, port: int) -> int:
-        """The dimension of a port's link; `dimension` for the terminal."""
+        """The dimension of the link of an input or output; `dimension` for the terminal."""
         return port if port <= self.dimension else port - self.dimension - 1
 
     def links(self) -> list[tuple[int, ...]]:
@@ -122,9 +122,10 @@ class HypercubeRouter(WormRouter):
         return Cat(~Const(0, self.dimension + 1), self.vacant)
 
     def _choice(self, m: Module, i: int, granted: Value, readies: Value) -> Value:
-        """One of the outputs that a header has got: a ready one, no escape channel, if it can.
+        """One of the outputs granted to a header: if possible, a ready one that is no escape
+        channel.
 
-        The terminal is no choice, and its flits do not wait to see it ready.
+        The terminal has no alternative, and its flits do not wait for it to be ready.
         """
         n = self.dimension
         links, free = (Cat(bits[:n], bits[n + 1 :]) for bits in (granted, readies))

@@ -1,11 +1,11 @@
-"""The wormhole router of a node of a torus or mesh, in dimension order."""
+"""The wormhole router of a node of a torus or mesh, with dimension-order routing."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import In
 
 from ..core.checks import check_integer
-from ..core.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet
 from ..topology.torus import Hop, Torus
 from .worm_router import WormRouter, check_worms, decided
 
@@ -15,41 +15,42 @@ __all__ = ["TorusRouter"]
 class TorusRouter(WormRouter):
     """A wormhole router with links in each dimension, and one to its own terminal.
 
-    A header takes the channel that `Torus.route` says. The channels have the ports `port_of(hop)`,
-    the terminal has the last. A worm that has come in by port p goes on, in the same dimension, way
-    and channel, by port p. Queues, outputs and the wires of links are as in `WormRouter`.
+    A header takes the channel that `Torus.route` names. A channel has the input and output
+    `port_of(hop)`; the terminal has the last ones. A worm that entered by input p and continues in
+    the same dimension, direction and channel leaves by output p. Queues, outputs and the sharing of
+    a link's wires are as in `WormRouter`.
 
-    *Decision time* (Ould-Khaoua and Sotudeh, III, D_t): a header that goes on over a link leaves
-    `decision` cycles after it came in, if nothing waits before it and the output is free. It is
-    decided upon while it is at the head of its queue, one header at a time at each input, while
-    others may pass the output. No decision is needed where it arrives: at its destination a header
-    leaves one cycle after it came in, which is the cycle of its own flit. So over h links an
-    unhindered packet of B flits takes h D_t + B cycles, as in equation (3), from the cycle in which
-    its header is offered to that in which its tail is taken.
+    *Decision time* (Ould-Khaoua and Sotudeh, III, D_t): a header that continues over a link leaves
+    `decision` cycles after it arrived, if no flit is before it and the output is free. The decision
+    is made while it is at the head of its queue, for one header at a time at each input, while
+    other worms may use the output. No decision is needed at the destination: there a header leaves
+    one cycle after it arrived, which is the cycle of its own flit. So over h links an unblocked
+    packet of B flits takes h D_t + B cycles, as in equation (3), from the cycle in which its header
+    is offered to the cycle in which its tail is taken.
 
-    All nodes have this one module, the edge of a mesh included; the tag is the destination's code,
-    and no header is changed.
+    All nodes have this same module, even at the edge of a mesh. The tag is the code of the
+    destination, and headers do not change.
 
-    Only the turns that the routing can make have wires: from the terminal, from a higher dimension,
-    and on in the same way, though never from channel 0 to 1.
+    Only the turns that the routing algorithm can make have wires: from the terminal, from a higher
+    dimension, and onward in the same direction, though never from channel 0 to 1.
 
-    `o[*].valid` and `.payload` depend on registers and memories; with two channels, that share the
+    `o[*].valid` and `.payload` depend on registers and memories; with two channels, which share the
     wires of a link, also on `ready` of both.
 
     Parameters
     ----------
     packet : Packet
-        Of flits, with a tag as wide as an address code of the torus.
+        With flits, and a tag as wide as an address code of the torus.
     plan : Torus
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer.
     decision : int
-        Cycles, at least 1.
+        Decision time in cycles, at least 1.
 
     Members
     -------
     address : In(width)
-        Code of the node's own address. Constant.
+        Code of the address of the node. Constant.
     i : In(stream.Signature(packet)).array(count)
         `count` is the number of channels that leave a node, plus one.
     o : Out(stream.Signature(packet)).array(count)
@@ -72,7 +73,7 @@ class TorusRouter(WormRouter):
         super().__init__(packet, count=count, depth=depth, choice=False, members=members)
 
     def port_of(self, hop: Hop) -> int:
-        """The port of a channel."""
+        """The number of the input and output of a channel."""
         return self.hops.index(hop)
 
     def links(self) -> list[tuple[int, ...]]:
@@ -99,7 +100,7 @@ class TorusRouter(WormRouter):
         came = self.hops[i] if i < len(self.hops) else None
         wanted: dict[Hop, Value] = dict.fromkeys(self.hops, Const(0))
         bits = self.plan.code.digit_bits
-        # All digits of higher dimensions are right.
+        # All digits of higher dimensions are correct.
         right: Value = Const(1)
         for dimension in reversed(range(self.plan.n if came is None else came.dimension + 1)):
             there = tag.word_select(dimension, bits)
@@ -118,10 +119,10 @@ class TorusRouter(WormRouter):
     def _channels(
         self, dimension: int, here: Value, there: Value, came: Hop | None
     ) -> dict[Hop, Value]:
-        """Which channel of a dimension leads on, as `Torus.route` says, if the digits differ.
+        """The next channel in a dimension, as in `Torus.route`, if the digits differ.
 
-        `came` is the channel of this dimension that a header has come by, if any: then its way is
-        known, and it goes on.
+        `came` is the channel of this dimension by which a header entered, if any; then the header
+        continues in the same direction.
         """
         plan = self.plan
         upward = there > here
@@ -143,7 +144,7 @@ class TorusRouter(WormRouter):
         }
 
     def _around(self, here: Value, there: Value) -> Value:
-        """Whether the way from one position to another leads over the wrap-around link."""
+        """Whether the path from one position to another uses the wrap-around link."""
         plan, upward = self.plan, there > here
         if not plan.wrap:
             return Const(0)

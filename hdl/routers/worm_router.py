@@ -1,4 +1,4 @@
-"""What wormhole routers of static networks share: worms that hold outputs, wires of links."""
+"""The base of wormhole routers of static networks: worms that hold outputs, and shared links."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,17 +10,17 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin
 
 __all__ = ["WormRouter", "check_worms", "decided"]
 
 
 def check_worms(packet: Packet, tag: int, network: str) -> None:
-    """Raise ValueError if packets are not of flits, or their tag does not fit a network."""
+    """Raise ValueError if packets have no flits, or their tag does not fit a network."""
     if not packet.flits:
-        raise InvalidValue("Packet must be of flits")
+        raise InvalidValue("Packet must have flits")
     if packet.members["tag"] != tag:
         raise InvalidValue(
             f"Tag of a packet must have {tag} bits in a {network}, not {packet.members['tag']}"
@@ -28,7 +28,7 @@ def check_worms(packet: Packet, tag: int, network: str) -> None:
 
 
 def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:
-    """Whether the header that a queue shows has stood there for some cycles, this one included."""
+    """Whether a header has been at the head of a queue for `cycles` cycles, including this one."""
     if cycles == 1:
         return Const(1)
     waited = Signal(range(cycles), name=f"waited_{name}")
@@ -40,41 +40,42 @@ def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:
 
 
 class WormRouter(wiring.Component, ABC):
-    """A queue of flits at each input, an output lent to one worm at a time.
+    """A queue of flits at each input, and each output held by one worm at a time.
 
-    A header leaves one cycle after it came in, if nothing waits before it and an output that it
-    wants is free. That output is the worm's until its tail has passed, and takes the next header in
-    the cycle after it. Worms get an output in turn (`RoundRobin`). A header is not changed.
+    A header leaves one cycle after it arrived, if no flit is before it and an output that it
+    requests is free. This output belongs to the worm until its tail has passed, and can take the
+    next header in the cycle after it. Worms get an output in turn (`RoundRobin`). Headers do not
+    change.
 
-    Where a header may go is found as it comes in, and waits with it in the queue: so the way to a
-    memory has this to do, and the way from it, which leads through arbiters and back to the queues,
-    has not.
+    The outputs that a header may take are computed when it arrives, and are stored with it in the
+    queue. So this logic is on the path into the queue's memory, and not on the longer path out of
+    it, through the arbiters and back to the queues.
 
-    A header that may take several outputs requests all of them. Of those that it gets in the same
-    cycle it takes the one that `_choice` says; the others stay unused in this cycle and go on to
-    the next worm.
+    A header that may take several outputs requests all of them. Of those granted in the same cycle,
+    it takes the one that `_choice` selects; the others are unused in this cycle, and their arbiters
+    advance to the next worm.
 
-    Two outputs that are channels of one link share its wires: one flit a cycle, of each in turn if
-    both have one that can go. So `valid` of a channel comes with `ready` only.
+    Two outputs that are channels of one link share its wires: one flit per cycle, in turn if both
+    have a flit that can go. So `valid` of such a channel is 1 only if `ready` is.
 
-    Only the turns that the routing can make have wires.
+    Only the turns that the routing algorithm can make have wires.
 
-    `i[*].ready` depends on registers only, so that no path leads around a cycle of nodes; that is
-    why a queue of depth 1 has half the throughput. `o[*].valid` and `.payload` depend on registers
-    and memories; where channels share wires, or headers have a choice, also on `o[*].ready`.
+    `i[*].ready` depends only on registers, so that no combinational path leads around a cycle of
+    nodes; hence a queue of depth 1 has half the throughput. `o[*].valid` and `.payload` depend on
+    registers and memories; if channels share wires, or headers have a choice, also on `o[*].ready`.
 
     Parameters
     ----------
     packet : Packet
-        Of flits.
+        With flits.
     count : int
         Number of inputs, and of outputs.
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer.
     choice : bool
-        Whether there are headers that may take one of several outputs.
+        Whether headers may have a choice of outputs.
     members : Mapping[str, wiring.Member]
-        Ports besides `i` and `o`.
+        Members other than `i` and `o`.
 
     Members
     -------
@@ -107,20 +108,20 @@ class WormRouter(wiring.Component, ABC):
 
     @abstractmethod
     def links(self) -> Sequence[tuple[int, ...]]:
-        """The outputs by the link whose channels they are: one or two each."""
+        """For each link, the outputs that are its channels: one or two."""
 
     @abstractmethod
     def _route(self, m: Module, i: int, tag: Value) -> Value:
-        """The outputs that a header with a tag may take from input i, a bit each."""
+        """The outputs that a header with this tag may take from input i, one bit each."""
 
     def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
-        """Those that the header at the head of input i's queue may ask for now, a bit each."""
+        """The outputs that the header at the head of input i's queue may request, one bit each."""
         return ~Const(0, self.count)
 
     def _choice(self, m: Module, i: int, granted: Value, readies: Value) -> Value:
-        """The output that a header takes of those that it was granted, if any, a bit each.
+        """The output that a header takes of those that it was granted, if any, one bit each.
 
-        Only where there is a choice.
+        Only called if there is a choice.
         """
         raise NotImplementedError
 
@@ -128,8 +129,8 @@ class WormRouter(wiring.Component, ABC):
         m = Module()
         ports = range(self.count)
         entries = [self.entries(j) for j in ports]
-        # Of each input, a bit an output: what its header asks for, gets and takes, and what its
-        # worm holds and uses.
+        # For each input, with one bit per output: what its header requests, is granted and takes,
+        # and what its worm holds and uses.
         requests, grants, takes, kept, uses = (
             [Signal(self.count, name=f"{name}_{i}") for i in ports]
             for name in ("request", "granted", "takes", "kept", "uses")
@@ -137,7 +138,7 @@ class WormRouter(wiring.Component, ABC):
         readies, held, passed = Signal(self.count), Signal(self.count), Signal(self.count)
         m.d.comb += [
             readies.eq(Cat(output.ready for output in self.o)),
-            # Bit by bit: linters take a chain of words for a circle, where not all bits are used.
+            # Bit by bit: linters take a chain of partly used words for a combinational loop.
             held.eq(Cat(Cat(one[j] for one in kept).any() for j in ports)),
         ]
         heads: list[stream.Interface] = []
@@ -157,14 +158,15 @@ class WormRouter(wiring.Component, ABC):
             with m.If(head.valid & head.ready & head.payload.flit.last):
                 m.d.sync += kept[i].eq(0)
 
-        # Without a choice a header takes what it gets: who that is, is not waited for.
+        # Without a choice, a requested output is always used, so `valid` need not await the
+        # arbiter.
         new = takes if self.choice else requests
         offered = Signal(self.count)
         for j in ports:
             m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(len(entries[j]))
             m.d.comb += [
                 arbiter.request.eq(Cat(requests[i][j] for i in entries[j])),
-                # An output that is given, but not taken, goes on to the next worm.
+                # If a granted output is not taken, the turn still passes to the next worm.
                 arbiter.taken.eq(1),
                 Cat(grants[i][j] for i in entries[j]).eq(arbiter.granted),
                 offered[j].eq(
@@ -187,8 +189,8 @@ class WormRouter(wiring.Component, ABC):
         return m
 
     def _receive(self, m: Module, i: int, exits: Sequence[int]) -> tuple[ArrivalQueue, Signal]:
-        """The queue of an input, with a bit for each of its exits beside a flit; and the outputs
-        that the header at its head may take, a bit each."""
+        """The queue of an input, which stores a bit for each of its exits with every flit; and the
+        outputs that the header at its head may take, one bit each."""
         queue = ArrivalQueue(
             StructLayout({"flit": self.packet, "exits": len(exits)}), depth=self.depth
         )
@@ -206,7 +208,7 @@ class WormRouter(wiring.Component, ABC):
         return queue, asked
 
     def _turns(self, m: Module, link: int, goes: Sequence[Value]) -> list[Value]:
-        """Which channel of a link has the wires in this cycle; `goes` says which have a use."""
+        """Which channel of a link uses the wires in this cycle; `goes` says which can send."""
         if len(goes) == 1:
             return [Const(1)]
         turn, second = Signal(name=f"turn_{link}"), Signal(name=f"second_{link}")

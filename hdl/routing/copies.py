@@ -19,7 +19,6 @@ def copy_rounds(copies: Mapping[int, Sequence[int]]) -> list[list[tuple[int, int
     that of the source. The first terminal of the row sends to the first of its second half; then
     each half is treated in the same way. So k destinations take log2(k + 1) rounds, rounded up. If
     a source sends to all other nodes of a hypercube, each message crosses one wire.
-    source sends to all others of a hypercube, each message crosses one wire.
 
     Parameters
     ----------
@@ -44,7 +43,9 @@ def copy_rounds(copies: Mapping[int, Sequence[int]]) -> list[list[tuple[int, int
     for source, destinations in copies.items():
         for destination in destinations:
             if destination in receivers:
-                raise InvalidValue(f"Copies must be one a terminal, not several for {destination}")
+                raise InvalidValue(
+                    f"Copies must be one per terminal, not several for {destination}"
+                )
             receivers.add(destination)
         rows.append([source, *sorted(destinations, key=source.__xor__)])
     rounds = []

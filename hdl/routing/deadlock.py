@@ -1,7 +1,7 @@
 """Deadlock in wormhole routing: cycles in the channel dependency graph.
 
-Worms deadlock when each of them holds a channel (a link in one direction, or a virtual channel of
-it) and waits for a channel that the next one holds, in a cycle. So a routing algorithm whose
+Worms deadlock when they form a cycle in which each holds a channel (a link in one direction, or a
+virtual channel of it) and waits for a channel that the next one holds. So a routing algorithm whose
 channel dependency graph has no cycle is free of deadlock (Dally and Seitz, 1987).
 
 Where headers have a choice of channels, it is enough that one of them is an *escape* channel, and

@@ -220,7 +220,7 @@ def _orders(plan: MultistagePlan) -> tuple[Digits, Digits]:
     scheme = plan.tags()
     replaced, chosen = scheme.source_digits, scheme.destination_digits
     if replaced not in (chosen, chosen[::-1], chosen[-1:] + chosen[:-1]):
-        raise InvalidValue(f"No general way of passing a permutation is known for {plan.name}")
+        raise InvalidValue(f"No general method to pass a permutation is known for {plan.name}")
     return replaced, chosen
 
 
@@ -239,7 +239,6 @@ def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
     k, k of the digits depend only on c_0 to c_{k-1}. If the order of the digits allows it, these
     are the terminals at which the first pass ends. Otherwise a pass between them, which is the same
     for all permutations, moves the packets there.
-    one place to the other.
     """
     replaced, chosen = _orders(plan)
     n = len(chosen)

@@ -224,7 +224,7 @@ class Partition:
         for index, subnetwork in enumerate(self.subnetworks):
             if subnetwork.bits != self.bits:
                 raise InvalidValue(
-                    f"Subnetwork {index} must be of addresses of {self.bits} bits, "
+                    f"Addresses of subnetwork {index} must have {self.bits} bits, "
                     f"not {subnetwork.bits}"
                 )
             for earlier, other in enumerate(self.subnetworks[:index]):

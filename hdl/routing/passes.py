@@ -151,7 +151,7 @@ def connections(plan: MultistagePlan, settings: Settings) -> list[int]:
     sizes = [len(column) for column in settings]
     if sizes != [plan.boxes] * len(plan.stages):
         raise InvalidValue(
-            f"Settings must be of {len(plan.stages)} stages of {plan.boxes} boxes, not {sizes}"
+            f"Settings must be for {len(plan.stages)} stages of {plan.boxes} boxes, not {sizes}"
         )
     # at[line]: the input of the network whose packet is on the line with this label.
     at = list(range(plan.ports))

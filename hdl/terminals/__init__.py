@@ -1,1 +1,1 @@
-"""Network interfaces: what stands between a terminal and the first or last box."""
+"""Network interfaces: the components between a terminal and the first or last box."""

@@ -1,4 +1,4 @@
-"""AXI4-Stream on the terminals' side, packets on the network's (Arm IHI 0051)."""
+"""AXI4-Stream on the terminals' side, packets on the network's side (Arm IHI 0051)."""
 
 from dataclasses import replace
 
@@ -6,15 +6,15 @@ from amaranth.hdl import Const, Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.packet import Packet, TagDecoder, TagEncoder
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet, TagDecoder, TagEncoder
 from ..topology.tags import AddressCode, TagScheme
 
 __all__ = ["AxiStream", "AxiStreamInput", "AxiStreamOutput", "input_stream", "output_stream"]
 
 
 class AxiStream(wiring.Signature):
-    """An AXI4-Stream. What has no shape is left out; the rest has the names of the standard.
+    """An AXI4-Stream. Signals without a shape are left out; the names are those of the standard.
 
     Members
     -------
@@ -48,14 +48,14 @@ class AxiStream(wiring.Signature):
 
 
 def _address(code: AddressCode) -> ShapeLike:
-    """A terminal's number; in a radix that is no power of two, its digits side by side."""
+    """The number of a terminal; if the radix is not a power of two, its digits side by side."""
     if code.radix & (code.radix - 1) == 0:
         return code.width
     return data.StructLayout({f"digit_{i}": code.digit_bits for i in range(code.digits)})
 
 
 def _data(packet: Packet) -> ShapeLike:
-    """Whole bytes: the payload in the low bits, and above it bits without meaning."""
+    """Whole bytes: the payload in the low bits, and undefined bits above it."""
     payload = packet.members["payload"]
     width = Shape.cast(payload).width
     if width % 8 == 0:
@@ -64,10 +64,10 @@ def _data(packet: Packet) -> ShapeLike:
 
 
 def input_stream(packet: Packet, tags: TagScheme) -> AxiStream:
-    """What a terminal sends.
+    """The stream that a terminal sends.
 
-    `tdest` is the destination; `tuser`, if packets have a broadcast mask, the bits of it in which
-    the destinations differ; `tlast` is there if packets are of flits.
+    `tdest` is the destination. If packets have a broadcast mask, `tuser` is the bits of it in which
+    the destinations differ. `tlast` is present if packets have flits.
     """
     address = _address(tags.code)
     return AxiStream(
@@ -79,10 +79,10 @@ def input_stream(packet: Packet, tags: TagScheme) -> AxiStream:
 
 
 def output_stream(packet: Packet, tags: TagScheme) -> AxiStream:
-    """What a terminal receives.
+    """The stream that a terminal receives.
 
-    `tdest` is the terminal itself. `tid` is the source, and is there if the tag tells it: XOR tags
-    do, if no broadcast mask hides bits of them. `tlast` is always there.
+    `tdest` is the terminal itself. `tid` is the source; it is present if the tag tells the source:
+    XOR tags do, unless a broadcast mask hides some of their bits. `tlast` is always present.
     """
     address = _address(tags.code)
     known = tags.routing == "xor" and not packet.broadcast
@@ -92,14 +92,14 @@ def output_stream(packet: Packet, tags: TagScheme) -> AxiStream:
 
 
 class AxiStreamInput(wiring.Component):
-    """Makes packets of the beats that a terminal sends; each beat becomes a flit.
+    """Makes packets from the beats that a terminal sends; each beat becomes a flit.
 
-    A packet is led by `tdest` and `tuser` of its first beat; later ones are sent along in the
-    place of the tag, which the network does not look at. It ends with `tlast`; without flits every
-    beat is a packet.
+    `tdest` and `tuser` of its first beat route a packet; those of later beats are sent in the place
+    of the tag, where the network ignores them. A packet ends with `tlast`; without flits every beat
+    is a packet.
 
-    Latency 0, throughput one beat a cycle. `tready` comes from a register: behind it is room for
-    the beat that is on its way when the network stops. `o` depends combinationally on `axis`.
+    Latency 0, throughput one beat per cycle. `tready` comes from a register, with room for the beat
+    in transit when the network stops. `o` depends combinationally on `axis`.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class AxiStreamInput(wiring.Component):
     Members
     -------
     address : In(width)
-        This terminal's address, in the code of `tags`. Constant.
+        Address of this terminal, in the code of `tags`. Constant.
     axis : In(input_stream(packet, tags))
     o : Out(stream.Signature(packet))
     """
@@ -137,7 +137,7 @@ class AxiStreamInput(wiring.Component):
             Value.cast(arriving.payload).eq(Value.cast(axis.tdata)[: Shape.cast(payload).width]),
         ]
         if self.packet.broadcast:
-            # A mask is in the order of the stages too, but is no difference of two addresses.
+            # A mask is in the order of the stages too, but is not a difference of two addresses.
             m.submodules.mask_encoder = mask = TagEncoder(replace(self.tags, routing="destination"))
             m.d.comb += [
                 mask.source.eq(self.address),
@@ -161,10 +161,10 @@ class AxiStreamInput(wiring.Component):
 
 
 class AxiStreamOutput(wiring.Component):
-    """Makes beats of the flits that a terminal receives.
+    """Makes beats from the flits that a terminal receives.
 
-    Wires, with latency 0; or with `queued` a queue of two flits, with latency 1, behind which
-    `tvalid` depends on no input. Throughput is one beat a cycle.
+    It is wires only, with latency 0; or with `queued` a queue of two flits, with latency 1, and
+    `tvalid` then depends on no input. Throughput is one beat per cycle.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class AxiStreamOutput(wiring.Component):
     Members
     -------
     address : In(width)
-        This terminal's address, in the code of `tags`. Constant.
+        Address of this terminal, in the code of `tags`. Constant.
     i : In(stream.Signature(packet))
     axis : Out(output_stream(packet, tags))
     """

@@ -16,15 +16,15 @@ __all__ = ["MemoryModule"]
 class MemoryModule(wiring.Component):
     """Words of memory that are read and changed in one indivisible step.
 
-    A request is taken in one cycle, and its reply is shown in the next. In the cycle in which that
-    is taken the word gets its new value, which a request taken in the same cycle already sees. So
-    there is one request a cycle while replies are taken. `i.reply` comes from a register and the
-    memory's register; `i.request.ready` depends combinationally on `i.reply.ready`.
+    A request is accepted in one cycle, and its reply is shown in the next. In the cycle in which
+    the reply is taken, the word gets its new value; a request accepted in the same cycle already
+    sees it. So throughput is one request per cycle while replies are taken. `i.reply` comes from a
+    register and the memory's output register; `i.request.ready` depends combinationally on
+    `i.reply.ready`.
 
-    A request of several words (`pacing`) is performed when its last word is there: if its head is
-    taken in cycle t, the reply is shown in cycle t + length, when the next head can be taken at the
-    earliest. So replies follow each other at a distance of their own length at least, and need no
-    pacer.
+    A request of several words (`pacing`) is performed when its last word has arrived. If its head
+    is accepted in cycle t, the reply is shown in cycle t + length, which is also the earliest cycle
+    for the next head. So replies are at least their own length apart, and need no pacer.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class MemoryModule(wiring.Component):
         return m
 
     def _complete(self, m: Module, accepted: Value) -> Value:
-        """Whether all words are there of the request whose head was taken."""
+        """Whether all words of the request whose head was accepted have arrived."""
         length = message_length(self.link, "request", self.lengths, self.i.request.payload)
         missing = Signal(range(self.lengths[1]))
         with m.If(accepted):

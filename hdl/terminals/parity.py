@@ -1,9 +1,10 @@
 # amaranth: UnusedElaboratable=no
-"""Parity: what tells a packet that was damaged on its way from a good one.
+"""Parity: tells a packet that was damaged in transit from a good one.
 
 Boxes rotate a packet's tag and change nothing else, so a parity over the whole packet holds on
-every link. It is made once, at the source, and can be checked anywhere; a checker at the
-destination lets no damaged packet through, even if the damage was to the tag and led it astray.
+every link. It is generated once, at the source, and can be checked anywhere. A checker at the
+destination passes no damaged packet, even if the damage was to the tag and the packet was
+misrouted.
 """
 
 from typing import Literal, get_args
@@ -14,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
-from ..core.packet import Packet
+from ..primitives.packet import Packet
 
 __all__ = [
     "PARITIES",
@@ -27,17 +28,17 @@ __all__ = [
 
 Granularity = Literal["packet", "byte"]
 PARITIES: tuple[Granularity, ...] = get_args(Granularity)
-"""What each parity bit is for: the whole packet; or the tag, and each byte of the payload."""
+"""The scope of a parity bit: the whole packet; or the tag, and each byte of the payload."""
 
 
 def protected(packet: Packet, parity: Granularity = "packet") -> Packet:
-    """The packet as it is inside the network: `parity` goes with the payload.
+    """The packet as it is inside the network: `parity` is added to the payload.
 
     Raises
     ------
     ValueError
-        If there is no such granularity, or packets have several flits: when the parity of one is
-        found wrong, the others may have been delivered.
+        If the granularity does not exist, or packets have several flits: when the parity of one
+        flit is found to be wrong, the others may have been delivered.
     """
     if parity not in PARITIES:
         raise InvalidValue(f"Parity must be {' or '.join(PARITIES)}, not {parity!r}")
@@ -53,7 +54,7 @@ def protected(packet: Packet, parity: Granularity = "packet") -> Packet:
 
 
 def _parity(packet: data.View, payload: Value, parity: Granularity) -> Value:
-    """The parity bits of a packet: each even together with what it is for."""
+    """The parity bits of a packet: each is even together with its bits."""
     header = Cat(packet[name] for name in packet.shape().members if name in ("tag", "mask"))
     if parity == "packet":
         return Cat(header, payload).xor()
@@ -66,10 +67,10 @@ class ParityGenerator(wiring.Component):
     Parameters
     ----------
     packet : Packet
-        Of one flit.
+        With a single flit.
     parity : "packet" or "byte"
         One bit for the whole packet; or one for the tag (and mask) and one for each byte of the
-        payload. Each finds every odd number of wrong bits in its share.
+        payload. Each bit detects every odd number of wrong bits in its scope.
 
     Members
     -------
@@ -108,7 +109,7 @@ class ParityGenerator(wiring.Component):
 
 
 class ParityChecker(wiring.Component):
-    """Passes on packets whose parity is right; takes the others, tells of them, and discards them.
+    """Passes packets whose parity is right; accepts, reports and discards the others.
 
     Combinational. `i.ready` and `corrupted` depend on `i`.
 
@@ -122,7 +123,7 @@ class ParityChecker(wiring.Component):
     i : In(stream.Signature(protected(packet, parity)))
     o : Out(stream.Signature(packet))
     corrupted : Out(1)
-        A damaged packet is taken and discarded in this cycle.
+        A damaged packet is accepted and discarded in this cycle.
 
     Raises
     ------
@@ -167,7 +168,7 @@ def place_parity(
     inputs: list[Pin],
     outputs: list[Pin],
 ) -> tuple[list[Pin], list[Pin]]:
-    """Place a generator before each input of a network, and a checker behind each output.
+    """Place a generator at each input of a network, and a checker at each output.
 
     The cells are `parity_{terminal}` and `check_{terminal}`.
 
@@ -175,7 +176,7 @@ def place_parity(
     ----------
     fabric : Fabric
     packet : Packet
-        As the terminals see it.
+        The packet as the terminals see it.
     parity : "packet" or "byte"
     inputs, outputs : list[Pin]
         The network's streams of `protected(packet, parity)`, by terminal.

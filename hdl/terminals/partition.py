@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
+from ..primitives.packet import Packet
 from ..routing.partitions import check_partitionable
 from ..topology.tags import TagScheme
 
@@ -13,28 +13,28 @@ __all__ = ["PartitionInterface"]
 
 
 class PartitionInterface(wiring.Component):
-    """Sends effective tags, with which a packet can't leave the subnetwork of its sender.
+    """Sends effective tags, so that no packet can leave the subnetwork of its sender.
 
     E = T AND M for XOR tags, E = D AND M OR S AND NOT M for destination tags, and broadcast mask
-    AND M; M has a 1 in each address bit in which the members of the subnetwork differ. Of packets
+    AND M; M has a 1 in each address bit in which the members of the subnetwork differ. In packets
     of several flits only the header is changed. Nothing is stored: `o` depends combinationally on
-    `i`, and `i.ready` on `o.ready`; latency 0, throughput one flit a cycle.
+    `i`, and `i.ready` on `o.ready`; latency 0, throughput one flit per cycle.
 
-    M is a register that the *privileged port* writes: `mask`, `mask_member` and `mask_write`, which
-    only the operating system's path may drive. `mask_member` is any member of the subnetwork. One
-    port can serve all interfaces of a network, and one write makes a subnetwork: it is meant for
-    all terminals whose address agrees with `mask_member` where `mask` is 0. After reset the whole
+    M is a register that the *privileged port* writes: `mask`, `mask_member` and `mask_write`. Only
+    the operating system may drive this port. `mask_member` is any member of the subnetwork. One
+    port can serve all interfaces of a network, and one write makes a subnetwork: it applies to all
+    terminals whose address agrees with `mask_member` where `mask` is 0. After reset the whole
     network is one subnetwork.
 
-    A write is in force in the next cycle, but for a header that is offered to the network and not
-    yet taken: that one keeps the mask that it was first offered with, and the new mask comes into
-    force behind it. `in_force` tells.
+    A write takes effect in the next cycle. The exception is a header that is offered to the network
+    and not yet taken: it keeps the mask with which it was first offered, and the new mask takes
+    effect behind it. `in_force` is the mask in effect.
 
     Parameters
     ----------
     packet : Packet
     tags : TagScheme
-        Of a network that can be partitioned.
+        Tags of a network that can be partitioned.
 
     Members
     -------
@@ -43,17 +43,17 @@ class PartitionInterface(wiring.Component):
     o : Out(stream.Signature(packet))
         To the network.
     address : In(width)
-        This terminal's own address, in the code of `tags`. Constant.
+        Address of this terminal, in the code of `tags`. Constant.
     mask, mask_member : In(width)
         In the order of address bits.
     mask_write : In(1)
     in_force : Out(width)
-        The mask that headers are sent with in this cycle.
+        The mask that applies to headers in this cycle.
 
     Raises
     ------
     ValueError
-        If the network can't be partitioned (`topology.partitions.check_partitionable`), or its tags
+        If the network can't be partitioned (`routing.partitions.check_partitionable`), or its tags
         are not as wide as the packet's.
     """
 
@@ -102,7 +102,7 @@ class PartitionInterface(wiring.Component):
             if self.packet.broadcast:
                 m.d.comb += sent.mask.eq(arriving.mask & allowed)
 
-        # A header that waits must not change: what is written meanwhile waits with it.
+        # A header that waits must not change, so a write meanwhile waits with it.
         written = Signal.like(self.in_force)
         selected = ((self.address ^ self.mask_member) & ~self.mask) == 0
         latest = Mux(self.mask_write & selected, self.mask, written)
@@ -112,7 +112,7 @@ class PartitionInterface(wiring.Component):
         return m
 
     def _in_stage_order(self, code: Value) -> Value:
-        """Address digits as the digits of a tag: the top one for stage 0."""
+        """Address digits in the order of a tag: the top one for stage 0."""
         width = self.tags.code.digit_bits
         stages = self.tags.destination_digits
         return Cat(code[j * width : (j + 1) * width] for j in reversed(stages))

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
-from ..core.packet import Packet
+from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits, RandomOrder
 from ..primitives.round_robin import RoundRobin
 
@@ -26,21 +26,21 @@ def _is_tail(packet: Value) -> Value | int:
 class Distributor(wiring.Component):
     """Sends each packet to one of the copies of a network, chosen at random.
 
-    Combinational both ways; throughput is one flit a cycle. The choice is made before the packet
-    comes, and stays until its last flit is taken.
+    Combinational in both directions; throughput is one flit per cycle. The choice is made before
+    the packet arrives, and stays until its last flit is taken.
 
     Parameters
     ----------
     packet : Packet
     copies : int
-        At least 1. If it is no power of two, each copy is chosen with equal chances within 2^-16.
+        At least 1. If not a power of two, the probabilities of the copies are equal within 2^-16.
 
     Members
     -------
     i : In(stream.Signature(packet))
     o : Out(stream.Signature(packet)).array(copies)
     seed : In(32)
-        Of the choice, as in `RandomBits`. Constant.
+        Seed of the choice, as in `RandomBits`. Constant.
     """
 
     def __init__(self, packet: Packet, copies: int) -> None:
@@ -70,15 +70,15 @@ class Distributor(wiring.Component):
 
 
 class Merger(wiring.Component):
-    """Brings what comes out of the copies of a network to one terminal.
+    """Merges the outputs of all copies of a network for one terminal.
 
-    With the policy "fair" the copies are served in turn, and wait for their turn; the packets of
-    several flits stay whole. With "drop", for unbuffered networks, one of those that come in the
-    same cycle is taken, at random with equal chances, and the others are dropped, as a box of such
-    a network does.
+    With the policy "fair" the copies are served in turn, and wait for their turn; packets of
+    several flits stay whole. With "drop", for unbuffered networks, one of the packets that arrive
+    in the same cycle is chosen at random with equal chances, and the others are dropped, as in a
+    box of such a network.
 
-    Combinational both ways; throughput is one flit a cycle. A packet that is shown and not taken
-    stays.
+    Combinational in both directions; throughput is one flit per cycle. A packet that is shown and
+    not taken stays.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ class Merger(wiring.Component):
     i : In(stream.Signature(packet)).array(copies)
     o : Out(stream.Signature(packet))
     seed : In(32)
-        "drop" only: of the choice, as in `RandomBits`. Constant.
+        With "drop" only: seed of the choice, as in `RandomBits`. Constant.
     dropped : Out(copies)
-        "drop" only: bit c is 1 in a cycle in which a packet of copy c is dropped.
+        With "drop" only: bit c is 1 in a cycle in which a packet of copy c is dropped.
     """
 
     def __init__(self, packet: Packet, copies: int, policy: Literal["fair", "drop"]) -> None:
@@ -114,7 +114,7 @@ class Merger(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # One bit of `chosen` is set if there is something; it stays while that is not taken.
+        # One bit of `chosen` is set if there is a packet; it stays until the packet is taken.
         chosen = Signal(self.copies)
         offered = Cat(port.valid for port in self.i)
         m.d.comb += [
@@ -132,7 +132,7 @@ class Merger(wiring.Component):
 
     def _take_turns(self, m: Module, chosen: Signal, offered: Value) -> None:
         m.submodules.arbiter = arbiter = RoundRobin(self.copies)
-        inside = Signal(self.copies)  # the copy whose packet has begun and not ended
+        inside = Signal(self.copies)  # the copy whose packet has started and not ended
         m.d.comb += [
             arbiter.request.eq(offered & ~inside),
             arbiter.taken.eq(self.o.ready & ~inside.any()),
@@ -143,7 +143,7 @@ class Merger(wiring.Component):
 
     def _drop(self, m: Module, chosen: Signal, offered: Value) -> None:
         m.submodules.order = order = RandomOrder(self.copies)
-        held = Signal(self.copies)  # what was shown and not taken
+        held = Signal(self.copies)  # the copy whose packet was shown and not taken
         m.d.comb += order.seed.eq(self.seed)
         for copy, port in enumerate(self.i):
             ahead = Cat(other.valid & order.before[x][copy] for x, other in enumerate(self.i))

@@ -1,4 +1,4 @@
-"""Network interfaces that send again what an unbuffered network dropped (Siegel et al., VI-B)."""
+"""Network interfaces that resend packets dropped by an unbuffered network (Siegel et al., VI-B)."""
 
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -8,25 +8,25 @@ from amaranth.lib.wiring import In, Out
 from ..boxes.unbuffered import VerdictLink
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
 
 __all__ = ["Acceptor", "Resubmitter"]
 
 
 class Resubmitter(wiring.Component):
-    """Stands between a source and an unbuffered network: it sends every packet until it arrives.
+    """Connects a source to an unbuffered network, and sends every packet until it arrives.
 
-    A packet that was dropped goes into a queue with the time before which it must not be sent
-    again, 1 to `delay` cycles away with equal chances. Retries have priority over new packets and
-    keep their order; one may have to wait for the one before it, but it is always sent at most
-    `delay` cycles after its verdict. (Of two verdicts the second comes at least one cycle later;
-    so, by induction, it is that much later that its packet is sent at the latest.) So the queue
-    never overflows, and new packets wait for nothing but retries.
+    A dropped packet goes into a queue together with the time of its retry, 1 to `delay` cycles away
+    with equal chances. Retries have priority over new packets and keep their order. A retry may
+    have to wait for the one before it, but it is always sent at most `delay` cycles after its
+    verdict. (Of two verdicts, the second comes at least one cycle later; so, by induction, the
+    latest time for its retry is later by the same amount.) So the queue never overflows, and new
+    packets wait only for retries.
 
-    Combinational from `i` to `o`; `i.ready` comes from registers. With nothing dropped, throughput
-    is one packet a cycle. Packets of one flow may overtake each other.
+    Combinational from `i` to `o`; `i.ready` comes from registers. If no packets are dropped,
+    throughput is one packet per cycle. Packets of one flow may overtake each other.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class Resubmitter(wiring.Component):
     -------
     i : In(stream.Signature(packet))
     o : Out(VerdictLink(packet))
-        The network is always ready: `ready` is not looked at.
+        The network is always ready: `ready` is ignored.
     seed : In(32)
-        Of the delays, as in `RandomBits`. Constant.
+        Seed of the delays, as in `RandomBits`. Constant.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class Resubmitter(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
 
-        # The verdict comes as many cycles after the packet as the ring of those sent has rows.
+        # The ring of sent packets has a row for each cycle between a packet and its verdict.
         trip = 2 * self.stages
         ring = Memory(
             shape=data.StructLayout({"packet": self.packet, "sent": 1}), depth=trip, init=[]
@@ -116,9 +116,9 @@ class Resubmitter(wiring.Component):
 
 
 class Acceptor(wiring.Component):
-    """The last stage of a network with a reject signal ends here: what comes out has arrived.
+    """The end of the last stage of a network with a reject signal: all packets here have arrived.
 
-    Wires only.
+    It is wires only.
 
     Parameters
     ----------

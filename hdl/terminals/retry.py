@@ -1,4 +1,4 @@
-"""The ends of a path through rejecting wormhole switches (Siegel et al., VII-C)."""
+"""The two ends of a path through rejecting wormhole switches (Siegel et al., VII-C)."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -8,44 +8,44 @@ from amaranth.lib.wiring import In, Out
 from ..boxes.rejecting_wormhole import RejectingLink
 from ..core.checks import check_delay, check_integer
 from ..core.errors import InvalidValue
-from ..core.packet import Packet
+from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
 
 __all__ = ["RetryInterface", "RetryReceiver"]
 
 
 class RetryInterface(wiring.Component):
-    """Sends packets into rejecting wormhole switches, and sends those that are rejected again.
+    """Sends packets into rejecting wormhole switches, and resends those that are rejected.
 
-    The packet goes into a memory and from there on, one cycle later, while the rest of it still
-    comes: n stages deliver the last of c flits n + c cycles after the first was offered, one cycle
-    more than the network alone. It stays in the memory until its path is closed. After a rejection
-    it waits for 1 to `delay` cycles, at random, and is sent again; its successor is taken in as far
-    as there is room, and follows without a gap.
+    A packet is written to a memory and sent from there one cycle later, while the rest of it still
+    arrives: n stages deliver the last of c flits n + c cycles after the first was offered, one
+    cycle more than the network alone. It stays in the memory until its path is closed. After a
+    rejection it waits for 1 to `delay` cycles, at random, and is sent again. Meanwhile the next
+    packet is accepted as far as there is room, and follows without a gap.
 
-    The path must not be closed before the header has arrived, for a rejection would not find back:
-    so if the packet has fewer than `stages` flits, a flit of *padding* closes the path, n - 1
-    cycles after the header.
+    A path must not be closed before the header has arrived, because a rejection could then not
+    travel back. So if a packet has fewer than `stages` flits, a flit of *padding* closes the path,
+    n - 1 cycles after the header.
 
-    `o.payload`, `.valid` and `.close` depend on registers and the memory only, `i.ready` on
+    `o.payload`, `.valid` and `.close` depend only on registers and the memory, `i.ready` only on
     registers.
 
     Parameters
     ----------
     packet : Packet
-        Of flits.
+        With flits.
     length_max : int
         Flits of the longest packet, at least 1. A longer one deadlocks.
     delay : int
-        Longest delay before a packet is sent again, in cycles: a power of two. With 0 none is sent
-        again: rejected packets are thrown away, and nothing is kept in memory for them.
+        Longest delay before a packet is sent again, in cycles: a power of two. With 0 packets are
+        not resent: rejected packets are dropped, and nothing is kept in memory for them.
     stages : int
         Switches on a path, at least 1.
 
     Members
     -------
     seed : In(32)
-        Of the random delays; not zero. Constant. Only if `delay` is above 1.
+        Seed of the random delays; not zero. Constant. Only if `delay` is above 1.
     i : In(stream.Signature(packet))
     o : Out(RejectingLink(packet))
 
@@ -60,7 +60,7 @@ class RetryInterface(wiring.Component):
         delay = check_delay(delay)
         stages = check_integer("Stages", stages, 1)
         if not packet.flits:
-            raise InvalidValue("Packet must be of flits")
+            raise InvalidValue("Packet must have flits")
         self.packet = packet
         self.length_max = length_max
         self.delay = delay
@@ -77,8 +77,9 @@ class RetryInterface(wiring.Component):
         m = Module()
         link = self.o
 
-        # A ring of flits: `base` is the first of the packet on its way, `next_` goes to the link.
-        # One place stays empty; one flit more than a packet must fit for the next to follow it.
+        # A ring of flits: `base` is the first of the current packet, `next_` the next to be sent.
+        # One place stays empty; there must be room for one flit more than a packet, so that the
+        # next packet can follow it.
         places = 1 << ((self.length_max if self.delay else 1) + 1).bit_length()
         m.submodules.flits = flits = Memory(shape=self.packet, depth=places, init=[])
         write, read = flits.write_port(), flits.read_port(domain="comb")
@@ -98,7 +99,7 @@ class RetryInterface(wiring.Component):
         with m.If(write.en):
             m.d.sync += end.eq(end + 1)
 
-        # The fate of a packet is known when its header has met the last switch.
+        # The fate of a packet is decided when its header has met the last switch.
         age = Signal(range(self.stages))
         decided = age == self.stages - 1
         padding, silent = Signal(), Signal()
@@ -146,15 +147,15 @@ class RetryInterface(wiring.Component):
 
 
 class RetryReceiver(wiring.Component):
-    """Takes packets from rejecting wormhole switches. Combinational; it strips the padding.
+    """Accepts packets from rejecting wormhole switches, and strips the padding. Combinational.
 
-    Nothing has to be taken back here: a header that comes has passed all switches, so that its
-    packet can't be rejected any more.
+    It never has to undo anything: a header that arrives has passed all switches, so its packet
+    can't be rejected any more.
 
     Parameters
     ----------
     packet : Packet
-        Of flits.
+        With flits.
 
     Members
     -------
@@ -164,7 +165,7 @@ class RetryReceiver(wiring.Component):
 
     def __init__(self, packet: Packet) -> None:
         if not packet.flits:
-            raise InvalidValue("Packet must be of flits")
+            raise InvalidValue("Packet must have flits")
         self.packet = packet
         super().__init__({"i": In(RejectingLink(packet)), "o": Out(stream.Signature(packet))})
 

@@ -5,8 +5,8 @@ to n clusters and owns a channel in each, which all other nodes of the cluster r
 has a multiplexer per cluster, where the k - 1 channels of the other nodes meet.
 
 Messages cross the dimensions in order, the highest first (*restricted routing*). So a message that
-holds a channel waits only for channels of lower dimensions, and the waiting can't form a cycle:
-there is no deadlock, even without virtual channels.
+holds a channel waits only for channels of lower dimensions, and the channel dependencies have no
+cycle: there is no deadlock, even without virtual channels.
 
 Dimension i here, from 0 on, is the paper's i + 1; digit i of an address is the position of a node
 in its cluster of dimension i.

@@ -183,7 +183,7 @@ class ExtraStagePlan(MultistagePlan):
         ends = any(fault.stage in (0, self.last) for fault in faults)
         if ends or len(avoided) > 1:
             raise InvalidValue(
-                "Faults must lie all in the extra stage, or all in the last stage, or be one "
+                "Faults must all be in the extra stage, or all in the last stage, or be one "
                 f"between them, not {', '.join(map(str, faults))}"
             )
         return avoided.pop()

@@ -40,14 +40,14 @@ def check_permutation(destinations: Permutation, ports: int) -> None:
         if destination not in range(ports):
             raise InvalidValue(f"Destination must be from 0 to {ports - 1}, not {destination}")
         if destination in seen:
-            raise InvalidValue(f"Destination {destination} may be given once only")
+            raise InvalidValue(f"Destination {destination} must be given only once")
         seen.add(destination)
 
 
 def _bits(ports: int) -> int:
     """n of N = 2^n."""
     if ports < 2 or ports & (ports - 1):
-        raise InvalidValue(f"This permutation needs a power of two as ports, not {ports}")
+        raise InvalidValue(f"Ports of this permutation must be a power of two, not {ports}")
     return ports.bit_length() - 1
 
 

@@ -60,7 +60,7 @@ class BitStage:
         Lines whose labels differ only in these bits share a box; the values of these bits, the
         lowest first, are the box port.
     sets : tuple[TagBit, ...]
-        The bits that the stage replaces them by.
+        The bits that replace them.
     """
 
     entry: Digits

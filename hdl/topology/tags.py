@@ -111,7 +111,7 @@ class AddressCode:
         whole = rest == 0 and part.bit_count() == 1
         if size not in range(1, self.count + 1) or not whole or self.radix % part:
             raise InvalidValue(
-                f"Block of terminals must be of a power of {self.radix}, times a power of two that "
+                f"Size of a block must be a power of {self.radix}, times a power of two that "
                 f"divides {self.radix}, up to {self.count}, not {size}"
             )
         return (1 << digits * self.digit_bits + part.bit_length() - 1) - 1
@@ -205,7 +205,7 @@ class TagScheme:
         check_broadcast(self.code.radix)
         wanted = {self.code.encode(output) for output in outputs}
         if not wanted:
-            raise InvalidValue("Outputs of a broadcast must be at least one, not none")
+            raise InvalidValue("A broadcast must have at least one output, not none")
         first = min(wanted)
         varying = 0
         for output in wanted:

@@ -16,14 +16,14 @@ __all__ = ["bench"]
 
 @click.command()
 @network_arguments
-@click.option("--load", default=0.5, show_default=True, help="Packets a terminal and cycle.")
-@click.option("--runs", default=8, show_default=True, help="Runs side by side, compiled engine.")
+@click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle.")
+@click.option("--runs", default=8, show_default=True, help="Parallel runs, compiled engine.")
 @click.option("--seconds", default=5.0, show_default=True, help="Length of each measurement.")
 @click.option(
     "--verilator-limit",
     default=300.0,
     show_default=True,
-    help="Seconds it may compile; 0: leave it out.",
+    help="Seconds allowed for its compilation; 0 leaves Verilator out.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench(
@@ -76,7 +76,7 @@ _COLUMNS = (
     *("hops/s", "setup s", "peak MB"),
 )
 _WIDTH = 110
-"""Columns that the table may take in any case: cut figures are of no use."""
+"""Width of the table on a narrower terminal, so that no figure is truncated."""
 
 
 def _figures(timing: Timing, reference: Timing) -> list[str]:

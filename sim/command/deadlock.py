@@ -1,4 +1,4 @@
-"""`multicube deadlock`: whether packets of a network can wait for each other in a circle."""
+"""`multicube deadlock`: looks for a cycle in a network's channel dependency graph."""
 
 import json
 
@@ -16,7 +16,7 @@ __all__ = ["deadlock"]
 @network_arguments
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
-    """Check a network's routing: whether channels can wait for each other in a circle."""
+    """Check the routing of a network for deadlock: a cycle of channels that wait for each other."""
     built = network_from(network, parameters)
     with tqdm(range(built.ports), unit="destinations", disable=None, leave=False) as destinations:
         waits = dependencies(map(built.moves, destinations), built.is_escape)
@@ -34,10 +34,10 @@ def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
         }
         click.echo(json.dumps(record))
         return
-    click.echo(f"{built.family}: {len(waits)} channels, {pairs} waits of one for another")
+    click.echo(f"{built.family}: {len(waits)} channels, {pairs} dependencies between them")
     if cycle is None:
-        click.echo("no circle: free of deadlock, as long as terminals take what arrives")
+        click.echo("no cycle of channels: free of deadlock, as long as terminals take what arrives")
     else:
-        click.echo("a circle, in which each waits for the one before it: it can deadlock")
+        click.echo("a cycle of channels, each waiting for the one before it: it can deadlock")
         for pin in cycle:
             click.echo(f"  {pin}")

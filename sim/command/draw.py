@@ -14,7 +14,7 @@ __all__ = ["draw"]
 _ENDINGS = (".svg", ".png", ".pdf")
 
 _MOST_PORTS = 128
-"""Terminals beyond which nobody can tell the lines of a drawing apart."""
+"""Most terminals in a drawing: with more, its lines can't be told apart."""
 
 
 @click.command()
@@ -30,7 +30,7 @@ def draw(
     plan = built.wiring_plan
     if plan is None:
         raise InvalidValue(
-            f"Drawings are of networks with a multistage wiring plan, not {network!r}"
+            f"Only networks with a multistage wiring plan can be drawn, not {network!r}"
         )
     if plan.ports > _MOST_PORTS:
         raise InvalidValue(f"Ports of a drawing must be at most {_MOST_PORTS}, not {plan.ports}")

@@ -1,4 +1,4 @@
-"""Entry of the command: its group, and what becomes of errors."""
+"""Entry point of the command: its subcommands, and how errors are reported."""
 
 import io
 import re
@@ -27,16 +27,16 @@ from .words import INTERRUPTED
 __all__ = ["main"]
 
 _LONGEST_WORD = 60
-"""Characters that an error shows of a word."""
+"""Characters of a word that an error message shows."""
 
 _PLUGINS = "multicube.commands"
-"""Group of the entry points under which other packages offer commands."""
+"""Entry point group under which other packages offer subcommands."""
 
 
 class _Commands(click.Group):
-    """The commands of this package, and those of others, which are loaded when they are asked for.
+    """The subcommands of this package, and those of others, which are loaded on demand.
 
-    So `multicube board` is here without anything in `sim` that knows of boards.
+    This is how `multicube board` is found although nothing in `sim` depends on `boards`.
     """
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -70,11 +70,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, 2 if the input
     is bad or the machine or a tool can't do it, 130 after Ctrl-C, 143 after SIGTERM.
 
-    Errors are one line on standard error. What is neither a MulticubeError nor an OSError is a
-    fault of the library: it is shown with its traceback, and the status is 70.
+    An error is one line on standard error. Any exception that is neither a MulticubeError nor an
+    OSError is a bug in the library: its traceback is shown, and the status is 70.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # As standard error does: a file's name that is no UTF-8 fails no command.
+        # As on standard error: a file name that is not UTF-8 does not make the command fail.
         sys.stdout.reconfigure(errors="backslashreplace")
     with terminable() as terminations:
         try:
@@ -121,7 +121,7 @@ def _bug() -> NoReturn:
 
 
 def _fail(message: str, status: int) -> NoReturn:
-    # Values that were given are echoed, and may be very long; paths are left whole.
+    # Messages repeat values that the user gave, which may be very long; paths are shown in full.
     message = re.sub(rf"[^\s/]{{{_LONGEST_WORD + 1},}}", _shortened, message)
     click.echo(f"multicube: {' '.join(message.split())}", err=True)
     sys.exit(status)

@@ -53,7 +53,8 @@ def list_(as_json: bool) -> None:
         table = Table(heading, "settings" if preset else "aliases", "description")
         for family in FAMILIES.values():
             if (family.preset is not None) == preset:
-                settings = {"": family.preset.family, **family.preset.defaults} if preset else {}
+                base = family.preset
+                settings = {} if base is None else {"": base.family, **base.defaults}
                 words = " ".join(f"{k}={v}" if k else str(v) for k, v in settings.items())
                 table.add_row(family.name, words or ", ".join(family.aliases), family.description)
         console.print(table)
@@ -68,13 +69,13 @@ def list_(as_json: bool) -> None:
         length = "length, " if kind.flits else ""
         table.add_row(name, ", ".join(kind.policies), length + options, kind.description)
     console.print(table)
-    click.echo("partitions: export --partitions puts masks, set at run time, before every input")
+    click.echo("partitions: export --partitions adds a mask, set at run time, to every input")
     click.echo(f"traffic: {', '.join(TRAFFIC)}")
     click.echo(f"engines: {', '.join(ENGINES)}")
 
 
 def _parameters() -> list[Parameter]:
-    """Those of all networks that are no presets, the same name once."""
+    """The parameters of all networks, each name once."""
     parameters: dict[str, Parameter] = {}
     for family in FAMILIES.values():
         for parameter in family.parameters:
@@ -88,9 +89,7 @@ def _parameters() -> list[Parameter]:
 @click.option(
     "--partitions", is_flag=True, help="Partition masks at the terminals, set by a privileged port."
 )
-@click.option(
-    "--node", is_flag=True, help="One of the nodes or boxes alone; they must be all alike."
-)
+@click.option("--node", is_flag=True, help="One node or box alone; all of them must be alike.")
 @click.option(
     "--ports",
     "face",
@@ -99,7 +98,7 @@ def _parameters() -> list[Parameter]:
     show_default=True,
     help="Ports of the terminals: streams of packets, or AXI4-Streams.",
 )
-@click.option("--core", is_flag=True, help="A FuseSoC core file too, FILE.core.")
+@click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
 @click.option("--top", default="network", show_default=True, help="Name of the top module.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -113,9 +112,9 @@ def export(
     top: str,
     as_json: bool,
 ) -> None:
-    """Write a network as Verilog, and its list of ports as JSON beside it (FILE.v.json).
+    """Write a network as Verilog, and the list of its ports as JSON (FILE.v.json).
 
-    Output - is standard output, which gets the Verilog alone.
+    With -o - the Verilog goes to standard output, and no list of ports is written.
     """
     check_outputs([output], as_json)
     built = network_from(network, parameters)
@@ -139,13 +138,11 @@ def export(
 def _fabric(
     built: Network, *, partitions: bool, node: bool, face: str
 ) -> tuple[Fabric, str, Clock]:
-    """What to write, what it is, and its clock."""
+    """The fabric to write, its title, and its clock."""
     if face == "axis":
         for option, given in (("--partitions", partitions), ("--node", node)):
             if given:
-                raise InvalidValue(
-                    f"AXI4-Stream ports are those of a whole network, without {option}"
-                )
+                raise InvalidValue(f"AXI4-Stream ports need a whole network, without {option}")
         fabric = AxiStreamNetwork(built).fabric
         return fabric, f"{built.family} of {built.ports} AXI4-Stream terminals", AXI_CLOCK
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
@@ -166,5 +163,5 @@ def only_type(fabric: Fabric) -> CellType:
     types = list(fabric.types())
     if len(types) > 1:
         names = ", ".join(dict.fromkeys(type_.name for type_ in types))
-        raise InvalidValue(f"A node alone needs a network whose cells are all alike, not {names}")
+        raise InvalidValue(f"Option --node needs a network whose cells are all alike, not {names}")
     return types[0]

@@ -12,7 +12,7 @@ from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format
 from .words import check_outputs, messages
 
-# The items draw with matplotlib, which takes long to import: no other command waits for it.
+# The items use matplotlib, which is slow to import, so only this command imports them.
 if TYPE_CHECKING:
     from ..papers import Item, PaperResult
 
@@ -26,12 +26,12 @@ __all__ = ["paper"]
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.svg, .png) or table (.csv, .json) to write, - for CSV to stdout; may be given "
-    "several times. ITEM.svg if not given, and none with --json.",
+    help="Picture (.svg, .png) or table (.csv, .json) to write; - writes CSV to stdout. May be "
+    "given several times. Default: ITEM.svg, or no file with --json.",
 )
 @click.option("--quick", is_flag=True, help="Small networks and short runs only.")
-@click.option("--cycles", type=int, help="Length of each measurement; the item's own if not given.")
-@click.option("--seed", default=1, show_default=True, help="Of the random numbers.")
+@click.option("--cycles", type=int, help="Length of each measurement. Default: the item's own.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the random numbers.")
 @click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def paper(
@@ -43,7 +43,7 @@ def paper(
     engine: str,
     as_json: bool,
 ) -> None:
-    """Regenerate a figure or formula of the papers; without ITEM, list them all."""
+    """Regenerate a figure or formula of the papers. Without ITEM, list all items."""
     from ..papers import Options, find_item
     from ..papers.item import FORMATS
 
@@ -84,7 +84,7 @@ def _list(as_json: bool) -> None:
 
 
 _WIDTH = 100
-"""Columns that a table may take in any case: cut figures are of no use."""
+"""Width of a table on a narrower terminal, so that no figure is truncated."""
 
 
 def _print(item: "Item", result: "PaperResult") -> None:

@@ -20,21 +20,21 @@ from .words import network_arguments, network_from
 __all__ = ["permute"]
 
 _SILENT = "x"
-"""Stands for the destination of a terminal that sends nothing."""
+"""Written in place of the destination of a terminal that sends nothing."""
 
 
 @click.command()
 @network_arguments
 @click.argument("permutation")
-@click.option("--passes", is_flag=True, help="Show passes that make it, with their settings.")
+@click.option("--passes", is_flag=True, help="Show passes that perform it, with their settings.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def permute(
     network: str, parameters: tuple[str, ...], permutation: str, passes: bool, as_json: bool
 ) -> None:
-    """Show how a network passes a PERMUTATION, or which paths conflict.
+    """Show how a network passes a PERMUTATION, or which of its paths conflict.
 
     PERMUTATION is a name as for --traffic (bit-reversal, shift:3), or the destinations of all
-    terminals with commas between them (3,0,2,1), x for one that sends nothing.
+    terminals separated by commas (3,0,2,1), with x for a terminal that sends nothing.
     """
     built = network_from(network, parameters)
     plan, tags = built.single_paths(), built.tags
@@ -71,7 +71,7 @@ def permute(
         ("direct_passes", "straight to the destinations"),
     ):
         own = record.get(kind, [])
-        # A permutation that passes has been shown.
+        # The settings of a permutation that passes have already been shown.
         for number, one in enumerate(own if found else [], 1):
             click.echo(f"pass {number} of {len(own)} {words}: {_arrows(one['destinations'])}")
             _print_settings(one)
@@ -86,15 +86,15 @@ def _destinations(text: str, ports: int) -> list[int | None]:
     except ValueError:
         forms = [":".join((name, *words)) for name, (_, words) in PERMUTATIONS.items()]
         raise InvalidValue(
-            f"Permutation must be one of {', '.join(forms)}, or destinations with commas between "
-            f"them, not {text!r}"
+            f"Permutation must be one of {', '.join(forms)}, or destinations separated by commas, "
+            f"not {text!r}"
         ) from None
 
 
 def _pass(
     plan: MultistagePlan, tags: TagScheme, destinations: Permutation, set_: bool = True
 ) -> dict[str, Any]:
-    """A pass as plain lists: the destination and the tag of each source, and the boxes if set."""
+    """A pass as plain lists: the destination and tag of each source, and the boxes' settings."""
     return {
         "destinations": list(destinations),
         "tags": [

@@ -11,7 +11,6 @@ from rich.table import Table
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format
 from ...hdl.networks.catalogue import find
-from ...hdl.networks.multistage.parameters import NEUTRAL
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..report.save import FORMATS, save_sweep
@@ -50,10 +49,10 @@ def _latency_row(latency: Latency) -> list[str]:
 
 
 def print_result(result: Result) -> None:
-    """Say what came of a run."""
+    """Print the result of a run."""
     memory = result.round_trip is not None
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
-    click.echo(told(result.network, result.parameters, {} if memory else NEUTRAL))
+    click.echo(told(result.network, result.parameters))
     click.echo(
         f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
         f"(warm-up, window, drain) on engine {result.engine}"
@@ -73,7 +72,7 @@ def print_result(result: Result) -> None:
     busiest = max(result.links, key=result.links.__getitem__, default=None)
     link = "" if busiest is None else f"; busiest link: {busiest} with {result.links[busiest]:.4f}"
     click.echo(
-        f"throughput {result.throughput:.4f}{spread} {packet}s a {terminal} and cycle "
+        f"throughput {result.throughput:.4f}{spread} {packet}s per {terminal} per cycle "
         f"(offered {result.offered_load:.4f}{theory});\n"
         f"least served: {terminal} {result.least_served['terminal']} with "
         f"{result.least_served['throughput']:.4f}{link}"
@@ -90,11 +89,11 @@ def print_result(result: Result) -> None:
         attempts = _number(result.attempts)
         predicted = result.predicted["attempts"]
         theory = "" if predicted is None else f", predicted {_number(predicted)}"
-        click.echo(f"{result.dropped} dropped; {attempts} attempts a delivered packet{theory}")
+        click.echo(f"{result.dropped} dropped; {attempts} attempts per delivered packet{theory}")
     if memory:
         verdict = {
-            True: "serializable (those of some order of the operations)",
-            False: "NOT serializable (those of no order of the operations)",
+            True: "serializable (a serial order of the operations explains them)",
+            False: "NOT serializable (no serial order of the operations explains them)",
             None: "order not checked",
         }
         click.echo(f"replies: {verdict[result.serializable]}")
@@ -103,7 +102,7 @@ def print_result(result: Result) -> None:
             f"round trip of requests not for the hot spot: {result.background_latency:.2f} cycles"
         )
     if result.corrupted:
-        click.echo(f"{result.corrupted} found corrupted and discarded")
+        click.echo(f"{result.corrupted} corrupted, and discarded")
     if result.damaged:
         click.echo(f"{result.damaged} damaged flits")
     click.echo(result.verdict)
@@ -113,16 +112,16 @@ def print_result(result: Result) -> None:
 
 @click.command()
 @network_arguments
-@click.option("--load", default=0.5, show_default=True, help="Packets a terminal and cycle.")
+@click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle.")
 @click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
 @click.option(
     "--fault",
     "faults",
     multiple=True,
     metavar="PLACE[:EFFECT]",
-    help="Break something: link:1:3, box:1:2:lossy, link:0:5:flip=7; may be given several times.",
+    help="Inject a fault: link:1:3, box:1:2:lossy, link:0:5:flip=7. May be given several times.",
 )
-@click.option("--vcd", metavar="FILE", help="Write all waves (engine amaranth); - for stdout.")
+@click.option("--vcd", metavar="FILE", help="Write all waveforms (engine amaranth); - is stdout.")
 @run_options
 def sim(
     network: str,
@@ -135,14 +134,16 @@ def sim(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Run a network cycle by cycle and report what it did."""
+    """Simulate a network cycle by cycle, and report what was measured."""
     built = network_from(network, parameters)
     if trace is not None:
         for name in ("traffic", "load", "cycles", "warmup", "seed", "source_depth"):
-            _refuse(name, "A trace takes", "it says itself who sends what when")
+            _refuse(name, "A trace takes", "it lists every packet itself")
     elif is_finite(traffic):
         for name in ("load", "cycles", "warmup"):
-            _refuse(name, f"Traffic {traffic} takes", "all is sent at once, and all is measured")
+            _refuse(
+                name, f"Traffic {traffic} takes", "all packets are sent at once, and all measured"
+            )
     outputs = () if vcd is None else (vcd,)
     check_outputs(outputs, as_json)
     result = simulate(
@@ -164,7 +165,7 @@ def sim(
 
 
 def _refuse(name: str, whose: str, why: str) -> None:
-    """Raise ValueError if this option was given."""
+    """Raise ValueError if an option was given that this traffic does not take."""
     source = click.get_current_context().get_parameter_source(name)
     if source != click.core.ParameterSource.DEFAULT:
         raise InvalidValue(f"{whose} no --{name.replace('_', '-')}: {why}")
@@ -188,7 +189,7 @@ def _print_sweep(curve: Sweep) -> None:
     else:
         low, high = curve.saturation_interval
         click.echo(
-            f"saturation throughput: {curve.saturation_throughput:.4f} packets a terminal and "
+            f"saturation throughput: {curve.saturation_throughput:.4f} packets per terminal per "
             f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
         )
     if curve.partial:
@@ -205,11 +206,11 @@ def _print_sweep(curve: Sweep) -> None:
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.png, .svg) or data (.csv, .json) to write, - for CSV to stdout; "
-    "may be given several times.",
+    help="Picture (.png, .svg) or data (.csv, .json) to write; - writes CSV to stdout. "
+    "May be given several times.",
 )
-@click.option("--refine/--no-refine", default=True, help="More loads where saturation begins.")
-@click.option("--processes", type=int, help="Processes to use; as many as cores if not given.")
+@click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins.")
+@click.option("--processes", type=int, help="Processes to use. Default: one per core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler.")
 @run_options
 def sweep(
@@ -220,7 +221,7 @@ def sweep(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Run a network at many loads; draw latency and throughput beside the theory."""
+    """Simulate a network at many loads; draw latency and throughput, and the theory's."""
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)

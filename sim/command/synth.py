@@ -1,4 +1,4 @@
-"""`multicube synth`: what a network, or any Verilog, takes of an FPGA, and how fast it is."""
+"""`multicube synth`: the FPGA resources and the clock frequency of a network, or any Verilog."""
 
 import itertools
 import json
@@ -12,7 +12,6 @@ from tqdm import tqdm
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Fabric
-from ...hdl.networks.multistage.parameters import NEUTRAL
 from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
 from .hardware import only_type
 from .words import network_from, pairs, told
@@ -23,12 +22,12 @@ __all__ = ["synth"]
 @click.command()
 @click.argument("words", nargs=-1, metavar="[NETWORK] [NAME=VALUE]...")
 @click.option("--device", default="ecp5-85k", show_default=True, help=f"{', '.join(DEVICES)}.")
-@click.option("--seeds", default=3, show_default=True, help="Placements; 0 only counts.")
-@click.option("--node", is_flag=True, help="One of the nodes or boxes alone, if all are alike.")
-@click.option("--verilog", multiple=True, metavar="FILE", help="Not a network: Verilog files.")
+@click.option("--seeds", default=3, show_default=True, help="Placements; 0 only counts primitives.")
+@click.option("--node", is_flag=True, help="One node or box alone, if all are alike.")
+@click.option("--verilog", multiple=True, metavar="FILE", help="Measure a Verilog file instead.")
 @click.option("--top", help="Module to measure in --verilog. NAME=VALUE sets its parameters.")
-@click.option("--clock", help="Its clock, if it has an unusual name; empty for none.")
-@click.option("--reset", help="Its reset, if it has an unusual name; empty for none.")
+@click.option("--clock", help="Its clock, if it has an unusual name; empty if none.")
+@click.option("--reset", help="Its reset, if it has an unusual name; empty if none.")
 @click.option("--flags", default="", metavar="'-FLAG ...'", help="Further flags of Yosys' synth_*.")
 @click.option("--limit", default=600.0, show_default=True, help="Seconds for each run of a tool.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -45,15 +44,15 @@ def synth(
     limit: float,
     as_json: bool,
 ) -> None:
-    """Measure what a network takes of an FPGA, and how fast it can be clocked.
+    """Measure the FPGA resources of a network, and how fast it can be clocked.
 
-    Yosys and nextpnr are needed: pip install 'multicube[fpga]'. What is measured stands alone,
-    between registers. It must have a single clock. A design that does not fit ends with status 1.
+    Needs Yosys and nextpnr: pip install 'multicube[fpga]'. The design is measured alone, between
+    registers. It must have a single clock. If it does not fit, the exit status is 1.
     """
     setup = Setup(device, seeds, flags, limit)
     if verilog:
         if top is None or node:
-            raise InvalidValue("--verilog FILE needs --top NAME, and is no network with a --node")
+            raise InvalidValue("--verilog FILE needs --top NAME, and does not go with --node")
         what: dict[str, Any] = {"files": list(verilog), "top": top, "parameters": pairs(words)}
         design = verilog_design(verilog, top, what["parameters"], clock=clock, reset=reset)
     elif not words:
@@ -62,7 +61,7 @@ def synth(
         raise InvalidValue("--top, --clock and --reset belong to --verilog FILE")
     else:
         what, design = _network(words, node)
-    # A bar on a terminal only.
+    # The progress bar is shown on a terminal only.
     with tqdm(total=2 + seeds, disable=None, file=sys.stderr, leave=False) as bar:
         begun = itertools.count()
 
@@ -78,7 +77,7 @@ def synth(
 
 
 def _network(words: tuple[str, ...], node: bool) -> tuple[dict[str, Any], Design]:
-    """What is measured, in words, and the design."""
+    """A description of what is measured, and the design."""
     network = network_from(words[0], words[1:])
     fabric = network.fabric
     what: dict[str, Any] = {"network": network.family, "parameters": network.chosen}
@@ -90,9 +89,7 @@ def _network(words: tuple[str, ...], node: bool) -> tuple[dict[str, Any], Design
 
 
 def _print(what: dict[str, Any], found: Measurement) -> None:
-    # As `multicube sim` does: parameters that make a plain network go without saying.
-    name, usual = (what["network"], NEUTRAL) if "network" in what else (what["top"], {})
-    words = told(name, what["parameters"], usual)
+    words = told(what["network" if "network" in what else "top"], what["parameters"])
     area, storage = found.area, found.storage
     rows = [
         ("4-input tables in all", area.tables),

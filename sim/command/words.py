@@ -1,4 +1,4 @@
-"""What several subcommands take: a network as words, and options of a run."""
+"""Arguments that several subcommands share: a network, and the options of a run."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ import click
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, is_standard_output
-from ...hdl.networks import Network, build
+from ...hdl.networks import FAMILIES, Network, build
 
 __all__ = [
     "INTERRUPTED",
@@ -34,18 +34,18 @@ def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def network_from(name: str, words: Sequence[str]) -> Network:
-    """The network that the arguments describe.
+    """Build the network that the arguments describe.
 
     Raises
     ------
     ValueError
-        If a word is not NAME=VALUE, is given twice, or the network does not take it.
+        If a word is not NAME=VALUE or is given twice, or the network has no such parameter.
     """
     return build(name, **pairs(words))
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:
-    """The words NAME=VALUE of a command, by name.
+    """The NAME=VALUE words of a command, by name.
 
     Raises
     ------
@@ -64,12 +64,12 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
 
 
 def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
-    """Check, before the work begins, that all files can be written.
+    """Check that all files can be written, before the work begins.
 
     Raises
     ------
     ValueError
-        If one can't, or standard output is to take both a file and the JSON object.
+        If one can't, or both a file and the JSON object would go to standard output.
     """
     for path in outputs:
         check_output(path)
@@ -78,14 +78,15 @@ def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
 
 
 def messages(outputs: Sequence[str]) -> AbstractContextManager:
-    """A context in which messages go to standard error if standard output takes a file."""
+    """A context in which messages go to standard error if a file goes to standard output."""
     taken = any(map(is_standard_output, outputs))
     return redirect_stdout(sys.stderr) if taken else nullcontext()
 
 
-def told(name: str, parameters: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
-    """A name and its parameters in words, but for those that are as usual."""
-    words = (f"{key}={value}" for key, value in parameters.items() if value != usual.get(key))
+def told(name: str, parameters: Mapping[str, Any]) -> str:
+    """A name and its parameters as words; for a network, without those of plain value."""
+    plain = FAMILIES[name].component.parameters_type.plain() if name in FAMILIES else {}
+    words = (f"{key}={value}" for key, value in parameters.items() if value != plain.get(key))
     return " ".join([name, *words])
 
 
@@ -107,7 +108,7 @@ warmup_option = click.option(
     default="auto",
     show_default=True,
     callback=_read_warmup,
-    help="Cycles before the window; auto waits until the network is steady.",
+    help="Cycles before the window; auto waits until the network reaches a steady state.",
 )
 
 _RUN_OPTIONS = (
@@ -116,7 +117,7 @@ _RUN_OPTIONS = (
         "--cycles", default=2000, show_default=True, help="Length of the measurement window."
     ),
     warmup_option,
-    click.option("--seed", default=1, show_default=True, help="Of the random numbers."),
+    click.option("--seed", default=1, show_default=True, help="Seed of the random numbers."),
     click.option(
         "--source-depth",
         default=256,
@@ -126,19 +127,19 @@ _RUN_OPTIONS = (
     click.option(
         "--bins",
         type=int,
-        help="Of the latency histograms; 2048, or as many as fit for thousands of terminals.",
+        help="Bins of each latency histogram. Default: 2048, or fewer for thousands of terminals.",
     ),
     click.option(
         "--operations",
         default="",
         callback=_names,
         metavar="NAME,...",
-        help="What processors ask of memory: fetch-and-add if not given; all draws from all.",
+        help="Operations of the processors, drawn at random; all for all. Default: fetch-and-add.",
     ),
     click.option(
         "--history",
         type=int,
-        help="Requests that each processor keeps for the check of their order; 0 checks nothing.",
+        help="Requests that each processor records, to check their order; 0 turns the check off.",
     ),
     click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
@@ -146,7 +147,7 @@ _RUN_OPTIONS = (
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how to run a network."""
+    """Add the options that say how to run a network."""
     for option in reversed(_RUN_OPTIONS):
         command = option(command)
     return command

@@ -1,26 +1,26 @@
-"""Engines: what steps a fabric cycle by cycle. All give the same values, bit for bit."""
+"""Engines: simulate a fabric cycle by cycle. All engines give the same values, bit for bit."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from ...hdl.core.fabric import Pin
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "PortEngine"]
 
 
-class Engine(Protocol):
-    """One or more runs of one network, stepped together.
+class PortEngine(Protocol):
+    """One or more runs of one network, simulated together.
 
-    The runs of an engine are fabrics that differ only in straps and contents of memories. Every
-    cell is in its reset state, and every input of the boundary is zero, before the first cycle.
+    The fabrics of an engine's runs differ only in straps and contents of memories. Before the first
+    cycle, every cell is in its reset state, and every input of the boundary is zero.
 
     Attributes
     ----------
     name : str
     runs : int
-        Number of runs side by side.
+        Number of parallel runs.
     cycle : int
-        Number of cycles stepped so far.
+        Number of cycles simulated so far.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Engine(Protocol):
         """Advance all runs by a number of clock cycles, 0 or more."""
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
-        """Set an input of the fabric's boundary, in one run or (None) in all."""
+        """Set an input of the fabric's boundary, in one run, or in all if `run` is None."""
 
     def get(self, pin: Pin, run: int = 0) -> int:
         """The value of any port of any cell, or of the boundary, in this cycle."""
@@ -39,11 +39,22 @@ class Engine(Protocol):
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
         """The value of one port (a member without inner structure) in each of many cells."""
 
+    def close(self) -> None:
+        """Give back what the engine holds: it steps no more. The end of a `with` block does so."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+class Engine(PortEngine, Protocol):
+    """An engine that shows the memories of cells too, not only their ports."""
+
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
         """All rows of a memory of a cell, each as an unsigned integer.
 
-        The memory is the cell's submodule, and its attribute, of this name.
+        The name is that of the cell's submodule and attribute.
         """
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
-        """Row by row, the sum of the memories of one name in many cells of one type."""
+        """The sum, row by row, of a memory over many cells of one type."""

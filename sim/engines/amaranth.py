@@ -21,7 +21,7 @@ CLOCK_PERIOD = 1e-6
 
 
 class AmaranthEngine:
-    """Runs one fabric in Amaranth's simulator: the reference.
+    """Runs one fabric in Amaranth's simulator, the reference.
 
     Implements `Engine` with one run.
 
@@ -29,8 +29,8 @@ class AmaranthEngine:
     ----------
     fabric : Fabric
     vcd : path-like, optional
-        Where to write all signals of the run. The file appears when it is finished, by `close` or
-        by leaving the engine's `with` block; if that raises, it does not.
+        File for all signals of the run. It appears once it is complete: at `close`, or at the end
+        of the engine's `with` block. It does not appear if the block raises.
     """
 
     name = "amaranth"
@@ -53,8 +53,8 @@ class AmaranthEngine:
 
     async def _count(self, context: Any) -> None:
         self._context = context
-        # `advance` already begins what comes next in time. Let that not be the first clock edge:
-        # inputs that are set before the first cycle belong to it.
+        # `advance` already starts the next event. It must not be the first clock edge, because
+        # inputs that are set before the first cycle belong to that cycle.
         await context.delay(CLOCK_PERIOD / 10)
         while True:
             await context.tick()
@@ -92,7 +92,7 @@ class AmaranthEngine:
         return [sum(rows) for rows in zip(*(self.memory(cell, name, run) for cell in cells))]
 
     def close(self) -> None:
-        """Finish the VCD file, if there is one."""
+        """Complete the VCD file, if there is one."""
         self._stack.close()
 
     def __enter__(self) -> "AmaranthEngine":

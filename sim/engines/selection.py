@@ -1,4 +1,4 @@
-"""Choosing an engine by name."""
+"""Selects engines by name."""
 
 import os
 import sys
@@ -24,9 +24,9 @@ def check_engine(name: str) -> None:
 
 
 def resolve_engine(name: str) -> str:
-    """The engine that a name stands for: `auto` is `compiled` where there is a C compiler.
+    """The engine that a name stands for: `auto` is `compiled` if there is a C compiler.
 
-    Without one, a line on standard error says so, and `auto` is `amaranth`.
+    If there is none, `auto` is `amaranth`, and a line on standard error says so.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def open_engines(
 ) -> list[Engine]:
     """Engines that together run all these fabrics, in order; each may run several of them.
 
-    `threads` is how many cores the engine `compiled` may use, all if not given.
+    `threads` is the number of cores that the engine `compiled` may use; all if not given.
 
     Raises
     ------
@@ -64,9 +64,9 @@ def open_engines(
     """
     if vcd is not None:
         if len(fabrics) != 1:
-            raise InvalidValue("A VCD file can hold one run only")
+            raise InvalidValue("A VCD file can only hold one run")
         if name == "compiled":
-            raise InvalidValue("Engine must be amaranth to write all waves of a run to a VCD file")
+            raise InvalidValue("Engine must be amaranth to write all waveforms to a VCD file")
         name = "amaranth"
     if resolve_engine(name) == "compiled":
         return [CompiledEngine(fabrics, threads=threads)]

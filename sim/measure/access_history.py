@@ -1,8 +1,8 @@
-"""What the processors of a bench saw of the memory: was it one operation after another?"""
+"""Checks the memory accesses that the processors of a bench recorded for a serial order."""
 
 from collections import defaultdict
 
-from ...hdl.bench import MemoryBench
+from ...hdl.bench import Bench, MemoryBench
 from ...hdl.bench.processor import access_layout
 from ...hdl.networks import CombiningNetwork
 from ..engines import Engine
@@ -15,10 +15,10 @@ __all__ = ["access_histories", "is_serializable"]
 def access_histories(
     engine: Engine, bench: MemoryBench, run: int = 0
 ) -> dict[int, list[Access]] | None:
-    """By word, as `CombiningNetwork.locate` numbers them: the accesses that have been answered.
+    """The answered accesses to each word, by its number as in `CombiningNetwork.locate`.
 
-    Each processor's are in the order in which it sent them. None if the processors have not kept
-    all of them.
+    The accesses of each processor are in the order in which it sent them. None if the processors
+    have not recorded all accesses.
     """
     network = bench.network
     layout = access_layout(network.link)
@@ -59,11 +59,15 @@ def _modules(network: CombiningNetwork) -> dict[int, int]:
     }
 
 
-def is_serializable(engine: Engine, bench: MemoryBench, run: int = 0) -> bool | None:
-    """Whether each word's history is serial, also with respect to time, from 0 to what it holds.
+def is_serializable(engine: Engine, bench: Bench, run: int = 0) -> bool | None:
+    """Whether the history of each word is serial and agrees with the times of its accesses.
 
-    None if the processors have not kept all accesses, or the search for an order was given up.
+    Words are 0 at the beginning, and end with the value that the memory holds. None if the
+    processors have not recorded all accesses, the search for an order was given up, or there is no
+    memory.
     """
+    if not isinstance(bench, MemoryBench):
+        return None
     histories = access_histories(engine, bench, run)
     if histories is None:
         return None

@@ -1,4 +1,4 @@
-"""What runs at rising loads have shown together."""
+"""The results of a load sweep."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ __all__ = ["Sweep", "saturation_interval"]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A network at rising loads.
+    """Results of one network at increasing loads.
 
     Attributes
     ----------
     network : Network
     traffic : str
     points : list[Result]
-        By rising load.
+        In order of increasing load.
     zero_load : Result or None
-        At a load of 0.01 flits a terminal and cycle.
+        At a load of 0.01 flits per terminal per cycle.
     partial : bool
-        Whether the sweep was interrupted: runs that had not ended are left out.
+        Whether the sweep was interrupted; runs that had not ended are then missing.
     lost : tuple[float, ...]
         Loads that are missing because the processes that simulated them were killed.
     """
@@ -42,18 +42,18 @@ class Sweep:
 
     @property
     def saturation_throughput(self) -> float | None:
-        """Most that the network carried, packets a terminal and cycle; None if never saturated."""
+        """Highest throughput, packets per terminal per cycle; None if no point is saturated."""
         if not any(point.saturated for point in self.points):
             return None
         return max(point.throughput for point in self.points)
 
     @property
     def saturation_interval(self) -> tuple[float, float] | None:
-        """Highest load that it carried below the lowest that it did not; None if it carried all."""
+        """Highest load below saturation, and lowest saturated load; None if none is saturated."""
         return saturation_interval(self.points)
 
     def to_json(self) -> dict[str, Any]:
-        """All points, and what follows from them."""
+        """All points, and the values derived from them."""
         return {
             "network": self.network.family,
             "parameters": self.network.chosen,
@@ -89,7 +89,7 @@ class Sweep:
 
 
 def saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None:
-    """Highest load carried below the lowest that was not; None if all loads were carried."""
+    """Highest load below saturation, and lowest saturated load; None if none is saturated."""
     saturated = [point.offered_load for point in points if point.saturated]
     if not saturated:
         return None

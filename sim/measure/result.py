@@ -1,13 +1,16 @@
-"""What a run of the bench found out."""
+"""The result of a run."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from ...hdl.core.errors import MulticubeError
+
+if TYPE_CHECKING:
+    from ..run.messages import MessageRun
 
 __all__ = ["CONFIDENCE", "Latency", "Result", "SimulationError", "ratio_interval"]
 
@@ -18,7 +21,7 @@ CONFIDENCE = 0.99
 class Latency:
     """Latencies of the packets delivered in the window, in cycles.
 
-    A percentile is None when it lies beyond the histogram; `mean` and `max` are exact always.
+    A percentile is None if it lies beyond the histogram; `mean` and `max` are always exact.
 
     Attributes
     ----------
@@ -44,14 +47,14 @@ class Latency:
 
     @classmethod
     def unknown(cls, packets: int) -> "Latency":
-        """Of packets that took longer than can be measured."""
+        """The latency of packets that took longer than can be measured."""
         return cls(None, None, None, None, None, None, [], packets)
 
     @classmethod
     def from_counts(
         cls, counts: Sequence[int], total: int, longest: int, ci99: float | None
     ) -> "Latency":
-        """From the counts of the sinks' histograms (the last bin is for all longer latencies)."""
+        """Latency from a histogram of the sinks, whose last bin counts all longer latencies."""
         packets = int(np.sum(counts))
         if not packets:
             return cls(None, None, None, None, None, None, [], 0)
@@ -79,8 +82,8 @@ class Latency:
 def ratio_interval(amounts: Sequence[float], counts: Sequence[float]) -> float | None:
     """Half the width of the 99 % confidence interval of sum(amounts) / sum(counts).
 
-    The pairs are batches of one run, long enough to be nearly independent (ratio estimator with
-    Student's t). None for fewer than five batches, or if nothing was counted.
+    The pairs are batches of one run, long enough to be nearly independent; the estimate is a ratio
+    estimator with Student's t. None for fewer than five batches, or if nothing was counted.
     """
     x, n = np.asarray(amounts, float), np.asarray(counts, float)
     batches = len(x)
@@ -95,8 +98,8 @@ def ratio_interval(amounts: Sequence[float], counts: Sequence[float]) -> float |
 class Result:
     """One run: what was simulated, and what was measured.
 
-    Counts are packets of the whole run, from the first cycle until the network was empty again;
-    throughput, latencies and utilisation are of the window.
+    Counts are numbers of packets in the whole run, from the first cycle until the network has
+    drained. Throughput, latencies and utilisation are those of the window.
 
     Attributes
     ----------
@@ -105,7 +108,7 @@ class Result:
     parameters : dict
     engine : str
     traffic : str
-        Pattern, or the trace's name.
+        Name of the pattern or trace.
     seed : int or None
         None for a trace.
     cycles : int
@@ -113,58 +116,60 @@ class Result:
     warmup, drain : int
         Cycles before and after it.
     settled : bool
-        Whether the warm-up ended because the network had become steady.
+        Whether the warm-up ended because the network had reached a steady state.
     partial : bool
-        Whether the run was interrupted; its books are then open.
+        Whether the run was interrupted; packets were then left in the network.
     offered_load, throughput : float
-        Packets a terminal and cycle.
+        Packets per terminal per cycle.
     throughput_ci99 : float or None
         Half the width of its 99 % confidence interval.
     generated, rejected, unsent : int
-        Packets that came into being; that found the queue before the network full; and that were
-        still in that queue when the sources were stopped.
+        Packets generated; packets rejected because their source's queue was full; and packets still
+        in that queue when the sources were stopped.
     injected, delivered : int
-        Packets that the network took, and gave back (each copy of a broadcast counts).
+        Packets that entered the network, and packets delivered (each copy of a broadcast counts).
     dropped : int
-        Packets, or attempts to send them, that a network dropped which does so by definition.
+        Packets, or attempts to send them, that were dropped by a network designed to drop packets.
     corrupted : int
-        Packets that were found damaged by their parity, and discarded.
+        Packets whose parity was wrong, and which were discarded.
     attempts : float or None
-        Attempts a delivered packet, 1 if nothing is dropped; in the window. None if nothing was
+        Attempts per delivered packet in the window, 1 if nothing is dropped. None if nothing was
         delivered.
     lost, misrouted, duplicated, reordered, damaged : int or None
-        What must not be. `lost` is None for a partial run. `damaged` counts flits that did not
-        follow their header as they should. In networks of more than 8,192 terminals `duplicated`
-        and `reordered` are not known, and None.
+        Errors of the network. `lost` is None for a partial run. `damaged` counts flits that did not
+        follow their header correctly. In networks of more than 8,192 terminals `duplicated` and
+        `reordered` are not known, and None.
     stamps_differ : bool or None
-        Then, instead: whether the sums of the stamps of all packets sent and delivered differ, so
-        that a packet came twice in the place of another. None in smaller networks, or if partial.
+        In such a network: whether the sums of the stamps of all packets sent and delivered differ,
+        which shows that a packet was duplicated in place of another. Otherwise, or in a partial
+        run, None.
     latency : Latency
         From birth to delivery.
     network_latency : Latency
         From the head of the source's queue to delivery.
     round_trip : Latency or None
-        Of a network between processors and memory, where a request is delivered when its reply is:
-        from the head of the processor's queue until then, as `network_latency`.
+        In a network with memory, where a request counts as delivered when its reply arrives: from
+        the head of the processor's queue to the reply, the same as `network_latency`.
     background_latency : float or None
-        The mean of it of the requests that were not meant for a hot spot.
+        Mean round trip of the requests that were not for the hot spot.
     serializable : bool or None
-        Whether what the memory returned, and held in the end, is that of some serial order of the
-        operations. None if that was not checked.
+        Whether some serial order of the operations explains the replies and the final contents of
+        the memory. None if that was not checked.
     predicted : dict
         `latency_mean`, `throughput` and `attempts`; None where no formula applies.
     saturated : bool
         Whether the network carried less than it was offered.
     verdict : str
-        Why, in plain words.
+        The reason, as text.
     least_served : dict
-        The `terminal` that sent least in the window, and its `throughput`.
+        The `terminal` that got the fewest packets into the network in the window, and its
+        `throughput`.
     terminals : dict
         Packets `injected` and `delivered` in the window, by terminal.
     links : dict[str, float]
-        Utilisation of each link by the output that drives it, packets a cycle.
+        Utilisation of each link, in packets per cycle, by the output that drives it.
     statistics : dict[str, Any]
-        What the network itself tells of the window (its method `statistics`).
+        Further statistics of the window that depend on the network (its method `statistics`).
     """
 
     network: str
@@ -212,9 +217,10 @@ class Result:
         return asdict(self)
 
     def faults(self, *, ordered: bool, finite: bool) -> str:
-        """What does not balance in the books, in words; empty if all is well.
+        """The errors that the packet counts show, as text; empty if there are none.
 
-        `ordered`: whether flows must keep their order; `finite`: whether all packets must be sent.
+        `ordered` says whether flows must keep their order, `finite` whether all packets must be
+        sent. These are errors of the network, not the faults that were injected.
         """
         wrong = [
             f"{count} {what}"
@@ -237,9 +243,9 @@ class Result:
 
 
 class SimulationError(MulticubeError):
-    """A run whose books do not balance. `result` holds them."""
+    """The packet counts of a run do not balance. They are in `result`."""
 
-    def __init__(self, message: str, result: Result) -> None:
+    def __init__(self, message: str, result: "Result | MessageRun") -> None:
         super().__init__(message)
         self.result = result
 

@@ -1,13 +1,14 @@
-"""Whether what processors saw of a shared memory can have come from one operation after another.
+"""Finds a serial order of the operations on a shared memory that explains their replies.
 
-A *history* of a word of memory lists the operations on it and what they returned. It is *serial* if
-there is an order of all of them, in which each processor's stand in the order in which it sent
-them, such that performing them one by one returns what they returned and leaves what was left.
-Words are independent of each other here: each has an order of its own.
+A *history* of a word of memory lists the operations on it and their replies. It is *serial* if its
+operations have an order, keeping the order in which each processor sent its own, such that
+performing them one at a time gives the recorded replies and the final value. Words are independent
+of each other: each has its own order.
 
-If it is known when each operation was sent and answered, the order must also agree with that: what
-was answered before another was sent comes before it (M. P. Herlihy and J. M. Wing,
-"Linearizability", ACM TOPLAS 12, 1990). That asks more of the memory, and leaves less to search.
+If the times at which operations were sent and answered are known, the order must also agree with
+them: an operation that was answered before another was sent comes before it (M. P. Herlihy and
+J. M. Wing, "Linearizability", ACM TOPLAS 12, 1990). This requires more of the memory, and makes the
+search shorter.
 """
 
 from collections import Counter, defaultdict
@@ -24,18 +25,18 @@ __all__ = ["Access", "SerialOrder", "Undecided", "is_serializable", "serial_orde
 
 @dataclass(frozen=True)
 class Access:
-    """An operation on a word that has been answered.
+    """An answered operation on a word.
 
     Attributes
     ----------
     processor : int
     operation : Operation
     operand : int
-        From 0 to 2^width - 1, as all values.
+        From 0 to 2^width - 1, like all values.
     reply : int, optional
-        What it returned. None if that means nothing, or is not known.
+        The value returned. None if it has no meaning or is not known.
     sent, answered : float
-        When; by default, nothing is known.
+        Times. By default, nothing is known about them.
     """
 
     processor: int
@@ -51,17 +52,18 @@ class Undecided(MulticubeError):
 
 
 class SerialOrder(list[int]):
-    """The order that was found: positions in the history."""
+    """The order found, as positions in the history."""
 
 
 class _Search:
-    """Depth first through the states: how far each processor is, and the value of the word.
+    """Depth-first search of the states, each the progress of every processor and the word's value.
 
-    Each access takes the word from one value to another: from its reply, if that is known, to what
-    it makes of it. So a serial order is a path through the values that takes each access once, and
-    a value may be left only if the accesses that still begin there can be reached again.
+    Each access takes the word from one value, its reply if that is known, to another. A serial
+    order is therefore a path through the values that takes each access once. The search may leave a
+    value only if the remaining accesses that start from it can be reached again.
 
-    `ready` holds the processors whose next access returned a certain value, or (None) anything.
+    `ready` maps a value to the processors whose next access returned it; under None are those whose
+    next access may have returned any value.
     """
 
     def __init__(self, history: Sequence[Access], width: int, final: int | None) -> None:
@@ -72,14 +74,14 @@ class _Search:
         for number, access in enumerate(history):
             self.queues[access.processor].append(number)
         self.done = dict.fromkeys(self.queues, 0)
-        # Of each processor, after so many accesses: when the first of the others was answered.
+        # For each processor and number of its accesses done: the earliest answer of the rest.
         self.deadlines: dict[int, list[float]] = {}
         for processor, queue in self.queues.items():
             answered = (history[number].answered for number in reversed(queue))
             self.deadlines[processor] = list(accumulate(answered, min, initial=inf))[::-1]
         self.ends = [self._end(access) for access in history]
-        # Of the accesses that are left: how many change this value, leave it, or lead to it; and
-        # how many lead to a value that is not known.
+        # Among the remaining accesses: how many change a value, leave it unchanged, or lead to it;
+        # and how many lead to an unknown value.
         self.changing: Counter[int | None] = Counter()
         self.leaving: Counter[int | None] = Counter()
         self.leading: Counter[int] = Counter()
@@ -91,7 +93,7 @@ class _Search:
             self._announce(processor)
 
     def _end(self, access: Access) -> int | None:
-        """What an access leaves; None if that is not known."""
+        """The value that an access leaves; None if it is not known."""
         reply = self._reply(access)
         if access.operation.kind == "store":
             return access.operand
@@ -142,7 +144,7 @@ class _Search:
         self._announce(processor)
 
     def choices(self, value: int) -> Iterator[int]:
-        """Processors whose next access may come now, the most promising first."""
+        """Processors whose next access may come next in the order, the most promising first."""
         limit = min(
             (self.deadlines[processor][done] for processor, done in self.done.items()), default=inf
         )
@@ -157,28 +159,28 @@ class _Search:
         )
         for _, processor, number in (*fitting, *blind):
             if self._changes_nothing(number, value):
-                # So it may as well come now as later.
+                # It leaves the word unchanged, so performing it now excludes nothing.
                 return iter((processor,))
         back = self.leading[value] + self.unknown
         if self.leaving[value] and not back:
             return iter(())
-        # What was answered first was probably performed first.
+        # The operation answered first was probably performed first.
         choices = sorted(fitting) if self.changing[value] <= back + 1 else []
         if self.changing[value] <= back:
-            # A store of what nobody has seen may as well come before any other store.
+            # A store whose value no reply shows can come before any other store.
             hidden = [choice for choice in blind if self._is_hidden(choice[2])]
             choices += hidden[:1] or sorted(blind)
         return iter([processor for _, processor, _ in choices])
 
     def _changes_nothing(self, number: int, value: int) -> bool:
-        """Whether an access that may come now leaves the word as it is."""
+        """Whether an access that may come next leaves the word unchanged."""
         access = self.history[number]
         if access.operation.kind == "load":
             return True
         return self._reply(access) == value == self.ends[number]
 
     def _is_hidden(self, number: int) -> bool:
-        """Whether what an access leaves is the reply of no other, and not the final value."""
+        """Whether the value that an access leaves is no other's reply, and not the final value."""
         end = self.ends[number]
         return (
             not self.unknown
@@ -207,27 +209,27 @@ def serial_order(
 ) -> SerialOrder | None:
     """A serial order of a history of one word, or None if there is none.
 
-    What a history has seen, and when, nearly always leaves one choice or a few, so that the search
-    takes about as many steps as there are accesses. In the worst case their number grows
-    exponentially with that of the processors: long histories of narrow words need times.
+    Replies and times nearly always leave one choice or a few, so the search takes about as many
+    steps as there are accesses. In the worst case the number of steps is exponential in the number
+    of processors: for long histories of narrow words, give times.
 
     Parameters
     ----------
     history : Iterable[Access]
-        Each processor's accesses in the order in which it sent them.
+        The accesses of each processor in the order in which it sent them.
     width : int
-        Of a word in bits.
+        Width of a word in bits.
     initial : int
-        Value of the word before.
+        Value of the word before the accesses.
     final : int, optional
-        And after; None if not known.
+        Value after them; None if it is not known.
     limit : int
-        States after which the search is given up.
+        Number of states after which the search is given up.
 
     Raises
     ------
     Undecided
-        If it was.
+        If the search was given up.
 
     Examples
     --------
@@ -285,13 +287,13 @@ def is_serializable(
     Parameters
     ----------
     histories : Mapping[int, Iterable[Access]]
-        By word, as `serial_order` takes them.
+        History of each word, as `serial_order` takes it.
     width : int
-        Of a word in bits.
+        Width of a word in bits.
     initial : Mapping[int, int]
         Words that were not zero at the beginning.
     final : Sequence[int]
-        All words at the end.
+        Final values of all words.
 
     Raises
     ------

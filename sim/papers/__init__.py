@@ -1,9 +1,9 @@
 """The papers' figures, tables and formulas, regenerated: each as a table and a picture.
 
-An item is named by its paper and its number there, and lives in a module whose name begins with
-the paper's: `siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill, `dcsh_*.py` for
-Ould-Khaoua and Sotudeh; `combining_*.py` are measurements of our own on what Siegel et al. say of
-combining. Each module lists its items in `ITEMS`.
+The name of an item is its paper and its number there. The name of its module begins with the paper:
+`siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill, `dcsh_*.py` for Ould-Khaoua and
+Sotudeh. `combining_*.py` are our own measurements of claims about combining in Siegel et al. Each
+module lists its items in `ITEMS`.
 """
 
 import re
@@ -44,7 +44,7 @@ _MODULES = (
 
 
 def _order(item: Item) -> list[str | int]:
-    """By paper, kind, and number: fig9 before fig10."""
+    """Sort key: paper, kind, and number, so that fig9 precedes fig10."""
     return [int(word) if word.isdecimal() else word for word in re.split(r"(\d+)", item.id)]
 
 
@@ -56,7 +56,7 @@ ITEMS: dict[str, Item] = {
 
 
 def find_item(name: str) -> Item:
-    """The item of this name.
+    """The item with this name.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Hot spots, with and without combining (Siegel et al., IV-B).
 
 A fraction h of all requests is for one word, the others are for words drawn uniformly. The module
-of that word answers one request a cycle, and h + (1 - h)/N of the N processors' requests are for
-it: so without combining a processor gets at most 1/(1 + h (N - 1)) requests a cycle through
-(G. F. Pfister and V. A. Norton, IEEE Trans. Computers C-34 (10), 1985).
+of that word answers one request per cycle, and h + (1 - h)/N of the N processors' requests are for
+it. Without combining, each processor can therefore complete at most 1/(1 + h (N - 1)) requests per
+cycle (G. F. Pfister and V. A. Norton, IEEE Trans. Computers C-34 (10), 1985).
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,20 +24,20 @@ _SIZES = (64, 256, 1024)
 _HOT = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
 _LOADS = (0.1, 0.2, 0.4, 0.6, 1.0)
 _NEAR_LIMIT = (0.5, 0.9)
-"""Further loads, in parts of the limit without combining."""
+"""Further loads, as fractions of the limit without combining."""
 _COMBINE = ("none", "all")
 _SLOTS = 500_000
-"""Processors times cycles of each measurement, but at least `_WINDOW` cycles."""
+"""Processors times cycles of each measurement, which lasts at least `_WINDOW` cycles."""
 _WINDOW = 4000
 
 
 def _runs(options: Options, ports: int) -> Iterator[tuple[float, Run]]:
-    """All fractions and loads at one size: they run side by side."""
+    """Measure all fractions and loads at one size; they run in parallel."""
     for hot in (0.0, 0.04) if options.quick else _HOT:
         limit = hot_spot_limit(ports, hot)
         loads = {0.2, 1.0} if options.quick else {*_LOADS, *(part * limit for part in _NEAR_LIMIT)}
         cycles = options.cycles or (500 if options.quick else max(_WINDOW, _SLOTS // ports))
-        # The tree of full queues behind a hot spot grows with the processors.
+        # The tree of full queues behind a hot spot grows with the number of processors.
         warmup = 500 if options.quick else 500 + 4 * ports
         for load in sorted(loads):
             traffic = pattern(f"hotspot:{hot}", ports)
@@ -79,7 +79,7 @@ def _measure(options: Options) -> Iterator[dict[str, Any]]:
 
 
 def hot_spots(options: Options) -> PaperResult:
-    """Accepted traffic, and how long requests to other words take, with a hot spot."""
+    """Accepted traffic, and latency of requests to other words, with a hot spot."""
     rows = list(_measure(options))
     return PaperResult(
         columns=(
@@ -98,14 +98,14 @@ def hot_spots(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Requests a processor and cycle; all are fetch-and-adds, a fraction h for one word, "
-            "the others for words drawn uniformly; 2 x 2 boxes, 16 requests outstanding each.",
+            "Requests per processor per cycle. All are fetch-and-adds, a fraction h for one word, "
+            "the others uniform. 2 x 2 boxes, 16 outstanding requests per processor.",
             "Predicted, without combining: the load, but at most 1/(1 + h (N - 1)). "
             "Combined: the share of the requests that did not reach the memory themselves.",
-            "Round trips in cycles, from the offer to the network until the reply; of the others: "
+            "Round trips in cycles, from the offer to the network to the reply. Of the others: "
             "of requests that were not for the hot word. Without any conflict: 2 log2 N + 1.",
-            "At load 1 without a hot spot, and with combining, what limits a processor are its 16 "
-            "outstanding requests and the conflicts of random traffic in the boxes.",
+            "At load 1, without a hot spot or with combining, a processor is limited by its 16 "
+            "outstanding requests, and by conflicts of random traffic in the boxes.",
         ),
     )
 
@@ -135,12 +135,12 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
                 accepted.axhline(limit, color=f"C{colour}", linestyle=":", linewidth=0.8)
         accepted.set(
             title=f"N = {ports:,}",
-            xlabel="offered (requests a processor and cycle)",
-            ylabel="accepted (requests a processor and cycle)",
+            xlabel="offered (requests per processor per cycle)",
+            ylabel="accepted (requests per processor per cycle)",
             ylim=(0, None),
         )
         latency.set(
-            xlabel="offered (requests a processor and cycle)",
+            xlabel="offered (requests per processor per cycle)",
             ylabel="round trip of requests not for the hot word (cycles)",
             yscale="log",
         )

@@ -1,7 +1,7 @@
 """N simultaneous fetch-and-adds on one word, with and without combining (Siegel et al., IV-B).
 
 The paper claims that combining satisfies a large number of requests for one word in about the time
-of one. Without it the memory answers them one after the other.
+of a single request. Without combining the memory answers them one after another.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,13 +25,13 @@ _KINDS: tuple[tuple[int, str, Literal["pairwise", "unlimited"]], ...] = (
     (4, "all", "pairwise"),
     (4, "all", "unlimited"),
 )
-"""Radix, what combines, and with how many others a request does."""
+"""Radix of the boxes, which operations combine, and with how many others a request combines."""
 
 
 def _predicted(ports: int, stages: int, combine: str, merge: str) -> int:
-    """Cycles to the last reply: a cycle a box and direction, and one a request in the memory.
+    """Cycles to the last reply: one per box in each direction, and one per request in the memory.
 
-    Boxes of an even radix halve the number of requests if they combine in pairs.
+    Boxes of even radix halve the number of requests if they combine pairwise.
     """
     if combine == "none":
         return 2 * stages + ports
@@ -94,12 +94,12 @@ def simultaneous(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Cycles from the offer of all N requests to the last reply. Predicted: 2 n and a cycle "
-            "for each request that reaches the memory. These are N without combining, one if all "
-            "that meet in a box can combine, and N / 2^n if they do in pairs: their number halves.",
-            "Combined, by stage: requests that ended there, as a share of all N.",
-            "Serializable: the replies, and what the word held in the end, are those of some order "
-            "of the N additions.",
+            "Cycles from the offer of all N requests to the last reply. Predicted: 2 n, plus one "
+            "per request that reaches the memory. These are N without combining, one if all "
+            "requests that meet in a box combine, and N / 2^n if they combine in pairs.",
+            "Combined, by stage: requests that were absorbed there, as a share of all N.",
+            "Serializable: some order of the N additions explains the replies and the final value "
+            "of the word.",
         ),
     )
 
@@ -139,7 +139,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
     )
     share.set(
         xlabel="stage",
-        ylabel="share of the requests that end there",
+        ylabel="share of the requests absorbed there",
         title=f"Requests combined, N = {largest:,}",
     )
     for axes in (time, share):

@@ -25,12 +25,12 @@ __all__ = ["ITEMS"]
 _SOURCE = "Ould-Khaoua and Sotudeh, section III-C"
 _K = 32
 _LENGTH = 64
-"""Flits of a message in the DCSH."""
+"""Flits per message in the DCSH."""
 _TORUS_SIDE = 8
-"""Nodes of a sphere of the torus, along a row."""
+"""Nodes in a sphere of the torus, along a row."""
 _POINTS = 10
 _BEYOND, _REACH = 6, 4
-"""Further loads at which the torus is measured, up to so many times the DCSH's highest."""
+"""The torus is measured at further loads, up to this many times the highest load of the DCSH."""
 _CYCLES = 4000
 _WARMUP = 3000
 _SOURCE_DEPTH = 32
@@ -39,7 +39,7 @@ Latency = Callable[[float], float]
 
 
 def _setting(network: str, k: int, beta: float, decision: int) -> Locality:
-    """The model's parameters, which are the hardware's, too."""
+    """The parameters of the model, which are also those of the hardware."""
     length, side = _LENGTH, k
     if network == "torus":
         length, side = length // equal_torus_width(k, 1), min(_TORUS_SIDE, k // 4)
@@ -53,7 +53,7 @@ def _model(network: str, setting: Locality) -> Latency:
 def _measure(
     network: str, points: Sequence[tuple[Locality, float]], options: Options
 ) -> list[dict[str, Any]]:
-    """Model and hardware at some loads, with settings that differ in beta only."""
+    """Model and hardware at some loads, with settings that differ only in beta."""
     setting, _ = points[0]
     built = build(
         network, k=setting.k, n=setting.n, length=setting.length, decision=setting.decision
@@ -89,7 +89,7 @@ def _measure(
 
 
 def _loads(dcsh: Locality, quick: bool) -> dict[str, list[float]]:
-    """Where to measure: up to nearly where the DCSH's model saturates, the torus far beyond."""
+    """The loads to measure: the DCSH to just below its model's saturation, the torus far beyond."""
     limit = 0.9 * saturation_load(_model("dcsh", dcsh))
     common = np.linspace(0, limit, 3 if quick else _POINTS + 1)[1:]
     further = np.linspace(limit, _REACH * limit, _BEYOND + 1)[1:]
@@ -101,7 +101,7 @@ def _loads(dcsh: Locality, quick: bool) -> dict[str, list[float]]:
 
 
 def _crossing(rows: Sequence[dict[str, Any]]) -> float | None:
-    """The lowest load measured at which the torus was slower, or alone saturated."""
+    """The lowest load measured at which only the torus was saturated, or it was slower."""
     by_load: dict[float, dict[str, dict[str, Any]]] = {}
     for row in rows:
         by_load.setdefault(row["load"], {})[row["network"]] = row
@@ -123,18 +123,18 @@ def _figure(options: Options, *, decision: int, betas: Sequence[float]) -> Paper
     rows = [row for name, own in points.items() for row in _measure(name, own, options)]
     rows.sort(key=lambda row: betas.index(row["beta"]))
     notes = [
-        "Cycles, from a message's birth to its tail's delivery; loads in messages a node and "
-        f"cycle. DCSH {k} x {k}, {_LENGTH} flits a message, spheres of a cluster; torus {k} x {k} "
-        f"with channels {equal_torus_width(k, 1)} times as wide (31), and as many times shorter "
-        f"messages, spheres of {_setting('torus', k, 1, 1).sphere} nodes of a row.",
+        "Latency in cycles, from generation of a message to delivery of its tail; loads in "
+        f"messages per node per cycle. DCSH {k} x {k}: {_LENGTH} flits per message, a sphere is a "
+        f"cluster. Torus {k} x {k}: channels {equal_torus_width(k, 1)} times as wide (31), messages"
+        f" shorter by that factor, a sphere is {_setting('torus', k, 1, 1).sphere} nodes of a row.",
     ]
     for beta in betas:
         models = [_model(name, _setting(name, k, beta, decision)) for name in ("dcsh", "torus")]
         own = [row for row in rows if row["beta"] == beta]
         notes.append(
             f"{beta:.0%} local, model: {_slower(crossing_load(*models))}; "
-            f"RTL: {_slower(_crossing(own))}. At most the DCSH carried {_most(own, 'dcsh')}, "
-            f"the torus {_most(own, 'torus')} messages a node and cycle."
+            f"RTL: {_slower(_crossing(own))}. Highest throughput: DCSH {_most(own, 'dcsh')}, "
+            f"torus {_most(own, 'torus')} messages per node per cycle."
         )
     return PaperResult(
         columns=(
@@ -156,12 +156,12 @@ def _figure(options: Options, *, decision: int, betas: Sequence[float]) -> Paper
 
 def _slower(load: float | None) -> str:
     if load is None:
-        return "the torus is never the slower one while the DCSH is not saturated"
-    return f"the torus is the slower one from a load of {load:.5f} on"
+        return "the torus is never slower while the DCSH is not saturated"
+    return f"the torus is slower from a load of {load:.5f} on"
 
 
 def _most(rows: Sequence[dict[str, Any]], network: str) -> str:
-    """The throughput that a network reached at any load."""
+    """The highest throughput of a network at any load."""
     return f"{max(row['throughput'] for row in rows if row['network'] == network):.4f}"
 
 
@@ -190,7 +190,7 @@ def _draw(rows: Sequence[dict[str, Any]], k: int, decision: int, betas: Sequence
                 label=f"{label}, RTL",
             )
         axes.set(
-            xlabel="load (messages a node and cycle)",
+            xlabel="load (messages per node per cycle)",
             ylabel="mean latency (cycles)",
             xlim=(0, None),
             ylim=(0, 6 * _LENGTH),

@@ -1,4 +1,4 @@
-"""What every figure and formula check has in common: how it is run, and what comes out."""
+"""What all figures and formula checks have in common: their options, tables and pictures."""
 
 import csv
 import json
@@ -19,24 +19,24 @@ from ..run.simulation import LONGEST
 __all__ = ["FORMATS", "Column", "Item", "Options", "PaperResult", "deviation", "mean_of"]
 
 FORMATS = (".csv", ".json", ".svg", ".png")
-"""Endings of what an item can be written to."""
+"""Name suffixes of the files that an item can be written to."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How much work an item may be.
+    """How an item is run.
 
     Attributes
     ----------
     quick : bool
         Small networks and short runs.
     cycles : int or None
-        Length of the measurement window, if not the item's own.
+        Length of the measurement window; None for the item's own.
     seed : int
     engine : str
         One of `engines.selection.ENGINES`.
     progress : bool
-        Show progress bars on standard error if that is a terminal.
+        Show progress bars on standard error, if it is a terminal.
 
     Raises
     ------
@@ -63,11 +63,11 @@ class Column:
     Attributes
     ----------
     key : str
-        Its name in files.
+        Name in files.
     heading : str
-        Its name for the eye.
+        Heading in the printed table.
     format : str
-        Of `format()`, for the eye.
+        Format specification in the printed table.
     """
 
     key: str
@@ -75,19 +75,19 @@ class Column:
     format: str = ""
 
     def show(self, value: Any) -> str:
-        """A value for the eye; a dash where there is none."""
+        """A value as printed; a dash if there is none."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         return "-" if value is None else format(value, self.format)
 
 
 def deviation(measured: float | None, predicted: float | None) -> float | None:
-    """By what part of the prediction the measured value differs from it."""
+    """Relative deviation of the measured value from the prediction."""
     return None if measured is None or not predicted else measured / predicted - 1
 
 
 def mean_of(latency: Latency) -> float:
-    """A mean latency that was measured.
+    """The mean latency of a run.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def mean_of(latency: Latency) -> float:
         If the window was so short that no packet was measured.
     """
     if latency.mean is None:
-        raise InvalidValue("Cycles must be more: no packet was measured in so few")
+        raise InvalidValue("Cycles are too few: no packet was delivered in the window")
     return latency.mean
 
 
@@ -107,12 +107,12 @@ class PaperResult:
     ----------
     columns : tuple[Column, ...]
     rows : list[dict]
-        Values by column. What the paper prints is `published`, what a formula or the wiring plan
-        gives `predicted`, what the RTL did `measured`; None where there is none.
+        Values by column. `published` is printed in the paper, `predicted` follows from a formula or
+        the wiring plan, and `measured` is the result of the RTL; None where there is none.
     draw : callable
-        Makes the picture.
+        Draws the picture.
     notes : tuple[str, ...]
-        What the table does not say.
+        Notes below the table.
     """
 
     columns: tuple[Column, ...]
@@ -140,9 +140,9 @@ class Item:
         Paper and number: "siegel-fig9".
     title : str
     source : str
-        Which paper and section.
+        Paper and section.
     run : callable
-        Takes `Options`, gives a `PaperResult`.
+        Takes `Options`, returns a `PaperResult`.
     """
 
     id: str
@@ -151,7 +151,7 @@ class Item:
     run: Callable[[Options], PaperResult] = field(repr=False)
 
     def to_json(self, result: PaperResult) -> dict[str, Any]:
-        """The whole of a result with the item that it belongs to."""
+        """A whole result, with its item."""
         return {"item": self.id, "title": self.title, "source": self.source, **result.to_json()}
 
     def save(self, result: PaperResult, path: str | os.PathLike[str]) -> None:
@@ -160,7 +160,7 @@ class Item:
         Raises
         ------
         ValueError
-            If the name ends otherwise, or the file can't be written.
+            If the name has another suffix, or the file can't be written.
         """
         check_output(path)
         kind = output_format(path, FORMATS)

@@ -25,10 +25,10 @@ LARGEST = 4096
 """Ports of the largest network that is simulated."""
 
 CROSSBARS = (2, 4, 8, 16)
-"""Ports of the crossbars that are simulated: a box's arbiter grows with the cube of its ports."""
+"""Ports of the crossbars that are simulated; an arbiter grows with the cube of the ports."""
 
 _SLOTS = 400_000
-"""Opportunities to send, terminals times cycles, of a measurement: a standard error below 0.001."""
+"""Terminals times cycles of a measurement, which gives a standard error below 0.001."""
 
 
 def measure_unbuffered(
@@ -47,7 +47,7 @@ def measure_unbuffered(
 
 
 def _stages(ports: int, radix: int) -> int | None:
-    """n of ports = radix^n, if there is one."""
+    """The n for which ports = radix^n, if there is one."""
     n = 1
     while radix**n < ports:
         n += 1
@@ -55,7 +55,7 @@ def _stages(ports: int, radix: int) -> int | None:
 
 
 def _sizes(radix: int, options: Options) -> list[int]:
-    """Numbers of ports of the networks that are simulated."""
+    """The numbers of ports of the simulated networks."""
     if options.quick:
         return [radix, 64]
     powers = (radix**n for n in range(1, 13))
@@ -80,7 +80,7 @@ _TOP = 24
 
 
 def figure_9(options: Options) -> PaperResult:
-    """Bandwidth a processor against N, by formula up to 2^24 and on the RTL up to 4,096."""
+    """Bandwidth per processor against N: formula up to 2^24, RTL up to 4,096."""
     rows = []
     for radix in RADICES:
         measured = {
@@ -115,8 +115,8 @@ def figure_9(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw_bandwidth(rows),
         notes=(
-            "Packets a processor and cycle at p = 1. The paper prints no numbers with this figure;",
-            "its limit for the crossbar is 1 - 1/e = 0.6321.",
+            "Packets per processor per cycle at p = 1. The paper gives no numbers for this figure.",
+            "Its limit for the crossbar is 1 - 1/e = 0.6321.",
         ),
     )
 
@@ -143,7 +143,7 @@ def _draw_bandwidth(rows: Sequence[dict[str, Any]]) -> Figure:
     axes.set_xticks([2**exponent for exponent in range(0, _TOP + 1, 4)])
     axes.set(
         xlabel="N, number of processors",
-        ylabel="bandwidth a processor (packets a cycle)",
+        ylabel="bandwidth per processor (packets per cycle)",
         ylim=(0, 0.8),
         title="Unbuffered networks at p = 1: lines are formula (1), dots measured on the RTL",
     )
@@ -190,8 +190,8 @@ def equation_1(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw_recurrence(rows),
         notes=(
-            "Packets delivered a terminal and cycle, uniform traffic.",
-            "(1) is exact under its assumptions, (2) an upper bound of it.",
+            "Packets delivered per terminal per cycle, uniform traffic.",
+            "(1) is exact under its assumptions, (2) is an upper bound of (1).",
         ),
     )
 
@@ -224,7 +224,7 @@ def _draw_recurrence(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.set_xscale("log", base=2)
         axes.set(
             xlabel="N, number of terminals",
-            ylabel="throughput (packets a terminal and cycle)",
+            ylabel="throughput (packets per terminal per cycle)",
             ylim=(0, None),
             title=f"p = {load:g}",
         )
@@ -236,7 +236,7 @@ def _draw_recurrence(rows: Sequence[dict[str, Any]]) -> Figure:
 ITEMS = (
     Item(
         "siegel-fig9",
-        "Bandwidth a processor of 2x2, 4x4, 8x8 boxes and crossbars, N up to 2^24",
+        "Bandwidth per processor of 2x2, 4x4, 8x8 boxes and crossbars, N up to 2^24",
         f"{SOURCE}, VI-B",
         figure_9,
     ),

@@ -1,7 +1,7 @@
-"""How much an unbuffered, single-buffered or queued network carries (Siegel et al., IV-A, VI-D, E).
+"""Throughput of unbuffered, single-buffered and queued networks (Siegel et al., IV-A, VI-D, E).
 
-The paper's analysis assumes queues without limit; here are the limits. *Full* can mean two things:
-whether a slot that is freed in a cycle can be filled in the same cycle (`refill`) or not.
+The paper's analysis assumes unlimited queues; here they are limited. A slot that is freed in a
+cycle can be filled in the same cycle (`refill`) or not, which gives *full* two meanings.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,11 +22,11 @@ _DEPTHS = (1, 2, 4, 8, 16)
 _SLOTS = 200_000
 """Terminals times cycles of each measurement."""
 _WARMUP = 400
-"""Cycles until a network of these sizes is full."""
+"""Cycles until a network of these sizes has filled up."""
 
 _OWN = {("input-queued", 1): "yes", ("output-queued", 1): "yes"}
-"""What a switch does if it is not told: refill at depth 1, where it would lose half of its
-throughput otherwise; not deeper, for the sake of a shorter path from `ready` to `ready`."""
+"""The default of a switch: refill at depth 1, which would otherwise halve its throughput, and no
+refill at larger depths, which keeps the path from `ready` to `ready` short."""
 
 
 def _cases(options: Options) -> Iterator[dict[str, Any]]:
@@ -73,11 +73,11 @@ def saturation(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Packets a terminal and cycle at load 1, uniform traffic, 2 x 2 boxes. An input-queued "
-            "switch of depth 1 is the single-buffered one.",
-            "Refill: a slot freed in a cycle can be filled in the same cycle. Own: what a switch "
-            "does if it is not told. At depth 1 it refills (else every link rests in every other "
-            "cycle); deeper it does not, which keeps `ready` out of chains through the stages.",
+            "Packets per terminal per cycle at load 1, uniform traffic, 2 x 2 boxes. The "
+            "input-queued switch of depth 1 is the single-buffered switch.",
+            "Refill: a slot freed in a cycle can be filled in the same cycle. Own: the default of "
+            "a switch. At depth 1 it refills (otherwise every link idles in every other cycle). "
+            "At larger depths it does not, so `ready` is not a chain through all stages.",
         ),
     )
 
@@ -111,7 +111,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.set_xticks(depths, [str(depth) for depth in depths])
         axes.set(
             xlabel="depth of a queue (packets)",
-            ylabel="saturation throughput (packets a terminal and cycle)",
+            ylabel="saturation throughput (packets per terminal per cycle)",
             ylim=(0, 1),
             title=f"N = {ports:,}",
         )

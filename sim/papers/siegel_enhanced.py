@@ -20,14 +20,14 @@ _FACTOR = 2
 
 
 def _box(pin: Pin) -> str | None:
-    """The box that a pin is of, if it is of one."""
+    """The box that a pin belongs to, if any."""
     return pin.cell if pin.cell is not None and pin.cell.startswith("box_") else None
 
 
 def _parts(network: MultistageNetwork) -> dict[str, int]:
-    """What a network is made of, counted in its netlist.
+    """The parts of a network, counted in its netlist.
 
-    A box with a inputs and b outputs has a b crosspoints.
+    A box with a inputs and b outputs has a x b crosspoints.
     """
     inputs: dict[str, int] = {}
     outputs: dict[str, int] = {}
@@ -51,9 +51,10 @@ def _compared(
     picture: dict[str, Any],
     notes: tuple[str, ...],
 ) -> PaperResult:
-    """The enhanced network beside the basic one, at the figure's size and a larger one.
+    """The enhanced network beside the basic one, at the figure's size and at a larger one.
 
-    `throughput` is the formula of p, k, the number of stages, and the enhancement's factor.
+    `throughput` is the formula, a function of p, k, the number of stages, and the number of links
+    or copies.
     """
     rows = []
     for ports in (_PORTS, _LARGER):
@@ -88,21 +89,21 @@ def _compared(
         rows=rows,
         draw=lambda: multistage_figure(plan, stage_names=stage_names(plan), **picture),
         notes=(
-            "Parts are counted in the netlist; throughput in packets a terminal and cycle, p = 1.",
+            "Parts are counted in the netlist. Throughput: packets per terminal per cycle, p = 1.",
             *notes,
         ),
     )
 
 
 def figure_7(options: Options) -> PaperResult:
-    """Two links in the place of each between stages."""
+    """Two links in place of each link between stages."""
     return _compared(
         options,
         f"{_FACTOR}-dilated",
         {"dilation": _FACTOR},
         dilated_throughput,
         {"links": _FACTOR},
-        ("A terminal sends and takes one packet a cycle, so its links are single.",),
+        ("A terminal sends and accepts one packet per cycle, so its links are single.",),
     )
 
 
@@ -115,9 +116,9 @@ def figure_8(options: Options) -> PaperResult:
         replicated_throughput,
         {"copies": _FACTOR},
         (
-            "The formula takes the copies as independent. But a source that sends into one does "
-            "not send",
-            "into the other, which makes conflicts fewer: for N = 4 exactly 663/1024 = 0.6475.",
+            "The formula assumes that the copies are independent. But a source that sends into one "
+            "does not send",
+            "into the other, so there are fewer conflicts: for N = 4 exactly 663/1024 = 0.6475.",
         ),
     )
 

@@ -1,7 +1,7 @@
-"""The machines of section VII of Siegel et al.: what the paper says of them beside their presets.
+"""The machines of section VII of Siegel et al.: the paper's figures beside measured presets.
 
-The RTL is measured in cycles, with one terminal sending to another that nobody disturbs; the
-printed cycle time makes bandwidths and times of them.
+The RTL is measured in cycles, with a single terminal sending. The cycle time printed in the paper
+converts them to bandwidths and times.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ _PACKETS = 9
 
 
 def _times(name: str, length: int, options: Options) -> tuple[int, float]:
-    """Cycles until one packet has arrived, and between the ends of two that follow each other.
+    """Cycles until a packet has arrived, and between the arrivals of two successive packets.
 
-    From terminal 1 to itself: straight through all stages.
+    Packets go from terminal 1 to itself, straight through all stages.
     """
     network = build(name) if length == 1 else build(name, length=length)
     trace = Trace("machine", tuple(TracePacket(0, 1, 1, length) for _ in range(_PACKETS)))
@@ -37,7 +37,7 @@ def _times(name: str, length: int, options: Options) -> tuple[int, float]:
 
 
 def _bandwidths(name: str, options: Options) -> list[dict[str, Any]]:
-    """Effective bandwidth of a path for each printed packet, and the most that it can be."""
+    """Effective bandwidth of a path for each packet in the paper, and its upper limit."""
     preset = PRESETS[name]
     assert preset.cycle_ns is not None
     assert preset.overhead is not None
@@ -47,7 +47,7 @@ def _bandwidths(name: str, options: Options) -> list[dict[str, Any]]:
         _, cycles = _times(name, length, options)
         rows.append(
             {
-                "figure": f"bandwidth, {figure.data_bits} data bits a packet",
+                "figure": f"bandwidth, {figure.data_bits} data bits per packet",
                 "unit": "Mbit/s",
                 "published": figure.megabits,
                 "cycles": cycles,
@@ -74,7 +74,7 @@ def _cedar(options: Options) -> list[dict[str, Any]]:
     cycles, _ = _times("cedar", 1, options)
     return [
         {
-            "figure": "a word through two boxes",
+            "figure": "one word through two boxes",
             "unit": "ns",
             "published": 170,
             "cycles": cycles,
@@ -84,24 +84,24 @@ def _cedar(options: Options) -> list[dict[str, Any]]:
 
 
 def _without_clock(options: Options) -> list[dict[str, Any]]:
-    """Of these the paper gives no cycle time of a box: only cycles can be told."""
+    """Machines without a cycle time in the paper, measured in cycles only."""
     (set_up, again), (_, turn) = _times("pasm", 1, options), _times("aspro", 1, options)
     return [
         {
             "machine": "pasm",
-            "figure": "set-up of a path, and one word",
+            "figure": "setting up a path, and one word",
             "unit": "cycles",
             "cycles": set_up,
         },
         {
             "machine": "pasm",
-            "figure": "a circuit for every word",
+            "figure": "one circuit per word",
             "unit": "cycles",
             "cycles": again,
         },
         {
             "machine": "aspro",
-            "figure": "a packet to the same terminal",
+            "figure": "one packet to the same terminal",
             "unit": "cycles",
             "cycles": turn,
         },
@@ -135,9 +135,9 @@ def machines(options: Options) -> PaperResult:
         draw=lambda: _draw(rows),
         notes=(
             "Packets of the GP1000 and TC2000 have 20 and 10 flits besides their data (routing, "
-            "control, checksum): the paper does not print these numbers, but both bandwidths of "
-            "each machine give the same. They are for 128 processors; the presets have 64.",
-            "The paper gives no cycle time of PASM's and ASPRO's boxes. PASM sets up a path in "
+            "control, checksum). The paper does not print these numbers, but both bandwidths of "
+            "each machine imply the same. They are for 128 processors; the presets have 64.",
+            "The paper gives no cycle time for PASM's and ASPRO's boxes. PASM sets up a path in "
             "about 2 microseconds and then carries 24 Mbit/s; a read through ASPRO's flip network "
             "takes 600 ns (one cycle in `hdl/networks/multistage/multidimensional_memory.py`).",
         ),

@@ -1,7 +1,7 @@
-"""Figures 4 and 5 of Siegel et al.: one network as several independent ones.
+"""Figures 4 and 5 of Siegel et al.: one network used as several independent ones.
 
-The 2^s terminals of a part agree in n - s address bits; the boxes that it uses in the stages of
-these bits are set straight, and its mask M has zeros there.
+The 2^s terminals of a part agree in n - s address bits. The boxes that it uses in the stages of
+these bits are set to straight, and its mask M has zeros there.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _COLOURS = ("C0", "C1", "C2", "C3")
 
 
 def _reached(plan: MultistagePlan, subnetwork: Subnetwork, routing: Routing) -> set[int]:
-    """All outputs that a subnetwork's effective tags lead to, from all members and all tags."""
+    """All outputs reached from all members of a subnetwork, with the effective tags of all tags."""
     tags = plan.tags(routing)
     return {
         tags.destination(effective_tag(tags, subnetwork.mask, source, tag), source)
@@ -31,7 +31,7 @@ def _reached(plan: MultistagePlan, subnetwork: Subnetwork, routing: Routing) -> 
 
 
 def _marks(plan: MultistagePlan, partition: Partition, names: str) -> Marks:
-    """Each subnetwork's lines in its colour; its letter in its boxes, or straight connections."""
+    """The lines of each subnetwork in its colour, and its letter or straight lines in its boxes."""
     lines, connections, texts = {}, {}, {}
     for name, colour, subnetwork in zip(names, _COLOURS, partition.subnetworks):
         for line in subnetwork.members:
@@ -76,26 +76,26 @@ def _partitioned(names: str, partition: Partition) -> PaperResult:
         rows=rows,
         draw=lambda: multistage_figure(plan, marks, stage_names=stage_names(plan)),
         notes=(
-            "Every input of a part tries every tag; its effective tag leads to members only:",
+            "Every input of a part tries every tag; its effective tag leads only to members:",
             "E = T M for XOR tags, E = D M + S (not M) for destination tags.",
         ),
     )
 
 
 def _listed(terminals: Iterable[int]) -> str:
-    """Terminals as text; first and last of those that follow each other."""
+    """Terminals as text, with consecutive ones as ranges."""
     low, *_, high = terminals = sorted(terminals)
     whole = terminals == list(range(low, high + 1))
     return f"{low} to {high}" if whole else ", ".join(map(str, terminals))
 
 
 def figure_4(options: Options) -> PaperResult:
-    """Halves A and B on the high-order bit."""
+    """Halves A and B, divided by the high-order bit."""
     return _partitioned("AB", Partition.of_bits(_PORTS, [{3: 0}, {3: 1}]))
 
 
 def figure_5(options: Options) -> PaperResult:
-    """A as before; the other half divided again, into C and D, on bit n - 2."""
+    """A as before; the other half divided again into C and D, by bit n - 2."""
     parts = [{3: 0}, {3: 1, 2: 0}, {3: 1, 2: 1}]
     return _partitioned("ACD", Partition.of_bits(_PORTS, parts))
 

@@ -1,6 +1,6 @@
-"""Figures 1, 2, 3 and 6 of Siegel et al.: the network, and what its boxes can be set to.
+"""Figures 1, 2, 3 and 6 of Siegel et al.: the network, and the settings of its boxes.
 
-Stages bear the paper's numbers: stage i pairs the lines that differ in bit i, and a packet meets
+Stages have the paper's numbers: stage i pairs the lines that differ in bit i, and a packet passes
 stage n - 1 first.
 """
 
@@ -29,12 +29,12 @@ _PORTS = 8
 
 
 def stage_names(plan: MultistagePlan) -> list[str]:
-    """The paper's numbers of the stages of a cube, in the order in which a packet meets them."""
+    """The paper's numbers of the stages of a cube, in the order in which a packet passes them."""
     return [f"stage {stage.digit}" for stage in plan.stages]
 
 
 def box_label(plan: MultistagePlan, stage: int, box: int) -> str:
-    """A box by the labels of its lines."""
+    """The name of a box: the labels of its lines."""
     lines = (plan.line(stage, box, port) for port in range(plan.radix))
     return " ".join(_bits(plan, line) for line in lines)
 
@@ -48,12 +48,12 @@ def _state_name(state: BoxState) -> str:
 
 
 def _connections(state: BoxState) -> set[tuple[int, int]]:
-    """(input, output) of a 2 x 2 box, as the bits of its state say."""
+    """The (input, output) pairs that a 2 x 2 box connects in a state."""
     return {(state.value & 1, 0), (~state.value >> 1 & 1, 1)}
 
 
 def _state(used: Iterable[tuple[int, int]]) -> BoxState:
-    """The state that makes these connections; a single one is made straight or exchanged."""
+    """The state that makes these connections; for a single one, straight or exchange."""
     used = set(used)
     order = (
         *(BoxState.STRAIGHT, BoxState.EXCHANGE),
@@ -63,7 +63,7 @@ def _state(used: Iterable[tuple[int, int]]) -> BoxState:
 
 
 def _settings(plan: MultistagePlan, hops: Iterable[Hop]) -> dict[tuple[int, int], BoxState]:
-    """The states of the boxes, by (stage, box), that carry packets along these hops together."""
+    """The states of the boxes, by (stage, box), that let packets take all these hops at once."""
     used: dict[tuple[int, int], set[tuple[int, int]]] = {}
     for hop in hops:
         used.setdefault((hop.stage, hop.box), set()).add((hop.input, hop.output))
@@ -73,7 +73,7 @@ def _settings(plan: MultistagePlan, hops: Iterable[Hop]) -> dict[tuple[int, int]
 def _send(
     packets: Iterable[TracePacket], options: Options, **parameters: Any
 ) -> tuple[MultistageNetwork, Result]:
-    """Packets sent through the RTL of the network."""
+    """Send packets through the RTL of the network."""
     network = MultistageNetwork(_PORTS, depth=2, **parameters)
     trace = Trace("figure", tuple(packets))
     return network, whole_run(network, traffic=trace, engine=options.engine)
@@ -154,11 +154,11 @@ _PUBLISHED_PATH = {
     1: ("000", "exchange"),
     0: ("000", "straight"),
 }
-"""Line after each stage and setting of the box, from the paper's text."""
+"""Line after each stage, and setting of the box, from the text of the paper."""
 
 
 def figure_2(options: Options) -> PaperResult:
-    """The path from 6 to 0, by its formula, on the RTL and in the paper."""
+    """The path from 6 to 0: by the formula, on the RTL, and in the paper."""
     source, destination = 6, 0
     network, result = _send([TracePacket(0, source, destination)], options)
     plan = network.plan
@@ -172,7 +172,7 @@ def figure_2(options: Options) -> PaperResult:
         if isinstance(place, str):
             row["predicted"] = _bits(plan, source)
         else:
-            # The destination's bits down to this stage's, and the source's below.
+            # The destination's bits from the top down to this stage's, and the source's below.
             low = (1 << place) - 1
             row["predicted"] = _bits(plan, destination & ~low | source & low)
             row["xor"] = (source ^ destination) >> place & 1
@@ -211,7 +211,7 @@ def figure_2(options: Options) -> PaperResult:
 
 
 def broadcast_hops(plan: MultistagePlan, source: int, tag: int, mask: int) -> list[Hop]:
-    """The boxes that a broadcast passes in a cube: where the mask has a 1, both ways."""
+    """The boxes that a broadcast passes in a cube; where the mask is 1, it takes both outputs."""
     hops = []
     lines = {source}
     for s, stage in enumerate(plan.stages):

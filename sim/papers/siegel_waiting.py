@@ -11,26 +11,26 @@ from ...hdl.networks import MultistageNetwork
 from ..run.simulation import Run, whole_runs
 from ..theory.multistage_cube import first_stage_waiting, later_stage_waiting
 from ..workload.traffic import pattern
-from .item import Column, Item, Options, PaperResult, deviation
+from .item import Column, Item, Options, PaperResult, deviation, mean_of
 from .siegel_structure import SOURCE
 
 __all__ = ["ITEMS"]
 
 _PORTS = 64
 _DEPTH = 32
-"""As good as unlimited at these loads."""
+"""Depth of the queues, practically unlimited at these loads."""
 _SEEDS = 4
-"""Runs side by side, whose means are taken together."""
+"""Number of parallel runs, over which means are taken."""
 _SLOTS = 1_500_000
 """Terminals times cycles of each run."""
 _WARMUP = 1000
-"""Cycles; at the highest load a queue forgets in some hundred."""
+"""Cycles of warm-up; at the highest load a queue is steady after some hundred."""
 
 
 def _waiting(
     radix: int, ports: int, loads: Sequence[float], options: Options
 ) -> list[tuple[float, float | None]]:
-    """Mean waiting time in cycles in the whole network at each load, and its interval."""
+    """Mean waiting time in the whole network at each load in cycles, and its interval."""
     network = MultistageNetwork(ports, radix=radix, switch="output-queued", depth=_DEPTH)
     cycles = options.cycles or (_SLOTS // 50 if options.quick else _SLOTS) // ports
     uniform = pattern("uniform", ports)
@@ -44,8 +44,7 @@ def _waiting(
     found = []
     for first in range(0, len(results), seeds):
         latencies = [result.latency for result in results[first : first + seeds]]
-        means = [latency.mean for latency in latencies if latency.mean is not None]
-        assert len(means) == seeds
+        means = [mean_of(latency) for latency in latencies]
         widths = [latency.ci99 for latency in latencies if latency.ci99 is not None]
         width = math.hypot(*widths) / seeds if len(widths) == seeds else None
         found.append((sum(means) / seeds - network.stages, width))
@@ -53,9 +52,9 @@ def _waiting(
 
 
 def equation_3(options: Options) -> PaperResult:
-    """Waiting in the first stage and in all stages, by the formulas and on the RTL.
+    """Waiting times in the first stage and in all stages, by the formulas and on the RTL.
 
-    The first stage alone is a network of one box, with the same arrivals.
+    The first stage alone is measured as a network of one box, which has the same arrivals.
     """
     loads = (0.2, 0.6) if options.quick else tuple(i / 10 for i in range(1, 9))
     rows = []
@@ -90,9 +89,9 @@ def equation_3(options: Options) -> PaperResult:
         draw=lambda: _draw(rows),
         notes=(
             "Cycles, packets of c = 1. One stage: formula (3), exact for unlimited queues.",
-            "More stages: (3), and for each further stage the approximation below it. That is the "
+            "More stages: (3), plus the approximation below it for each further stage. That is the "
             "limit deep",
-            "in a network, and up to 5 % too much for the sum over a few stages.",
+            "in a network; the sum over a few stages is up to 5 % too high.",
         ),
     )
 
@@ -120,7 +119,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
                 label=f"{label}, RTL",
             )
         axes.set(
-            xlabel="p (packets a terminal and cycle)",
+            xlabel="p (packets per terminal per cycle)",
             ylabel="mean waiting time (cycles)",
             xlim=(0, 0.87),
             ylim=(0, None),

@@ -1,7 +1,7 @@
-"""Routers of hypercubes under load: the Connection Machine's, e-cube and minimal adaptive.
+"""Hypercube routers under load: the Connection Machine's, e-cube and minimal adaptive.
 
-Stanfill, 3.10: a hypercube of 2^d nodes has a communication time of d; messages have many routes,
-which helps if the routing can use them.
+Stanfill, 3.10: a hypercube of 2^d nodes has a communication time of d. Messages have many routes,
+which is an advantage if the routing can use them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,27 +24,27 @@ _TRAFFIC = ("uniform", "transpose", "bit-reversal", "complement", "hotspot:0.02"
 _SIZES = (4, 6, 8, 10, 12)
 _LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 _SLOTS = 400_000
-"""Terminals times cycles of each measurement, but at least `_WINDOW` and at most `_MOST` cycles."""
+"""Terminals times cycles of each measurement, which has from `_WINDOW` to `_MOST` cycles."""
 _WINDOW = 200
 _MOST = 2000
 
 
 def _routers(n: int) -> Iterator[tuple[str, PacketNetwork, int]]:
-    """Name, network, and cycles of a packet that crosses no wire and that nothing hinders."""
+    """Name, network, and cycles of an unblocked packet that crosses no wire."""
     yield "CM", ConnectionMachine(n, schedule="parallel"), 2
     yield "e-cube", HypercubeNetwork(n, routing="ecube"), 1
     yield "adaptive", HypercubeNetwork(n, routing="adaptive"), 1
 
 
 def _distance(n: int, traffic: Pattern) -> float:
-    """Wires that a packet crosses in the mean: d/2 if its destination is any."""
+    """Mean number of wires that a packet has to cross: d/2 if destinations are uniform."""
     plan = Hypercube(n)
     favourite = sum(plan.distance(x, y) for x, y in enumerate(traffic.favourites)) / plan.terminals
     return traffic.bias * favourite + (1 - traffic.bias) * n / 2
 
 
 def _crossed(result: Result) -> float | None:
-    """Wires that a packet crossed in the mean: traffic of the wires over that of the terminals."""
+    """Mean number of wires that packets crossed: traffic of the wires over that of terminals."""
     network = result.parameters["n"]
     wires = sum(use for name, use in result.links.items() if _is_wire(name, network))
     ports = 1 << network
@@ -109,15 +109,15 @@ def under_load(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Hypercubes of 2^d nodes, a terminal each; packets of one flit. CM: the Connection "
-            "Machine's router, all dimensions at once, 4 buffers a node; e-cube and adaptive: "
-            "wormhole routers, queues of 4 flits at each input (adaptive has two channels a wire).",
-            "Distance: wires between source and destination, in the mean (d/2 for uniform "
-            f"traffic); crossed: as measured, at load {ZERO_LOAD}.",
-            "Latency in the network, in cycles: predicted without load (distance + 2, and + 1 "
-            f"in wormhole routers); measured at load {ZERO_LOAD}.",
-            "Throughput in packets a terminal and cycle: the most of all loads, and at load 1. A "
-            "terminal can send and take 1; hotspot:0.02 is limited by one terminal's output.",
+            "Hypercubes of 2^d nodes with one terminal each; packets of one flit. CM: the "
+            "Connection Machine's router, all dimensions at once, 4 buffers per node. E-cube and "
+            "adaptive: wormhole routers, queues of 4 flits (adaptive has two channels per wire).",
+            "Distance: mean number of wires between source and destination (d/2 for uniform "
+            f"traffic). Crossed: measured at load {ZERO_LOAD}.",
+            "Latency in the network, in cycles. Predicted: without load (distance + 2, or + 1 "
+            f"for wormhole routers). Measured: at load {ZERO_LOAD}.",
+            "Throughput in packets per terminal per cycle: the highest at any load, and at load 1. "
+            "A terminal can send and accept 1; hotspot:0.02 is limited by one terminal's output.",
         ),
     )
 
@@ -140,7 +140,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
             grid[1][column].plot(row["loads"], row["latencies"], **look)
         grid[0][column].set(title=traffic, ylim=(0, 1.02))
         grid[1][column].set(yscale="log", xlabel="offered load")
-    grid[0][0].set_ylabel("throughput (packets a terminal and cycle)")
+    grid[0][0].set_ylabel("throughput (packets per terminal per cycle)")
     grid[1][0].set_ylabel("latency in the network (cycles)")
     for axes in grid.flat:
         axes.grid(alpha=0.3)
@@ -151,7 +151,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         names,
         loc="outside lower center",
         ncols=len(names),
-        title=f"d = {sizes_shown}: the larger, the stronger the line",
+        title=f"d = {sizes_shown}: darker lines for larger d",
     )
     return figure
 
@@ -203,7 +203,7 @@ def one_permutation(options: Options) -> PaperResult:
         draw=lambda: _draw_permutations(rows),
         notes=(
             "One packet from every terminal, all in the same cycle; cycles until the last one "
-            "is delivered, and in the mean. At least: of the longest way, if nothing hinders it.",
+            "is delivered, and on average. At least: the longest path without conflicts.",
         ),
     )
 
@@ -232,7 +232,7 @@ def _draw_permutations(rows: Sequence[dict[str, Any]]) -> Figure:
 ITEMS = (
     Item(
         "stanfill-hypercube",
-        "Distance, latency and throughput of three routers of hypercubes of d dimensions",
+        "Distance, latency and throughput of three routers for hypercubes of d dimensions",
         f"{SOURCE}, 3.10",
         under_load,
     ),

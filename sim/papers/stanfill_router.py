@@ -1,8 +1,8 @@
 """The Connection Machine's router at full size (Stanfill, section 4).
 
-One message from each of 65,536 processors takes 800 microseconds (4.2); more processors at a node
+One message from each of 65,536 processors takes 800 microseconds (4.2); more processors per node
 use its wires better (4.1). The time of the machine follows from the petit cycles of the routers: in
-each a message crosses a serial wire, a bit a clock cycle.
+each, a message crosses a serial wire at one bit per clock cycle.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,19 +22,19 @@ __all__ = ["ITEMS", "SOURCE"]
 SOURCE = "Stanfill 1987"
 
 CLOCK_MHZ = 4
-"""Of the Connection Machine CM-1."""
+"""Clock frequency of the Connection Machine CM-1."""
 PUBLISHED_US = 800
-"""For 65,536 messages of 32 bits (4.2)."""
+"""Published time for 65,536 messages of 32 bits (4.2)."""
 _PROCESSORS = 16
 _LARGEST = 12
 _DIMENSIONS = (6, 10)
 _PER_NODE = (1, 2, 4, 8, 16, 32)
 _LEAST = _PROCESSORS * _LARGEST // 2
-"""Petit cycles, one dimension each, in which a node's messages can cross n/2 wires each."""
+"""Fewest petit cycles, of one dimension each, in which a node's messages can cross n/2 wires."""
 
 
 def _one_each(options: Options, seeds: int, **parameters: Any) -> list[Result]:
-    """One message from every processor to a random one, with some seeds side by side."""
+    """One message from every processor to a random one, with several seeds in parallel."""
     network = ConnectionMachine(**parameters)
     traffic = pattern("one-each", network.ports)
     return whole_runs(
@@ -63,7 +63,7 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
             (result,) = _one_each(options, 1, **parameters)
             told = result.statistics
             processors = per_node << n
-            # Of the mean message n/2 wires; a node has P of them, and serves n wires or one.
+            # A message crosses n/2 wires on average; a node sends P messages over n wires or one.
             served = n if schedule == "parallel" else 1
             bits = ConnectionMachine(**parameters, links="serial").step
             yield {
@@ -84,7 +84,7 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
 
 
 def one_message_each(options: Options) -> PaperResult:
-    """How long a message from every processor to a random one takes, up to the machine's size."""
+    """Time for a message from every processor to a random one, up to the size of the machine."""
     rows = list(_full_size(options))
     return PaperResult(
         columns=(
@@ -102,14 +102,15 @@ def one_message_each(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw_full_size(rows),
         notes=(
-            "2^n nodes of P = 16 processors (2 with --quick), 4 buffers a node. Petit cycles: "
+            "2^n nodes of P = 16 processors (2 with --quick), 4 buffers per node. Petit cycles: "
             "steps of the routers, in which one dimension is served (petit) or all (parallel).",
             "At least: the mean distance is n/2, so a node's P messages cross P n/2 wires, of "
-            "which it serves one or n in a step. Wire use: the share of the wires served that "
+            "which it serves one or n per step. Wire use: the share of the wires served that "
             "carried a message.",
-            "N: processors. Referred: referrals a message; stored: messages in a node, both means.",
-            "Bits of a message on a serial wire: 1 says that there is one, then its relative "
-            "address, processor, 32 bits of payload, and with priority oldest its step of birth. "
+            "N: processors. Referred: mean deflections per message. Stored: mean messages in a "
+            "node.",
+            "Bits of a message on a serial wire: a valid bit of 1, then its relative address, "
+            "processor, 32 bits of payload, and with priority oldest its step of birth. "
             f"Microseconds: petit cycles times bits at {CLOCK_MHZ} MHz.",
             f"One dimension at a time takes at least {_LEAST} petit cycles, if no wire is ever "
             f"idle: {_LEAST * 32 / CLOCK_MHZ:.0f} us for the 32 bits of data alone, and "
@@ -175,13 +176,13 @@ def _per_node(options: Options) -> Iterator[dict[str, Any]]:
 
 
 def processors_per_node(options: Options) -> PaperResult:
-    """By what factor the time grows when the processors of a node are doubled."""
+    """The factor by which the time grows when the number of processors per node is doubled."""
     rows = list(_per_node(options))
     return PaperResult(
         columns=(
             Column("n"),
             Column("schedule"),
-            Column("per_node", "processors a node"),
+            Column("per_node", "processors per node"),
             Column("processors", "processors", ","),
             Column("measured", "petit cycles", ".1f"),
             Column("least", "least"),
@@ -194,7 +195,7 @@ def processors_per_node(options: Options) -> PaperResult:
         notes=(
             "One message from each processor to a random one; mean, least and most petit cycles of "
             f"{2 if options.quick else 5} runs.",
-            "Factor: petit cycles compared with half as many processors a node. The paper says "
+            "Factor: petit cycles compared with half as many processors per node. The paper says "
             "that it is less than two, because the wires are used better.",
         ),
     )
@@ -218,11 +219,11 @@ def _draw_per_node(rows: Sequence[dict[str, Any]]) -> Figure:
         )
     factor.axhline(2, color="black", linestyle="--", linewidth=1, label="twice")
     steps.set(ylabel="petit cycles", yscale="log", title="one message from each processor")
-    factor.set(ylabel="petit cycles / those of half as many", title="factor of a doubling")
+    factor.set(ylabel="petit cycles / those of half as many", title="factor for doubling")
     for axes in (steps, factor):
         axes.set_xscale("log", base=2)
         axes.set_xticks(counts, counts)
-        axes.set_xlabel("processors a node")
+        axes.set_xlabel("processors per node")
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
     return figure
@@ -237,7 +238,7 @@ ITEMS = (
     ),
     Item(
         "stanfill-processors-per-node",
-        "Time of a message from each processor, against processors a node",
+        "Time of a message from each processor, against processors per node",
         f"{SOURCE}, 4.1",
         processors_per_node,
     ),

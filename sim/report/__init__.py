@@ -1,1 +1,1 @@
-"""Pictures: curves, and drawings of networks."""
+"""Figures: measured curves, and drawings of networks."""

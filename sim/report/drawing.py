@@ -1,4 +1,4 @@
-"""Drawings of multistage networks: boxes, lines and their labels, and what stands out in them."""
+"""Drawings of multistage networks: boxes, lines and their labels, some of them highlighted."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +19,10 @@ HIGHLIGHT = "C3"
 """Colour of paths."""
 
 STEP = 3.0
-"""Distance of the stages, in distances of lines."""
+"""Distance between stages, in units of the distance between lines."""
 
 _PORTS = 0.7
-"""Distance of a box's ports."""
+"""Distance between the ports of a box."""
 
 _COPIES = ("black", "C0", "C1", "C2")
 """Colours of the lines of several copies."""
@@ -30,19 +30,19 @@ _COPIES = ("black", "C0", "C1", "C2")
 
 @dataclass(frozen=True)
 class Marks:
-    """What stands out in a drawing: colours of lines, and of connections inside boxes.
+    """What is highlighted in a drawing: colours of lines, and of connections inside boxes.
 
     Attributes
     ----------
     lines : dict[tuple[int, int], str]
-        Colours by (column, label): the lines between stage s - 1 and stage s are column s, with the
-        labels that they have as they leave stage s - 1 (column 0: the inputs; n: the outputs).
+        Colours by (column, label). The lines between stages s - 1 and s are column s, labelled as
+        they leave stage s - 1. Column 0 has the inputs, column n the outputs.
     connections : dict[tuple[int, int, int, int], str]
         Colours by (stage, box, input, output).
     faces : dict[tuple[int, int], str]
         Colours by (stage, box).
     texts : dict[tuple[int, int], str]
-        What is written into boxes, by (stage, box).
+        Text written into boxes, by (stage, box).
     """
 
     lines: Mapping[tuple[int, int], str] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def draw_multistage(
 ) -> None:
     """Draw a plan: inputs on the left, outputs on the right.
 
-    Beside each line stands its label, in the plan's own digits.
+    Each line is labelled, in the digits of the plan's radix.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def draw_multistage(
     """
     marks = marks or Marks()
     end = (len(plan.stages) + 1) * STEP
-    # Copies stand below each other; the terminals spread over the height of all.
+    # Copies are drawn below each other; the terminals spread over the height of all of them.
     pitch = (plan.ports * copies + (copies - 1)) / plan.ports
     terminals = [-(line + 0.5) * pitch + 0.5 for line in range(plan.ports)]
 
@@ -137,11 +137,11 @@ def draw_multistage(
                 [x0, x1], ends, color=colour or plain, linewidth=width, zorder=1 + bool(colour)
             )
         if column:
-            # On the side that the line turns away from.
+            # The label is on the side that the line turns away from.
             away = (0.08 + (parallel - 1) * 0.07) * (-1 if y1 > y0 + 0.5 else 1)
             side = "top" if away < 0 else "bottom"
             text = axes.text(x0 + 0.08, y0 + away, name(label), fontsize=6.5, color="0.35", va=side)
-            # Other lines may cross there: the label stands before them.
+            # Other lines may cross there: the label is drawn in front of them.
             text.set(zorder=2.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3})
 
     for line, y in enumerate(terminals):
@@ -202,14 +202,14 @@ def multistage_figure(
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file (.svg, .png, .pdf), whole or not at all; `-` gets an SVG.
+    """Write a figure to a file (.svg, .png, .pdf), completely or not at all; `-` writes an SVG.
 
     Equal figures give equal SVG files.
 
     Raises
     ------
     ValueError
-        If the name ends otherwise, or the file can't be written.
+        If the name has another suffix, or the file can't be written.
     """
     kind = output_format(path, (".svg", ".png", ".pdf"))
     metadata = {"Date": None} if kind == ".svg" else {}

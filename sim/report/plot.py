@@ -1,4 +1,4 @@
-"""Pictures of measured curves, with the theory beside them."""
+"""Plots of measured curves, with the theory's beside them."""
 
 import os
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def draw_sweeps(
     labels: Sequence[str] | None = None,
     title: str | None = None,
 ) -> None:
-    """Draw latency and throughput against offered load, one colour a sweep.
+    """Draw latency and throughput against offered load, with one colour per sweep.
 
     Measured latencies are dots with their 99 % confidence intervals; the prediction, where a
     formula applies, is a dashed line. Saturated points are hollow.
@@ -36,13 +36,13 @@ def draw_sweeps(
     path : path-like
         Ends in .png or .svg.
     labels : Sequence[str], optional
-        Of the sweeps; their parameters if not given.
+        Labels of the sweeps; their parameters if not given.
     title : str, optional
 
     Raises
     ------
     ValueError
-        If the name ends otherwise, or the folder does not exist.
+        If the name has another suffix, or the folder does not exist.
     """
     output_format(path, _ENDINGS)
     figure = Figure(figsize=(11, 4.8), layout="constrained")
@@ -84,11 +84,11 @@ def draw_sweeps(
         highest = max(highest, min(max(steady, default=0), 12 * zero_load), 4 * zero_load)
 
     end = max((point.offered_load for sweep in sweeps for point in sweep.points), default=1)
-    throughput.plot([0, end], [0, end], ":", color="grey", linewidth=1, label="all that is offered")
+    throughput.plot([0, end], [0, end], ":", color="grey", linewidth=1, label="offered load")
     latency.set(ylabel="mean latency (cycles)", ylim=(0, highest * 1.15 or 1))
-    throughput.set(ylabel="throughput (packets a terminal and cycle)", ylim=(0, None))
+    throughput.set(ylabel="throughput (packets per terminal per cycle)", ylim=(0, None))
     for axes in (latency, throughput):
-        axes.set(xlabel="offered load (packets a terminal and cycle)", xlim=(0, None))
+        axes.set(xlabel="offered load (packets per terminal per cycle)", xlim=(0, None))
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
     figure.suptitle(title or f"{sweeps[0].traffic} traffic (hollow: saturated)", fontsize="medium")

@@ -1,4 +1,4 @@
-"""Sweeps as files: tables, JSON and pictures."""
+"""Writes load sweeps to files: tables, JSON and figures."""
 
 import csv
 import json
@@ -10,16 +10,16 @@ from ..measure.curve import Sweep
 __all__ = ["FORMATS", "save_sweep"]
 
 FORMATS = (".csv", ".json", ".png", ".svg")
-"""Endings of what a sweep can be written to."""
+"""Name suffixes of the files that a sweep can be written to."""
 
 
 def save_sweep(sweep: Sweep, path: str | os.PathLike[str]) -> None:
-    """Write a sweep to a file: .csv (a line per point; `-` too), .json, .png or .svg.
+    """Write a sweep to a file: .csv or `-` (one line per point), .json, .png or .svg.
 
     Raises
     ------
     ValueError
-        If the name ends otherwise, or the file can't be written.
+        If the name has another suffix, or the file can't be written.
     """
     kind = output_format(path, FORMATS)
     if kind == ".json":
@@ -32,6 +32,6 @@ def save_sweep(sweep: Sweep, path: str | os.PathLike[str]) -> None:
             writer.writeheader()
             writer.writerows(rows)
     else:
-        from .plot import draw_sweeps  # with matplotlib, which takes long to import
+        from .plot import draw_sweeps  # imports matplotlib, which is slow
 
         draw_sweeps([sweep], path)

@@ -1,1 +1,1 @@
-"""Runs: of packets, of messages with values, of programs, and of many loads."""
+"""Runs of packets, of messages with values, and of programs; load sweeps."""

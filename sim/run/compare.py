@@ -1,4 +1,4 @@
-"""Engines compared: the same network, the same cycles, the same counters, on this machine."""
+"""Comparison of engines: speed on this machine, and equal counters after equal cycles."""
 
 import resource
 import time
@@ -12,7 +12,7 @@ from ...hdl.core.checks import check_integer, check_kind, check_number
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Pin
 from ...hdl.networks import Network
-from ..engines import Engine
+from ..engines import PortEngine
 from ..engines.amaranth import AmaranthEngine
 from ..engines.compiled import CompiledEngine
 from ..engines.compiled.errors import CompilerFailed, EngineError, NoCompiler
@@ -25,39 +25,39 @@ __all__ = ["EnginesDiffer", "Timing", "compare_engines"]
 
 _COUNTERS = ("delivered", "total_sum", "network_max")
 _CHECKED_CYCLES = 200
-"""Cycles after which all engines must show the same counters."""
+"""Cycles after which all engines must have the same counters."""
 
 
 _NOT_HERE = (NoCompiler, CompilerFailed, VerilatorMissing, VerilatorFailed, VerilatorTimeout)
 
 
 class EnginesDiffer(EngineError):
-    """Two engines' counters differ after the same cycles of the same network."""
+    """The counters of two engines differ after the same cycles of the same network."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How one engine did.
+    """The speed of one engine.
 
     Attributes
     ----------
     engine : str
     runs : int
-        Runs side by side.
+        Number of parallel runs.
     setup_seconds : float
-        From the fabric to the first cycle, compilation included.
+        Time from the fabric to the first cycle, including compilation.
     cycles_per_second : float
-        Of all runs together.
+        Sum over all runs.
     nanoseconds : float
-        A cell and cycle.
+        Per cell per cycle.
     hops_per_second : float
-        Packets that crossed a link, a second.
+        Packets that crossed a link, per second.
     memory : int
-        Peak of the process in bytes.
+        Peak memory of the process in bytes.
     counters : tuple[int, ...]
-        What the sinks had counted after 200 cycles, of the first run.
+        The counters of the first run's sinks after 200 cycles.
     note : str
-        Why there are no figures, if there are none (then all are 0).
+        Why nothing was measured, if so; all figures are then 0.
     """
 
     engine: str
@@ -74,7 +74,7 @@ class Timing:
         return asdict(self)
 
 
-def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> Engine:
+def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> PortEngine:
     if name == "amaranth":
         return AmaranthEngine(benches[0])
     if name == "compiled":
@@ -85,8 +85,8 @@ def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> Engine
     return VerilatorEngine(bench, visible, limit=verilator_limit)
 
 
-def _crossed(engine: Engine, bench: Bench) -> int:
-    """Packets that have crossed a link in the first run."""
+def _crossed(engine: PortEngine, bench: Bench) -> int:
+    """Link crossings of packets so far, in the first run."""
     packed = engine.read([name for name, _ in bench.link_meters], "crossed")
     return sum(
         count >> COUNT_BITS * index & 2**COUNT_BITS - 1
@@ -103,7 +103,7 @@ def _time(
     seconds: float,
     verilator_limit: float,
 ) -> Timing:
-    """Measure one engine; in a process of its own, so that its peak of memory is its own."""
+    """Measure one engine. Runs in a separate process, so that its peak memory can be measured."""
     uniform = pattern("uniform", network.ports)
     plans = [Run(uniform, load, seed=seed).sources(network) for seed in range(1, runs + 1)]
     first = bench_for(network, plans[0], bins=256)
@@ -121,7 +121,7 @@ def _time(
         engine.step(_CHECKED_CYCLES - 1)
         counters = tuple(sum(engine.read(first.sinks, port)) for port in _COUNTERS)
         batch, spent = 16, 0.0
-        # Find how many cycles are worth a look at the clock.
+        # Find how many cycles take a measurable time.
         while not spent or spent < seconds / 4:
             batch *= 2
             start = time.perf_counter()
@@ -153,15 +153,15 @@ def compare_engines(
     seconds: float = 5.0,
     verilator_limit: float = 300.0,
 ) -> Iterator[Timing]:
-    """Time all engines on one network with uniform traffic, sources and sinks included.
+    """Time all engines on one network with its sources and sinks, under uniform traffic.
 
     Parameters
     ----------
     network : Network
     load : float
-        Packets a terminal and cycle.
+        Packets per terminal per cycle.
     side_by_side : int
-        Runs of the second measurement of the compiled engine.
+        Number of parallel runs in the second measurement of the compiled engine.
     seconds : float
         Length of each measurement.
     verilator_limit : float
@@ -170,12 +170,13 @@ def compare_engines(
     Yields
     ------
     Timing
-        As soon as each is there: `amaranth`, `compiled` with one run and with several, `verilator`.
+        As soon as each is measured: `amaranth`, `compiled` with one and with several runs,
+        `verilator`.
 
     Raises
     ------
     EnginesDiffer
-        If two engines' counters differ after the same cycles.
+        If the counters of two engines differ after the same cycles.
     TypeError, ValueError
         If an argument is not as above.
     """
@@ -194,7 +195,7 @@ def compare_engines(
         plans.append(("verilator", 1))
     for name, runs in plans:
         job: Job = _time, (name, network, load, runs, seconds, verilator_limit), {}
-        lost = Timing(name, runs, note="its process was killed, by lack of memory maybe")
+        lost = Timing(name, runs, note="process was killed, perhaps for lack of memory")
         timing = dict(finished_jobs([job], 1)).get(0, lost)
         expected = expected or timing.counters
         if timing.counters and timing.counters != expected:

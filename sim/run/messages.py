@@ -1,8 +1,8 @@
 """Messages with values, sent over a network's hardware: fan-in by folding, fan-out by copies.
 
-What a terminal receives is folded into one value: added, or-ed, reduced to the maximum, or
-overwritten. A network that combines (`ConnectionMachine(combine=...)`) does part of that on the
-way; in others each message arrives by itself. One message to many goes by copies: see
+A terminal folds the values that it receives into one: it adds or ors them, takes the maximum, or
+keeps the last. A combining network (`ConnectionMachine(combine=...)`) does part of this inside the
+network; in others each message arrives separately. A value is sent to many terminals by copies: see
 `copy_rounds`.
 
 >>> from multicube.hdl.networks.connection_machine import ConnectionMachine
@@ -42,14 +42,14 @@ __all__ = [
 
 
 class Message(NamedTuple):
-    """A value that goes from one terminal to another.
+    """A value sent from one terminal to another.
 
     Attributes
     ----------
     source, destination : int
-        Terminals; they may be the same.
+        Terminals, which may be the same.
     value : int
-        What the shape of the network's payload can hold.
+        In the range of the network's payload shape.
     """
 
     source: int
@@ -58,7 +58,7 @@ class Message(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """A value that goes from one terminal to several others.
+    """A value sent from one terminal to several others.
 
     Attributes
     ----------
@@ -74,26 +74,26 @@ class Copies(NamedTuple):
 
 @dataclass(frozen=True)
 class MessageRun:
-    """What became of messages that were sent at the same time.
+    """The result of sending messages at the same time.
 
     Attributes
     ----------
     engine : str
     operation : str
-        By which values became one.
+        The operation that combined values.
     cycles : int
-        From the first offer to the last delivery; h + 2 for one message over h wires of a
-        `ConnectionMachine` with wires of a word. 0 if there were none.
+        From the first offer to the last delivery: h + 2 for one message over h wires of a
+        `ConnectionMachine` with word-wide wires, 0 if there were no messages.
     sent, delivered : int
     combined : int
-        Messages that vanished because they were combined with others: those sent, less those
-        delivered.
+        Messages that were combined into others: those sent minus those delivered.
     referred : int
-        How many times the network sent a message away from its destination, for want of room.
+        How many times the network deflected a message (sent it away from its destination) because
+        a node had no room for it.
     values : list[int | None]
-        By terminal: what its messages became; None if there was none.
+        By terminal: the value of its messages, folded; None if it received none.
     deliveries : list[int]
-        By terminal.
+        Number of messages delivered, by terminal.
     """
 
     engine: str
@@ -109,13 +109,13 @@ class MessageRun:
 
 @dataclass(frozen=True)
 class CopyRun:
-    """What became of values that were copied.
+    """The result of copying values.
 
     Attributes
     ----------
     rounds : list[MessageRun]
     values : list[int | None]
-        By terminal: its own if it is a source, its copy if it got one, or None.
+        By terminal: its own value if it is a source, its copy if it received one, or None.
     """
 
     rounds: list[MessageRun]
@@ -123,22 +123,23 @@ class CopyRun:
 
     @property
     def cycles(self) -> int:
-        """Of all rounds together."""
+        """Cycles of all rounds together."""
         return sum(run.cycles for run in self.rounds)
 
 
 class Messenger:
-    """A network in an engine, for sending messages again and again.
+    """A network in an engine, which can send messages repeatedly.
 
     Parameters
     ----------
     network : PacketNetwork
-        Loses no packet, and carries each to one terminal.
+        Must not lose packets, and must deliver each to one terminal.
     operation : str, optional
-        One of `FOLDS`: what terminals do with the values that they receive. By default what the
-        network does when it combines, and it can be nothing else; or "overwrite".
+        One of `FOLDS`: what terminals do with the values that they receive. In a network that
+        combines it must be the network's own operation, which is the default; in others the default
+        is "overwrite".
     depth : int
-        Messages that a terminal can send at a time, at least 1.
+        Messages that a terminal can send per call, at least 1.
     engine : str
         One of `engines.selection.ENGINES`.
     threads : int, optional
@@ -168,7 +169,7 @@ class Messenger:
         _check_network(network)
         combine = network.combine
         if combine != "none" and operation not in (None, combine):
-            raise InvalidValue(f"Operation must be {combine}, as the network's, not {operation!r}")
+            raise InvalidValue(f"Operation must be {combine}, the network's own, not {operation!r}")
         if operation is None:
             operation = "overwrite" if combine == "none" else combine
         self.network = network
@@ -181,20 +182,20 @@ class Messenger:
 
     @cached_property
     def _engine(self) -> Engine:
-        # Opened when there is something to send: by then what is wrong has been found.
+        # The engine is opened by the first `send`, after the messages have been checked.
         (engine,) = open_engines(self._name, [self._bench], threads=self._threads)
         return engine
 
     def send(self, messages: Iterable[Message]) -> MessageRun:
-        """Send messages, all at the same time, those of one source in order.
+        """Send messages, all sources at the same time, each source's in order.
 
         Raises
         ------
         SimulationError
-            If messages were lost, or went elsewhere.
+            If messages were lost or misrouted.
         TypeError, ValueError
-            If there is no such terminal, a value does not fit into a packet, or a terminal shall
-            send more than `depth` messages.
+            If there is no such terminal, a value does not fit into a packet, or a terminal would
+            have to send more than `depth` messages.
         """
         lists, wanted = self._sort(messages)
         engine, sinks = self._engine, self._bench.sinks
@@ -227,17 +228,17 @@ class Messenger:
         return run
 
     def copy(self, copies: Iterable[Copies]) -> CopyRun:
-        """Copy values in rounds: each that has one sends it to another that has none yet.
+        """Copy values in rounds: each terminal that has a value sends it to one that has none yet.
 
-        A copy that has arrived is what goes on in the next round. To k destinations it takes
-        log2(k + 1) rounds, rounded up; values from different sources are copied at the same time.
+        A terminal that receives a copy sends it on from the next round. Copying to k destinations
+        takes log2(k + 1) rounds, rounded up. Values of different sources are copied concurrently.
 
         Raises
         ------
         SimulationError
-            As `send`.
+            As for `send`.
         TypeError, ValueError
-            As `send`, and if a terminal would get two values, or get one and be a source.
+            As for `send`, or if a terminal would receive two values, or one besides its own.
         """
         copies = [Copies(*given) for given in copies]
         values: list[int | None] = [None] * self.network.ports
@@ -246,14 +247,14 @@ class Messenger:
             for destination in destinations:
                 self._check(Message(source, destination, value))
             if values[source] is not None:
-                raise InvalidValue(f"Copies must be one a terminal, not several for {source}")
+                raise InvalidValue(f"Copies must be one per terminal, not several for {source}")
             values[source] = value
         rounds = []
         for pairs in copy_rounds({source: destinations for source, destinations, _ in copies}):
             messages = []
             for source, to in pairs:
                 held = values[source]
-                assert held is not None  # who sends has one since an earlier round
+                assert held is not None  # it was received in an earlier round
                 messages.append(Message(source, to, held))
             run = self.send(messages)
             for _, to in pairs:
@@ -269,7 +270,7 @@ class Messenger:
         check_integer("Value", message.value, low, low + (1 << shape.width) - 1)
 
     def _sort(self, messages: Iterable[Message]) -> tuple[list[list[int]], list[list[int]]]:
-        """By terminal: the rows of its list, and the values that it shall receive."""
+        """By terminal: the rows of its source's list, and the values that it should receive."""
         code, layout = self.network.tags.code, self._bench.row
         at = {name: layout[name].offset for name in layout.members}
         mask = (1 << self.fold.shape.width) - 1
@@ -293,7 +294,7 @@ class Messenger:
         return lists, wanted
 
     def _load(self, lists: list[list[int]]) -> None:
-        """Give the sources their lists, all at the same time."""
+        """Load the sources' lists, all at the same time."""
         for rows in zip_longest(*lists, fillvalue=0):
             for terminal, row in enumerate(rows):
                 self._engine.set(f"row_{terminal}", row)
@@ -302,7 +303,7 @@ class Messenger:
             self._engine.set(f"row_{terminal}", 0)
 
     def _run(self, messages: int) -> "_Totals":
-        """Send what the sources have, until nothing is under way, or nothing moves any more."""
+        """Send the sources' messages, until all have arrived or nothing moves any more."""
         engine, network = self._engine, self.network
         before = last = self._totals()
         moved = engine.cycle
@@ -312,7 +313,7 @@ class Messenger:
             engine.step(4 + network.zero_load_cycles)
             totals = self._totals()
             arrived = sum(totals[1:3]) - sum(before[1:3])
-            # After the last delivery the books stay open for another while.
+            # Wait for one more interval after the last delivery, in case of a surplus message.
             if totals[:3] != last[:3]:
                 last, moved = totals, engine.cycle
             elif arrived == messages or engine.cycle - moved > patience:
@@ -330,13 +331,13 @@ class Messenger:
         )
 
     def _number(self, word: int) -> int:
-        """The number that a word stands for; an engine may give it with or without its sign."""
+        """The number that a word represents; engines may return it with or without its sign."""
         width = self.fold.shape.width
         word &= (1 << width) - 1
         return word - (word >> width - 1 << width) if self.fold.shape.signed else word
 
     def _judge(self, run: MessageRun, wanted: list[list[int]]) -> None:
-        """Raise SimulationError if messages were lost, or went elsewhere."""
+        """Raise SimulationError if messages were lost or misrouted."""
         messages = sum(map(len, wanted))
         if not messages == run.sent == run.delivered + run.combined:
             raise SimulationError(
@@ -351,13 +352,14 @@ class Messenger:
                 right = value == (reduce(self.fold.perform, values) if values else None)
             if not right:
                 raise SimulationError(
-                    f"Terminal {terminal} has {value}, which its {len(values)} messages don't make",
+                    f"Terminal {terminal} has {value}, which is not the result of its "
+                    f"{len(values)} messages",
                     run,
                 )
 
 
 class _Totals(NamedTuple):
-    """Of all messages since the engine was opened."""
+    """Counts of all messages since the engine was opened."""
 
     sent: int
     delivered: int
@@ -366,9 +368,9 @@ class _Totals(NamedTuple):
 
 
 def _check_network(network: object) -> None:
-    """Raise an error if a network can't carry messages as they are here."""
+    """Raise an error if a network can't carry messages with values."""
     if not isinstance(network, PacketNetwork):
-        raise InvalidType(f"Network must be one that carries packets, not {network!r}")
+        raise InvalidType(f"Network must be a PacketNetwork, not {network!r}")
     for what, wrong in (
         ("loses packets", network.drops),
         ("has broadcast masks", network.broadcasts),
@@ -385,7 +387,7 @@ def send_messages(
 ) -> MessageRun:
     """Send messages over a network once; see `Messenger` and its `send`.
 
-    `depth` is as many as a terminal sends, if not given.
+    If `depth` is not given, it is the most messages that any terminal sends.
     """
     messages = [Message(*message) for message in messages]
     depth = max(Counter(message.source for message in messages).values(), default=1)

@@ -1,4 +1,4 @@
-"""Permutations in passes, run on a network."""
+"""Runs permutations on a network in several passes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,28 +15,28 @@ __all__ = ["run_passes"]
 def run_passes(
     network: PacketNetwork, passes: Sequence[Permutation], **options: Any
 ) -> list[Result]:
-    """Run the passes of a permutation, each when the network is empty again.
+    """Run the passes of a permutation, each after the network has drained.
 
-    All packets of a pass are sent in the same cycle. Where they do not conflict, each takes as long
-    as if it were alone: then `latency.max` of the result is `network.zero_load_cycles`.
+    All packets of a pass are sent in the same cycle. If they do not conflict, each takes as long as
+    if it were alone, and `latency.max` of the result is `network.zero_load_cycles`.
 
     Parameters
     ----------
     network : PacketNetwork
     passes : sequence of Permutation
-        As `hdl.topology.decomposition` finds them: the output that each input sends to, or None.
+        As `hdl.routing.decomposition` finds them: the output that each input sends to, or None.
     options
-        Those of `simulate_runs`.
+        Options of `simulate_runs`.
 
     Returns
     -------
     list of Result
-        Of each pass.
+        One for each pass.
 
     Raises
     ------
     SimulationError, TypeError, ValueError
-        As `simulate_runs`, or if a pass is no permutation of the network's terminals.
+        As for `simulate_runs`, or if a pass is not a permutation of the network's terminals.
     """
     for destinations in passes:
         check_permutation(destinations, network.ports)

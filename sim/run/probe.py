@@ -1,4 +1,4 @@
-"""What a bench has counted, read from an engine."""
+"""Reads the counters of a bench from an engine."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -48,17 +48,17 @@ class Probe:
 
     @property
     def in_flight(self) -> int:
-        """Packets (of a broadcast: copies) that the network has taken and still holds."""
+        """Packets that the network has accepted and still holds; each broadcast copy counts."""
         dropped = 0 if self.bench.network.resubmits else self.drops("total")
         return self.copies - dropped - self.corrupted - sum(self.sinks("delivered"))
 
     @property
     def corrupted(self) -> int:
-        """Packets that were found damaged and discarded."""
+        """Packets that were found corrupted, and discarded."""
         return self._metered("corrupted", "total")
 
     def statistics(self, cycles: int) -> dict[str, Any]:
-        """What the network makes of the counts of its cells' meters, in a window of cycles."""
+        """The network's own statistics of a window, from the counts of its cells' meters."""
         window = Window(cycles, sum(self.sources("entered")), self.bench.packet)
         readings = {
             statistic: self._readings(cells) for statistic, cells in self.bench.meters.items()
@@ -66,16 +66,16 @@ class Probe:
         return self.bench.network.statistics(readings, window)
 
     def _readings(self, cells: Mapping[str, str]) -> dict[str, dict[str, int]]:
-        """By cell: the value of each output of its meter."""
+        """For each cell, the value of each output of its meter."""
         meters = list(cells.values())
         leaves = self.bench.cells[meters[0]].type.leaves.items()
-        ports = [path[0] for path, leaf in leaves if leaf.flow == Out]
-        columns = [self.engine.read(meters, str(port), self.run) for port in ports]
+        ports = [str(path[0]) for path, leaf in leaves if leaf.flow == Out]
+        columns = [self.engine.read(meters, port, self.run) for port in ports]
         return {cell: dict(zip(ports, row)) for cell, row in zip(cells, zip(*columns))}
 
     @property
     def stamps_differ(self) -> bool | None:
-        """Whether other packets were delivered than sent; None where every flow is followed."""
+        """Whether the packets delivered are not those sent; None if flows are recorded instead."""
         if not self.bench.adds_stamps:
             return None
         return (
@@ -84,17 +84,17 @@ class Probe:
 
     @property
     def unfinished(self) -> int:
-        """Packets in flight, and those that are offered to the network and can't be taken back."""
+        """Packets in flight, and packets offered to the network, which can't be withdrawn."""
         return self.in_flight + sum(self.sources("pending"))
 
     @property
     def copies(self) -> int:
-        """Deliveries that the packets which the network has taken ask for."""
+        """Deliveries due for the packets that the network has accepted."""
         return sum(self.sources("copies" if self.bench.network.broadcasts else "injected"))
 
     @property
     def background_latency(self) -> float | None:
-        """Mean latency, from the offer to the reply, of requests not meant for a hot spot."""
+        """Mean latency, from offer to reply, of the requests that are not for the hot spot."""
         if not self.bench.network.has_memory:
             return None
         requests = sum(self.sinks("background"))
@@ -104,13 +104,11 @@ class Probe:
 
     @property
     def serializable(self) -> bool | None:
-        """Whether a serial order explains all replies; None if that can't be said."""
-        if not self.bench.network.has_memory:
-            return None
+        """Whether some serial order explains all replies; None if that was not determined."""
         return is_serializable(self.engine, self.bench, self.run)
 
     def latency_sum(self, kind: str) -> int:
-        """Of the packets delivered in the window; 0 if this kind of latency is not recorded."""
+        """Sum over the packets delivered in the window; 0 if this latency is not recorded."""
         return sum(self.sinks(f"{kind}_sum")) if kind in self.bench.latencies else 0
 
     def latency(self, kind: str, ci99: float | None) -> Latency:

@@ -1,16 +1,15 @@
-"""Programs of the processors of a combining network, run against its hardware.
+"""Programs for the processors of a combining network, run against its hardware.
 
-A program is a generator. It yields what it wants to happen next, and is resumed with what came of
-it:
+A program is a generator. It yields an action, and is resumed with the result:
 
 - a `Request`: resumed with the old value of the word, from 0 to 2^width - 1, or with None if the
   operation fetches nothing;
 - a list of requests, sent in this order, as many at a time as the network's processors may have
   outstanding: resumed with the list of all replies, in the same order;
-- a `Pause`: resumed after so many cycles, with the number of the cycle it is then.
+- a `Pause`: resumed after that many cycles, with the number of the current cycle.
 
-What it returns is its result. Programs share nothing but the memory; all that they compute between
-two yields takes no time.
+The program's return value is its result. Programs share only the memory. Computation between two
+yields takes no simulated time.
 
 >>> from multicube.hdl import CombiningNetwork
 >>> from multicube.sim import Request, run_programs
@@ -42,7 +41,7 @@ from ..measure.serial_order import Access, is_serializable
 __all__ = ["Pause", "Program", "ProgramRun", "ProgramsStuck", "Request", "run_programs"]
 
 _SHOWN = 8
-"""How many processors an error tells of."""
+"""How many processors an error message lists."""
 
 
 class Request(NamedTuple):
@@ -63,7 +62,7 @@ class Request(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """A time without requests. `Pause(0)` takes no time, and so only tells what cycle it is."""
+    """A number of cycles without requests. `Pause(0)` takes no time: it only reads the cycle."""
 
     cycles: int
 
@@ -73,33 +72,33 @@ Program = Generator[Step, Any, Any]
 
 
 class ProgramsStuck(MulticubeError):
-    """Programs that wait for what does not come."""
+    """The programs wait for replies that do not come, or do not end."""
 
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """What programs did.
+    """The result of running programs.
 
     Attributes
     ----------
     engine : str
     cycles : int
-        Until the last program had ended.
+        Cycles until the last program ended.
     results : list
-        What each program returned.
+        The return value of each program.
     memory : list[int]
-        By word, at the end.
+        Final value of each word.
     history : dict[int, list[Access]]
-        By word, for those that were asked for: all accesses in the order in which the network took
-        them (`sent`). `answered` is the cycle in which the first word of the reply came.
+        For each word that was requested, all accesses in the order in which the network accepted
+        them (`sent`). `answered` is the cycle in which the first word of the reply arrived.
     requests : int
-        All together.
+        Number of requests.
     memory_requests : int
-        Those that reached a memory module, alone or for several.
+        Requests that reached a memory module, including combined ones.
     combined : list[int]
-        By stage: how many requests ended there, because they were combined with another.
+        By stage: requests that were absorbed there by another request.
     width : int
-        Of a word in bits.
+        Width of a word in bits.
     initial : dict[int, int]
         Words that were not zero at the beginning.
     """
@@ -117,18 +116,18 @@ class ProgramRun:
 
     @property
     def share_combined(self) -> float:
-        """How many of the requests were combined with another before they reached the memory."""
+        """Number of requests that were absorbed by another before they reached the memory."""
         return sum(self.combined) / self.requests if self.requests else 0.0
 
     @cached_property
     def serializable(self) -> bool:
-        """Whether every word behaved as if operations were performed one by one, each at some time
-        between its being sent and being answered (`serial_order`).
+        """Whether every word behaved as if its operations were performed one at a time, each at
+        some time after it was sent and before it was answered (`serial_order`).
 
         Raises
         ------
         Undecided
-            If that could not be found out.
+            If this could not be determined.
         """
         return is_serializable(
             self.history, width=self.width, initial=self.initial, final=self.memory
@@ -137,7 +136,7 @@ class ProgramRun:
 
 @dataclass(slots=True)
 class _Sent:
-    """A request on its way, and after."""
+    """A request that was sent, and its reply once it has arrived."""
 
     processor: int
     operation: Operation
@@ -154,7 +153,7 @@ class _Sent:
     def __str__(self) -> str:
         state = "not taken" if self.sent < 0 else "not answered"
         return (
-            f"processor {self.processor} waits for {self.operation.name} of word {self.word} "
+            f"processor {self.processor} has waited for {self.operation.name} of word {self.word} "
             f"since cycle {self.asked} ({state})"
         )
 
@@ -165,7 +164,7 @@ class _Sent:
 
 
 class _Coder:
-    """Between requests and bits."""
+    """Converts between requests and bits."""
 
     def __init__(self, network: CombiningNetwork) -> None:
         self.network = network
@@ -185,7 +184,7 @@ class _Coder:
             raise InvalidValue(f"Operation must be one of the network's, not {operation!r}")
         if word not in self._places:
             word = check_integer("Word", word, 0, self._words - 1)
-            # One path for all requests for a word, so that they keep their order, and combine.
+            # All requests for a word take one path, so that they keep their order and can combine.
             path = word // self.network.ports % self.network.paths
             self._places[word] = self.network.locate(word, path)
         tag, address = self._places[word]
@@ -201,7 +200,7 @@ class _Coder:
         return _Sent(processor, operation, word, operand, position, payload, tag, now)
 
     def length(self, sent: _Sent) -> int:
-        """Cycles that a request takes on a link."""
+        """Cycles for which a request occupies a link."""
         return request_length(sent.operation, self.lengths)
 
     def offer(self, identity: int, sent: _Sent) -> int:
@@ -243,11 +242,11 @@ class _Processor:
         return self._left > 0
 
     def begin(self, now: int) -> None:
-        """Begin the program."""
+        """Start the program."""
         self._resume(None, now)
 
     def wake(self, now: int) -> None:
-        """Let the program go on, after its pause or with its replies."""
+        """Resume the program, after its pause or with its replies."""
         self.wakes = None
         if self.paused:
             self.paused = False
@@ -256,7 +255,7 @@ class _Processor:
             self._resume(self._replies[0] if self._single else self._replies, now)
 
     def _resume(self, value: Any, now: int) -> None:
-        """Let the program go on until it wants something that takes time."""
+        """Run the program until it yields something that takes time."""
         while True:
             try:
                 step = self.program.send(value)
@@ -271,7 +270,7 @@ class _Processor:
             value = [] if isinstance(step, list) else now
 
     def _begin(self, step: Step, now: int) -> bool:
-        """Begin what the program wants; gives whether that has already ended."""
+        """Start what the program yielded; return whether it takes no time."""
         if isinstance(step, Pause):
             check_integer("Pause", step.cycles, 0)
             if step.cycles:
@@ -281,7 +280,7 @@ class _Processor:
         requests = [step] if isinstance(step, Request) else step
         if not isinstance(requests, list) or not all(isinstance(r, Request) for r in requests):
             raise InvalidType(
-                f"Program must yield a Request, a list of them or a Pause, not {step!r}"
+                f"Program must yield a Request, a list of Requests or a Pause, not {step!r}"
             )
         for position, request in enumerate(requests):
             self.queue.append(self.coder.encode(request, self.number, position, now))
@@ -290,14 +289,14 @@ class _Processor:
         return not self._left
 
     def next(self, now: int) -> int | None:
-        """The request to be offered from this cycle on, if a new one can be, as the port's bits."""
+        """The next request, as the bits of the port, if one can be offered from this cycle on."""
         if self.offered is not None or not self.queue or not self.free or now < self._rests:
             return None
         self.offered = self.free.popleft(), self.queue.popleft()
         return self.coder.offer(*self.offered)
 
     def take(self, now: int) -> _Sent:
-        """The network takes what is offered."""
+        """Note that the network accepts the offered request."""
         assert self.offered is not None
         identity, sent = self.offered
         self.offered = None
@@ -307,11 +306,11 @@ class _Processor:
         return sent
 
     def answer(self, bits: int, now: int) -> None:
-        """Take a reply. After the last, the program shall go on when all its words are there."""
+        """Accept a reply. After the last, the program resumes when all its words have arrived."""
         tag, identity, value = self.coder.decode(bits)
         sent = self.waiting.pop(identity, None)
         if sent is None or sent.tag != tag:
-            raise RuntimeError(f"Processor {self.number} got a reply that it does not wait for")
+            raise RuntimeError(f"Processor {self.number} received a reply to no request of its own")
         self.free.append(identity)
         sent.answered = now
         if sent.operation.replies:
@@ -321,7 +320,7 @@ class _Processor:
             self.wakes = now + self.coder.lengths[0]
 
     def unanswered(self) -> list[_Sent]:
-        """Requests that have been offered and not answered, the oldest first."""
+        """Requests that have been offered and not yet answered, oldest first."""
         return [*self.waiting.values(), *([self.offered[1]] if self.offered else [])]
 
     def __str__(self) -> str:
@@ -332,7 +331,7 @@ class _Processor:
 
 
 class _Runner:
-    """Steps an engine and the programs together."""
+    """Runs an engine and the programs together."""
 
     def __init__(
         self,
@@ -354,11 +353,11 @@ class _Runner:
             _Processor(number, program, coder, outstanding)
             for number, program in enumerate(programs)
         ]
-        # Those that will go on, by cycle.
+        # Processors to resume, ordered by cycle.
         self._wakes: list[tuple[int, int]] = []
 
     def run(self) -> None:
-        """Run all programs to their ends."""
+        """Run all programs until they end."""
         self.engine.set("on", 1)
         for processor in self.processors:
             processor.begin(self.now)
@@ -389,7 +388,7 @@ class _Runner:
             heappush(self._wakes, (processor.wakes, processor.number))
 
     def _cycle(self, busy: list[_Processor]) -> bool:
-        """Pass a cycle in which requests are under way; gives whether a reply came."""
+        """Simulate a cycle in which requests are outstanding; return whether a reply arrived."""
         for processor in busy:
             offer = processor.next(self.now)
             if offer is not None:
@@ -425,33 +424,34 @@ def run_programs(
 ) -> ProgramRun:
     """Run a program on each processor of a network, until all have ended.
 
-    In each cycle, first all programs go on that have what they waited for; their requests are
-    offered in the same cycle. A program goes on in the cycle after the last word of its reply. So
-    with messages of one word, a request that nothing hinders takes 2 n + 2 cycles of a program's
-    time, n being the number of stages. Where there are several paths, all requests for a word take
-    the same: word a that of number a // N mod paths.
+    At the beginning of each cycle, all programs that have what they waited for are resumed; their
+    requests are offered in the same cycle. A program resumes in the cycle after the last word of
+    its reply. With messages of one word, a request that is never blocked therefore takes 2 n + 2
+    cycles of a program's time, where n is the number of stages. In a network with several paths,
+    all requests for word a take path number a // N mod paths.
 
     Parameters
     ----------
     network : CombiningNetwork
     programs : Sequence[Program]
-        Of the first processors; there may be fewer than the network has.
+        Programs of the first processors; there may be fewer programs than processors.
     engine : str
         `auto`, `compiled` or `amaranth`.
     memory : Mapping[int, int], optional
-        Words at the beginning, from 0 to 2^width - 1; others are zero.
+        Initial values of words, from 0 to 2^width - 1; other words are zero.
     limit : int
-        Cycles without any reply, while some are waited for, after which the run is given up.
+        Cycles without any reply, while requests are outstanding, after which the run is given up.
     cycles : int
-        Most cycles of the run.
+        Maximum length of the run.
 
     Raises
     ------
     ProgramsStuck
-        If no reply comes, or programs have not ended after `cycles`; it tells who waits for what.
+        If no reply comes, or programs have not ended after `cycles`. The message lists the
+        processors that wait, and for what.
     TypeError, ValueError
-        If a parameter is not as above, or a program yields something else than what it may, or a
-        request that the network does not know.
+        If a parameter is not as above, or a program yields anything else than described above, or a
+        request that the network does not support.
     """
     if not isinstance(network, Network) or not network.has_memory:
         raise InvalidType(f"Network must be a CombiningNetwork, not {network!r}")
@@ -462,7 +462,7 @@ def run_programs(
     if not 0 < len(programs) <= network.ports:
         raise InvalidValue(f"Programs must be from 1 to {network.ports}, not {len(programs)}")
     if len({id(program) for program in programs}) < len(programs):
-        raise InvalidValue("Programs must be a generator for each processor, not one for several")
+        raise InvalidValue("Programs must be different generators, not one for several processors")
     limit = check_integer("Limit", limit, 1)
     cycles = check_integer("Cycles", cycles, 1)
     width = network.parameters.width

@@ -1,4 +1,4 @@
-"""Running a network on the bench: warm-up, window, drain, and the books."""
+"""Runs a network on the bench: warm-up, window, drain, and the check of the packet counts."""
 
 import os
 from collections.abc import Generator, Sequence
@@ -27,22 +27,22 @@ from .warmup import MAXIMUM, is_settled
 __all__ = ["Run", "run_bench", "simulate", "simulate_runs", "whole_run", "whole_runs"]
 
 BATCHES = 20
-"""Parts of the window between which counters are read, for confidence intervals."""
+"""Number of parts of the window, for confidence intervals; counters are read after each."""
 
 LONGEST = 2**31
-"""Most cycles of warm-up and window together: the bench counts to 2^32, and the drain follows."""
+"""Most cycles of warm-up and window: the bench counts to 2^32, which includes the drain."""
 
 DEEPEST = 2**20
 """Most packets that can wait at a source."""
 
 OPERATIONS = ("fetch-and-add",)
-"""What processors ask of a memory if they are not told."""
+"""Operations of the processors if none are given."""
 
 MOST_BINS = 2**25
-"""Bins that all sinks' histograms together have at most if they are not told."""
+"""Most bins of all sinks' histograms together, if their number is not given."""
 
 LONGEST_HISTORY = 2**18
-"""Most answered requests that all processors together keep if they are not told."""
+"""Most answered requests that all processors together record, if their number is not given."""
 
 _SINK_DELAY = 2
 """Cycles until a delivery shows in a sink's counters."""
@@ -50,26 +50,26 @@ _SINK_DELAY = 2
 
 @dataclass(frozen=True)
 class Run:
-    """What to do with a network.
+    """What to simulate on a network.
 
     Attributes
     ----------
     traffic : Pattern or Trace
     load : float
-        Packets a terminal and cycle, 0 to 1. Not used for a trace.
+        Packets per terminal per cycle, 0 to 1. Not used for a trace.
     cycles : int
-        Length of the window, 1 to 2^31. Not used for a trace, whose window is the whole of it.
+        Length of the window, 1 to 2^31. Not used for a trace, whose window is the whole trace.
     warmup : int or "auto"
-        Cycles before the window; "auto" waits until the network is steady (`warmup.is_settled`).
+        Cycles before the window; "auto" waits for a steady state (`warmup.is_settled`).
     seed : int
-        Of the sources' random numbers.
+        Seed of the sources' random numbers.
     source_depth : int
         Packets that can wait in front of the network at each terminal, 1 to 2^20.
     operations : tuple[str, ...]
-        Names of the operations that processors draw from, if the network has memory ("all": all
-        that it knows); none given: `OPERATIONS`.
+        Names of the operations that processors draw from, if the network has memory; "all" means
+        all that it supports. If empty, `OPERATIONS`.
     history : int, optional
-        Answered requests that each processor keeps, so that their serial order can be checked; by
+        Answered requests that each processor records, so that their serial order can be checked. By
         default 4,096, or as many as `LONGEST_HISTORY` allows.
     """
 
@@ -96,10 +96,10 @@ class Run:
             check_field(self, "history", "History", 0, LONGEST_HISTORY)
 
     def time_bits(self, network: Network) -> int:
-        """Width of the bench's times, so that no latency in this run is longer than they can say.
+        """Width of the bench's timestamps, large enough for any latency in this run.
 
-        A finite run ends by itself; it is taken for long if its packets, four times as slow as one
-        terminal receives them, could take 2^20 cycles.
+        A finite run has no given length. It is estimated as four times what one terminal needs to
+        receive all its packets.
         """
         if _is_finite(self):
             packets, span = _amount(self.traffic, network)
@@ -110,10 +110,10 @@ class Run:
         return TIME_BITS if longest < 2**TIME_BITS else LONG_TIME_BITS
 
     def sources(self, network: Network) -> SourcePlan:
-        """The sources that make this run's traffic."""
+        """The sources that generate this run's traffic."""
         if network.has_memory:
             if isinstance(self.traffic, Trace):
-                raise InvalidValue("A trace says nothing of memory: this network can't replay it")
+                raise InvalidValue("A trace holds no memory requests: this network can't replay it")
             history = min(4096, LONGEST_HISTORY // network.ports)
             return self.traffic.processors(
                 network,
@@ -133,12 +133,12 @@ class Run:
 _Steps = Generator[int, None, Result]
 """A run in progress: it yields how many cycles to step next, and returns its result.
 
-KeyboardInterrupt thrown into it ends the measurement: the result is then partial.
+A KeyboardInterrupt thrown into it ends the measurement; the result is then partial.
 """
 
 
 def _warm_up(probe: Probe, run: Run, batch: int) -> Generator[int, None, bool]:
-    """Wait until the network is steady, or as long as asked; say whether it is (held to be)."""
+    """Wait for a steady state, or for the given time; return whether the network is steady."""
     if run.warmup != "auto":
         yield run.warmup
         return True
@@ -152,14 +152,14 @@ def _warm_up(probe: Probe, run: Run, batch: int) -> Generator[int, None, bool]:
 
 
 def _drain(probe: Probe, batch: int, patience: int) -> Generator[int, None, int]:
-    """Step until the network is empty, or nothing has moved for so long that nothing will."""
+    """Step until the network is empty, or no packet has moved for `patience` cycles."""
     start = moved = probe.engine.cycle
     left = probe.unfinished
     least = abs(left)
     while left and probe.engine.cycle - moved < patience:
         yield batch
         left = probe.unfinished
-        # A broken network may go on delivering what was never sent: that is no progress.
+        # A broken network may keep delivering packets that were never sent: that is no progress.
         if abs(left) < least:
             least, moved = abs(left), probe.engine.cycle
     yield _SINK_DELAY
@@ -168,6 +168,8 @@ def _drain(probe: Probe, batch: int, patience: int) -> Generator[int, None, int]
 
 def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps:
     """A run with random traffic: warm-up, window, drain."""
+    traffic = run.traffic
+    assert isinstance(traffic, Pattern)  # a trace is finite
     batch = _batch(network)
     settled = partial = False
     drain = begin = end = 0
@@ -185,7 +187,7 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
         probe.set("measure", 1)
         begin = probe.engine.cycle
         end = begin + run.cycles
-        # Deliveries show late in the counters, so these are read late.
+        # Counters show deliveries late, so they are read late.
         for edge in np.linspace(0, run.cycles, min(BATCHES, run.cycles) + 1):
             when = begin + int(edge) + _SINK_DELAY
             if probe.engine.cycle < end <= when:
@@ -210,7 +212,7 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
 
     cycles = end - begin
     _, generated, growth, *_ = (new - old for old, new in zip(samples[0], samples[-1]))
-    # Sums are longer than a float is exact: their differences are taken as integers.
+    # The sums exceed the precision of a float: their differences are taken as integers.
     batches = np.diff(np.array(samples, object), axis=0).astype(float)
     spans, _, _, packets, totals, networks = batches.T
     half_width = ratio_interval(packets, spans)
@@ -226,7 +228,7 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
     return _result(
         probe,
         network,
-        traffic=run.traffic.name,
+        traffic=traffic.name,
         engine=engine,
         seed=run.seed,
         cycles=cycles,
@@ -240,20 +242,20 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
         rejected=rejected,
         latency=probe.latency("total", ratio_interval(totals, packets)),
         network_latency=probe.latency("network", ratio_interval(networks, packets)),
-        predicted=predict(network, run.load, uniform=run.traffic.uniform),
+        predicted=predict(network, run.load, uniform=traffic.uniform),
         saturated=saturated,
         verdict=verdict,
     )
 
 
 def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps:
-    """A run of a number of packets, such as a trace: all of it is the window."""
+    """A run of a finite number of packets, such as a trace: the window is the whole run."""
     traffic = run.traffic
     packets, span = _amount(traffic, network)
     if isinstance(traffic, Trace):
         what, delivery = "trace spans", "its delivery"
     else:
-        what, delivery = "packets are born in", "their delivery"
+        what, delivery = "packets are generated in", "their delivery"
     batch = _batch(network)
     partial = False
     probe.set("send", 1)
@@ -274,7 +276,7 @@ def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
     latencies = [probe.latency(kind, None) for kind in ("total", "network")]
     if cycles >= 2**probe.bench.time:
         latencies = [Latency.unknown(sum(probe.sinks("measured")))] * 2
-        verdict += f"; latencies are known below 2^{probe.bench.time} cycles only"
+        verdict += f"; latencies are only measured below 2^{probe.bench.time} cycles"
     return _result(
         probe,
         network,
@@ -299,19 +301,19 @@ def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
 
 
 def _amount(traffic: Pattern | Trace, network: Network) -> tuple[int, int]:
-    """How many packets finite traffic has, and in how many cycles they are born."""
+    """The number of packets of finite traffic, and of the cycles in which they are generated."""
     if isinstance(traffic, Trace):
         return len(traffic.packets), traffic.cycles
     return traffic.quota * network.ports, traffic.quota
 
 
 def _batch(network: Network) -> int:
-    """Cycles between two looks at a network that warms up, or is drained."""
+    """Cycles between samples during warm-up and drain."""
     return max(25, 4 * network.zero_load_cycles)
 
 
 def _patience(network: Network) -> int:
-    """Cycles without any delivery after which a network that is being drained is stuck."""
+    """Cycles without any delivery after which a draining network is considered stuck."""
     return 1000 + 20 * network.zero_load_cycles + 4 * (network.lengths[1] + network.longest_delay)
 
 
@@ -324,11 +326,11 @@ def _judge(
     throughput_ci99: float | None,
     settled: bool,
 ) -> tuple[bool, str]:
-    """Whether the network was saturated in its window, and why, in plain words.
+    """Whether the network was saturated in the window, and the reason as text.
 
-    It was if packets were turned away, or if those in sources and network grew (by `growth`) by
-    more than 1 % of those generated and more than chance explains. `slots` is the number of
-    terminals times cycles.
+    It was saturated if packets were rejected, or if the number of packets in sources and network
+    grew (by `growth`) by more than 1 % of those generated plus what chance explains. `slots` is the
+    number of terminals times the number of cycles.
     """
     if not slots:
         return False, "no cycle of the window was simulated"
@@ -407,32 +409,32 @@ def simulate_runs(
     threads: int | None = None,
     progress: bool = False,
 ) -> list[Result]:
-    """Put a network on the bench and run it, once for each of `runs`.
+    """Put a network on the bench and simulate it once for each of `runs`.
 
     Parameters
     ----------
     network : Network
     runs : Sequence[Run]
-        All with random traffic and the same source depth, or any single one.
+        Either a single run, or several with random traffic and the same source depth.
     engine : str
         One of `engines.selection.ENGINES`.
     bins : int, optional
-        Histograms hold latencies below this exactly. If not given 2,048, or as many as all sinks
-        together have room for (`MOST_BINS`).
+        Number of bins of each latency histogram, one per cycle. By default 2,048, or fewer if all
+        sinks together would have more than `MOST_BINS`.
     faults : Sequence[str]
-        What is broken in a multistage network, as `faults.parse_fault` reads it.
+        Faults to inject into a multistage network, as `workload.faults.parse_fault` reads them.
     vcd : path-like, optional
-        Where to write the waves of a single run (engine `amaranth`).
+        File for the waveforms of a single run (engine `amaranth`).
     threads : int, optional
         Processor cores that the engine `compiled` may use; all if not given.
     progress : bool
-        Show a progress bar on standard error if that is a terminal and the run takes long.
+        Show a progress bar on standard error, if it is a terminal and the run takes long.
 
     Returns
     -------
     list of Result
-        In the order of `runs`. After KeyboardInterrupt those in progress give partial results, and
-        those not begun give none.
+        In the order of `runs`. After a KeyboardInterrupt, runs in progress return partial results,
+        and runs that have not started return none.
 
     Raises
     ------
@@ -472,20 +474,20 @@ def simulate_runs(
 
 
 def run_bench(engine: Engine, network: Network, bench: Bench, run: Run) -> Result:
-    """Run a bench that stands on an engine in its first cycle, such as a board.
+    """Run a bench on an open engine, such as a board, that is in its first cycle.
 
     Parameters
     ----------
     engine : Engine
     network : Network
     bench : Bench
-        Of this network. Its sources are `run.sources(network)`.
+        Bench of this network, with the sources `run.sources(network)`.
     run : Run
 
     Raises
     ------
     SimulationError
-        As `simulate_runs`.
+        As for `simulate_runs`.
     """
     (result,) = _advance(engine, [_steps(engine, 0, network, bench, run)], progress=False)
     _audit(network, run, result)
@@ -498,7 +500,7 @@ def _steps(engine: Engine, lane: int, network: Network, bench: Bench, run: Run) 
 
 
 def _audit(network: Network, run: Run, result: Result) -> None:
-    """Raise SimulationError if a run's books do not balance."""
+    """Raise SimulationError if a run's packet counts do not balance."""
     faults = result.faults(ordered=network.ordered, finite=_is_finite(run))
     if faults:
         raise SimulationError(f"The books do not balance: {faults}", result)
@@ -517,11 +519,11 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     bench = bench_for(network, sources, bins=bins, time=time)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
-            raise InvalidValue("Traces can't run side by side")
+            raise InvalidValue("Traces can't run in parallel")
         for what in ("source_depth", "operations", "history"):
             if getattr(run, what) != getattr(first, what):
                 name = what.replace("_", " ")
-                raise InvalidValue(f"Runs side by side must have the same {name}")
+                raise InvalidValue(f"Parallel runs must have the same {name}")
     return [bench, *(bench.with_sources(run.sources(network)) for run in others)]
 
 
@@ -530,12 +532,12 @@ def _broken(benches: list[Bench], injections: Sequence[Injection]) -> list[Bench
         return benches
     plan = benches[0].network.fault_plan
     if plan is None:
-        raise InvalidValue("Faults can be injected into a single multistage network only")
+        raise InvalidValue("Faults can only be injected into an unreplicated multistage network")
     return [inject(bench, plan, injections) for bench in benches]
 
 
 def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result]:
-    """Step an engine until all its runs are done: each says when it wants to be woken."""
+    """Step an engine until all its runs are done; each run yields when to resume it."""
     results: list[Result | None] = [None] * len(steps)
     wake = dict.fromkeys(range(len(steps)), 0)
     with tqdm(unit="cycles", disable=None if progress else True, delay=2, leave=False) as bar:
@@ -544,7 +546,7 @@ def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result
             before, target = engine.cycle, min(wake.values())
             if target >= 2**COUNT_BITS:
                 raise InvalidValue(
-                    f"The run did not end within the 2^{COUNT_BITS} cycles that count"
+                    f"The run did not end within 2^{COUNT_BITS} cycles, the range of the counters"
                 )
             try:
                 engine.step(target - before)
@@ -576,17 +578,17 @@ def simulate(
     history: int | None = None,
     **options: Any,
 ) -> Result:
-    """Run a network once; see `Run` for the parameters and `simulate_runs` for the options.
+    """Simulate a network once; see `Run` for the parameters and `simulate_runs` for the options.
 
     Parameters
     ----------
     traffic : str, Pattern or Trace
-        A text is read by `traffic.pattern`.
+        A string is parsed by `workload.traffic.pattern`.
 
     Raises
     ------
     SimulationError, TypeError, ValueError
-        As `simulate_runs`.
+        As for `simulate_runs`.
     """
     check_kind("Network", network, Network, "a network")
     if isinstance(traffic, str):

@@ -1,4 +1,4 @@
-"""Curves: the same network and traffic at many loads."""
+"""Load sweeps: the same network and traffic at many loads."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ from .workers import Job, finished_jobs
 __all__ = ["LoadsLost", "parse_loads", "sweep"]
 
 ZERO_LOAD = 0.01
-"""Load, in flits a terminal and cycle, at which packets hardly ever meet."""
+"""A load, in flits per terminal per cycle, at which packets hardly ever meet."""
 
 MOST_LOADS = 1000
 """Most loads that a text can ask for."""
@@ -29,16 +29,16 @@ MOST_LOADS = 1000
 MOST_PROCESSES = 1024
 
 REFINEMENTS = 2
-"""How often the interval in which saturation begins is divided, by four each time."""
+"""How many times the interval in which saturation begins is divided by four."""
 
 
 def parse_loads(text: str) -> list[float]:
-    """Loads from a text: `FIRST:LAST:STEP`, or numbers with commas between.
+    """Parse loads: `FIRST:LAST:STEP`, or numbers separated by commas.
 
     Raises
     ------
     ValueError
-        If it is neither, a load is not from 0 to 1, or there are more than 1,000.
+        If the text is neither, a load is not from 0 to 1, or there are more than 1,000 loads.
     """
     try:
         if ":" in text:
@@ -74,27 +74,27 @@ def sweep(
     bins: int | None = None,
     **parameters: Any,
 ) -> Sweep:
-    """Simulate a network at many loads, in parallel, and more loads where it saturates.
+    """Simulate a network at many loads, in parallel, and at more loads where it saturates.
 
     Parameters
     ----------
     network : Network
     loads : Sequence[float]
-        Packets a terminal and cycle, 0 to 1; at least one.
+        Packets per terminal per cycle, 0 to 1; at least one.
     traffic : str or Pattern
     engine : str
     refine : bool
-        Divide the interval in which saturation begins until it is a sixteenth.
+        Divide the interval in which saturation begins by 16.
     processes : int, optional
-        Processes on this machine; as many as it has cores if not given.
+        Processes on this machine; one per core if not given.
     scheduler : str, optional
         Address of a Dask scheduler, to run on its cluster instead (needs `multicube[cluster]`).
     progress : bool
-        Show a progress bar on standard error if that is a terminal.
+        Show a progress bar on standard error, if it is a terminal.
     bins : int, optional
-        Of the histograms.
+        Bins of each histogram.
     **parameters
-        Of `simulate.Run`: cycles, warmup, seed, source_depth.
+        Further fields of `Run`: cycles, warmup, seed, source_depth.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def _finished_on_cluster(jobs: Sequence[Job], processes: int) -> Iterator[tuple[
 
 
 class _cluster:
-    """A context in which joblib's jobs run on a Dask cluster; gives its number of threads."""
+    """A context in which joblib's jobs run on a Dask cluster; yields its number of threads."""
 
     def __init__(self, address: str) -> None:
         try:

@@ -1,4 +1,4 @@
-"""When a simulated network has become steady."""
+"""Detects when a simulated network has reached a steady state."""
 
 from collections.abc import Sequence
 
@@ -8,25 +8,25 @@ __all__ = ["MAXIMUM", "MINIMUM", "is_settled"]
 
 MINIMUM = 8
 MAXIMUM = 80
-"""Fewest and most samples to judge by."""
+"""Fewest and most samples to decide by."""
 
 _DRIFT = 0.1
-"""Share of the mean by which steady samples may drift, besides what chance explains."""
+"""Fraction of the mean by which steady samples may drift, besides what chance explains."""
 
 
 def is_settled(population: Sequence[int]) -> bool:
-    """Whether the number of packets in the system has left its start behind.
+    """Whether the number of packets in the system has reached a steady state.
 
-    By the marginal standard error rule (MSER) of White: cut off as many of the first samples as
-    make the confidence interval of the mean of the others smallest. If that is at most a third of
-    all, and the others lie on no slope (their regression line rises or falls by at most a tenth of
-    their mean and two standard errors), they are steady. Latency and population go together
-    (Little's law), so a population that no longer drifts stands for latencies that don't.
+    Uses the marginal standard error rule (MSER) of White: remove as many of the first samples as
+    minimises the confidence interval of the mean of the rest. The rest are steady if at most a
+    third of the samples is removed and their regression line is level, that is, rises or falls by
+    at most a tenth of their mean plus two standard errors. By Little's law latency is proportional
+    to population, so if the population does not drift, neither do latencies.
 
     Parameters
     ----------
     population : Sequence[int]
-        Sampled at equal distances from the first cycle on.
+        Samples at equal intervals, from the first cycle on.
     """
     count = len(population)
     if count < MINIMUM:
@@ -38,7 +38,7 @@ def is_settled(population: Sequence[int]) -> bool:
 
 
 def _is_level(samples: np.ndarray) -> bool:
-    """Whether the regression line through samples is level, as far as chance lets one tell."""
+    """Whether the regression line through the samples is level, within the limits of chance."""
     count = len(samples)
     time = np.arange(count) - (count - 1) / 2
     spread = (time**2).sum()

@@ -1,4 +1,4 @@
-"""What hardware costs in an FPGA: synthesis, placement and routing with the YoWASP tools."""
+"""FPGA cost and speed: synthesis, placement and routing with the YoWASP tools."""
 
 from .cost import cost_command
 from .design import Design, network_design, verilog_design

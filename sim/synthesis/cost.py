@@ -1,4 +1,4 @@
-"""A command that compares parts: what each takes of a Lattice ECP5, and what it has to store."""
+"""A command that compares parts: the ECP5 resources that each takes, and what it has to store."""
 
 import sys
 import time
@@ -19,10 +19,10 @@ __all__ = ["Part", "cost_command"]
 
 
 class Part(Protocol):
-    """A component to be measured."""
+    """A component to measure."""
 
     def verilog(self) -> str:
-        """It as a module `top`."""
+        """The component as a module `top`."""
 
 
 def cost_command(
@@ -36,18 +36,18 @@ def cost_command(
     Parameters
     ----------
     program, text : str
-        Its name, and what it says of itself.
+        Name and description of the script.
     parts : Mapping[str, Callable[[], Part]]
-        What can be measured, by name.
+        The parts that can be measured, by name.
     storage : Callable[[Part], Storage or None]
-        What a part has to store, if that is known.
+        The bits that a part has to store, if they are known.
     """
 
     @click.command(help=text, context_settings={"show_default": True})
     @click.argument("names", nargs=-1, metavar="[PARTS]...")
     @click.option("--flags", default="-nowidelut", help="Further flags of synth_ecp5.")
     @click.option("--limit", default=600.0, help="Seconds for each part.")
-    @click.option("--count", "only_count", is_flag=True, help="Only what must be stored.")
+    @click.option("--count", "only_count", is_flag=True, help="Only count the bits to store.")
     def command(names: tuple[str, ...], flags: str, limit: float, only_count: bool) -> None:
         for name in names:
             if name not in parts:
@@ -77,7 +77,7 @@ def cost_command(
 def _count(
     parts: Mapping[str, Callable[[], Any]], storage: Callable[[Any], Storage | None]
 ) -> Table:
-    """What the parts have to store."""
+    """Print the bits that the parts have to store."""
     table = _table("Bits that must be stored", "registers", "memories")
     for name, part in parts.items():
         if (stored := storage(part())) is not None:

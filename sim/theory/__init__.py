@@ -1,4 +1,4 @@
-"""Theory: what the papers' formulas predict."""
+"""Theory: the predictions of the papers' formulas."""
 
 from .prediction import Prediction, predict
 

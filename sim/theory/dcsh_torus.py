@@ -1,18 +1,18 @@
 """The model of Ould-Khaoua and Sotudeh: DCSH and torus under traffic with spheres of locality.
 
-Equation numbers are the paper's (section III). m is the load in messages a node and cycle, all
+Equation numbers are the paper's (section III). m is the load in messages per node per cycle, all
 times are in cycles. Beyond saturation the model has no solution; latencies are then infinite.
 
 Conventions of the model, found by averaging over all pairs of nodes: a sphere message is for any
-node of the sphere with equal probability, *the sender included*, and a message for another sphere
-for any node outside with equal probability. Then (1) to (3) are exact. (The paper's remark that
-beta = (N_s - 1) / (N - 1) makes traffic uniform leaves the sender out, unlike its equations; with
-them it is beta = N_s / N.)
+node of the sphere with equal probability, *including the sender*; a message for another sphere is
+for any node outside with equal probability. Then (1) to (3) are exact. (The paper remarks that
+beta = (N_s - 1) / (N - 1) makes traffic uniform. Unlike its equations, this excludes the sender;
+with the equations it is beta = N_s / N.)
 
-What the print has wrong, and what it must be, is said at each function. The test is that terms have
-the right dimension (m L is a number, m L^2 a time), and that the blocking terms are those that
-follow from their derivation: a message of one stream that meets another of rate m, each of whose
-messages holds the channel for L, waits for m L^2 / 2 in the mean.
+The docstring of each function lists misprints and their corrections. A correction must give terms
+the right dimension (m L is a number, m L^2 a time), and blocking terms that follow from their
+derivation: a message of one stream that meets another of rate m, each of whose messages holds the
+channel for L, waits m L^2 / 2 on average.
 """
 
 import math
@@ -41,20 +41,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Locality:
-    """A k^n node network whose nodes are divided into spheres of locality.
+    """A network of k^n nodes that is divided into spheres of locality.
 
     Attributes
     ----------
     k, n : int
-        Nodes along a dimension, at least 2, and dimensions, at least 1.
+        Nodes along a dimension, at least 2, and number of dimensions, at least 1.
     side, dimensions : int
         A sphere has `side` nodes along each of the lowest s = `dimensions` dimensions: k of them in
         the DCSH, k_s from 2 to k in the torus. s is from 1 to n.
     beta : float
-        Probability that a message is for the sender's own sphere, from 0 to 1; if the sphere is the
-        whole network, 1.
+        Probability that a message is for the sender's own sphere, from 0 to 1. It must be 1 if the
+        sphere is the whole network.
     length : int
-        Flits of a message B, at least 1.
+        Message length B in flits, at least 1.
     decision : int
         Decision time D_t in cycles, at least 1.
 
@@ -93,16 +93,16 @@ class Locality:
 
     @property
     def sphere(self) -> int:
-        """N_s, nodes of a sphere.
+        """N_s, the number of nodes in a sphere.
 
-        The text's "k_s^s along a dimension" is their number in all; along a dimension it is k_s, as
-        (15), alpha_sc = 1 / k_s, and the sphere of eight nodes "along the row" have it.
+        The paper's "k_s^s along a dimension" is their total number. Along a dimension there are
+        k_s, as in (15), in alpha_sc = 1 / k_s, and in the sphere of eight nodes "along the row".
         """
         return self.side**self.dimensions
 
     @property
     def outside(self) -> float:
-        """N / (N - N_s): as no message for another sphere is for the sender's own; 0 if none is."""
+        """N / (N - N_s), since no message for another sphere is for the sender's; 0 if N = N_s."""
         return 0.0 if self.sphere == self.nodes else self.nodes / (self.nodes - self.sphere)
 
 
@@ -114,9 +114,9 @@ def _check_dcsh(setting: Locality) -> None:
 
 
 def dcsh_channels(setting: Locality) -> tuple[float, float]:
-    """Channels that a message crosses in the sphere's dimensions, and in the others: (1), (2).
+    """Mean number of channels that a message crosses in the sphere's dimensions, and in the others.
 
-    The latter for messages to other spheres only. Exact.
+    (1), and (2), which is for messages to other spheres only. Exact.
     """
     _check_dcsh(setting)
     crossed = (setting.k - 1) / setting.k
@@ -129,8 +129,8 @@ def dcsh_channels(setting: Locality) -> tuple[float, float]:
 def torus_channels(setting: Locality) -> tuple[float, float]:
     """As `dcsh_channels`, in the torus: (15), (16).
 
-    An approximation: the mean distance in a ring of k nodes, the sender included, is k / 4 for even
-    k. And a message to another sphere is taken to cross the sphere's dimensions as if they ended
+    An approximation: the mean distance in a ring of k nodes, including the sender, is k / 4 for
+    even k. A message to another sphere is assumed to cross the sphere's dimensions as if they ended
     with the sphere, although there are k / k_s spheres along each of them.
     """
     return (
@@ -148,19 +148,19 @@ def zero_load_latency(setting: Locality, channels: tuple[float, float]) -> float
 def dcsh_latency(setting: Locality, m: float) -> float:
     """Mean latency of the DCSH, (4) to (14).
 
-    Beginning with L = B at the destination (6), each dimension's switching element adds to it:
-    decision time, waiting at the multiplexer (10), (12), and waiting of a stream for another where
-    they meet. There are n steps from L_0 to L_n, so dimension i takes L_(i-1) to L_i. (The print's
-    indices are one too high: they would make s + 1 steps up to L_s.)
+    Starting with L = B at the destination (6), the switching element of each dimension adds its
+    decision time, the wait at the multiplexer (10), (12), and the wait of a stream for another
+    where they meet. There are n steps from L_0 to L_n, so dimension i takes L_(i-1) to L_i. (The
+    printed indices are one too high: they would make s + 1 steps up to L_s.)
 
-    - (11), (13): the print's D_i is D_t, the only decision time that there is.
-    - (11): in the term with alpha^3 the print has L_nsc; it is L_sc. The term is that of the
-      streams which skip dimension i, having passed i + 1 or not: shares alpha (1 - alpha) and
+    - (11), (13): the printed D_i is D_t, the only decision time.
+    - (11): the printed L_nsc in the term with alpha^3 should be L_sc. The term is for the streams
+      that skip dimension i, whether or not they have passed i + 1: fractions alpha (1 - alpha) and
       alpha^2 of the messages, each waiting for the other: 2 alpha^3 (1 - alpha) m L^2 / 2. They
-      wait for what goes on in the sphere's dimensions. And (13) has the same form throughout.
-    - Without load the steps give (beta s + (1 - beta) n) D_t + B: D_t for each dimension, even if
-      it is skipped, which (3) does not count. We keep both as they are printed; the difference is
-      at most n D_t / k.
+      wait for messages that continue in the sphere's dimensions. (13) has the same form throughout.
+    - Without load the steps give (beta s + (1 - beta) n) D_t + B: D_t for each dimension, even one
+      that is skipped, which (3) does not count. Both are kept as printed; they differ by at most
+      n D_t / k.
     """
     _check_dcsh(setting)
     k, skips = setting.k, 1 / setting.k
@@ -185,32 +185,34 @@ def dcsh_latency(setting: Locality, m: float) -> float:
 def torus_latency(setting: Locality, m: float, *, directions: int = 2) -> float:
     """Mean latency of the bidirectional torus, (17) to (26), and (14).
 
-    As `dcsh_latency`, but that a message goes on over several channels of a dimension, h = (k - 2)
-    / 4 in the mean after the first: at each of them it is decided on, and may wait for one that
-    enters there. L0 = L + h (D_t + m L0^2 / 2) is the latency seen from the dimension's first
-    channel; a message that enters it waits for one that goes on, of which there are m' = h m.
+    As `dcsh_latency`, except that a message continues over several channels of a dimension, on
+    average h = (k - 2) / 4 after the first. At each of them it takes the decision time, and may
+    wait for a message that enters there. L0 = L + h (D_t + m L0^2 / 2) is the latency seen from the
+    dimension's first channel. A message that enters waits for one that continues; their rate is
+    m' = h m.
 
-    - (17) gives m_sc: the print has lost its index. (Its factor N / (N - 1), for messages that are
-      not for the sender, does not go with (1) and (15), but is within 0.1 % of 1.)
-    - (20), (21) and the left side of (22) have the rate m' = h m of (22), which the print writes
-      like the m on its right side. In (25) and (26) likewise, with k in the place of k_s.
-    - (21), (26): the root is that of 1 - 2 m' (h D_t + L): the print has lost the parentheses, and
-      would add a time to a number. So it is the solution of the equation for L0 above, and L0 goes
-      to h D_t + L without load.
+    - (17) gives m_sc: the index is missing in print. (Its factor N / (N - 1), for messages that are
+      not for the sender, is inconsistent with (1) and (15), but within 0.1 % of 1.)
+    - (20), (21) and the left side of (22) have the rate m' = h m of (22), which is printed like the
+      m on its right side. The same holds in (25) and (26), with k in place of k_s.
+    - (21), (26): the root is that of 1 - 2 m' (h D_t + L). The printed form has no parentheses, and
+      adds a time to a number. With them it is the solution of the equation for L0 above, and L0
+      approaches h D_t + L without load.
     - (23) is missing: it is (20) for messages to other spheres.
-    - (19), (24): `a` is alpha, the probability to skip a dimension, not a mean distance. The
-      polynomials are right. Of the streams that skip a dimension, two have passed the one before
-      (in either direction), and two have not: each waits for the three others, together
-      alpha^2 (1 + 2 alpha - 2 alpha^2). Of those that pass it, the two that have skipped the one
-      before are a single stream: (1 - alpha)^3 (1 + 3 alpha).
+    - (19), (24): `a` is alpha, the probability of skipping a dimension, not a mean distance. The
+      polynomials are correct. Of the streams that skip a dimension, two have passed the one before
+      (in either direction) and two have not. Each waits for the three others, which gives
+      alpha^2 (1 + 2 alpha - 2 alpha^2). Of the streams that pass it, the two that have skipped the
+      one before are a single stream: (1 - alpha)^3 (1 + 3 alpha).
 
     Parameters
     ----------
     setting : Locality
     m : float
     directions : int
-        2 as printed: half of the messages go in each direction of a dimension. With 1, all in one,
-        the model says what the paper says of its figures; see `docs/dcsh.md`.
+        2 as printed: half of the messages go in each direction of a dimension. With 1, all of them
+        go in one direction; the model then agrees with the paper's remarks on its figures, see
+        `docs/dcsh.md`.
     """
     latency = sphere_latency = float(setting.length)
     for i in range(1, setting.n + 1):
@@ -224,7 +226,7 @@ def torus_latency(setting: Locality, m: float, *, directions: int = 2) -> float:
         root = 1 - 2 * going_on * unhindered
         if root < 0:
             return math.inf
-        # (1 - sqrt(root)) / going_on, and its limit if there is no traffic.
+        # (1 - sqrt(root)) / going_on, or its limit if there is no traffic.
         first = 2 * unhindered / (1 + math.sqrt(root))
         routing = first + going_on / 2 * first**2 - latency
         latency = (
@@ -240,13 +242,13 @@ def torus_latency(setting: Locality, m: float, *, directions: int = 2) -> float:
 
 
 def _queued(setting: Locality, sphere: float, other: float, m: float) -> float:
-    """Latency with the wait at the source, an M/M/1 queue: (14)."""
+    """Latency including the wait at the source, an M/M/1 queue: (14)."""
     service = setting.beta * sphere + (1 - setting.beta) * other
     return service / (1 - m * service) if m * service < 1 else math.inf
 
 
 def saturation_load(latency: Callable[[float], float]) -> float:
-    """The load from which on a latency, a function of it, is infinite."""
+    """The load from which on a latency, a function of the load, is infinite."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -262,8 +264,8 @@ def crossing_load(
 ) -> float | None:
     """The lowest load at which the second latency is above the first; None if it never is.
 
-    Both are functions of the load, and are compared up to where the first is infinite, in steps of
-    a thousandth of that.
+    Both are functions of the load. They are compared up to the load at which the first becomes
+    infinite, in steps of a thousandth of it.
     """
     limit = saturation_load(first)
     for step in range(1001):
@@ -281,13 +283,13 @@ def dcsh_bisection(k: int, width: int) -> int:
 def torus_bisection(k: int, width: int) -> int:
     """Wires across the middle of a k x k torus, (28): 4 k W, as 4 k^2 / k = 4 N / k.
 
-    In each of k rows two links are cut, in both directions. The print leaves out W in the middle.
+    In each of k rows two links are cut, in both directions. The printed middle term lacks W.
     """
     return 4 * k * width
 
 
 def dcsh_pins(k: int, width: int) -> int:
-    """Pins of a node of a k x k DCSH, (29): in each dimension one channel out, k - 1 in."""
+    """Pins of a node of a k x k DCSH, (29): one channel out and k - 1 in, in each dimension."""
     return 2 * k * width
 
 
@@ -297,8 +299,8 @@ def torus_pins(width: int) -> int:
 
 
 def equal_torus_width(k: int, width: int) -> int:
-    """Width of a k x k torus' channels at the cost of a DCSH, in wires or pins, (31).
+    """Channel width of a k x k torus that costs as many wires or pins as a DCSH, (31).
 
-    Equal cost is k / 4 times the width; rounded up, as printed.
+    It is k / 4 times the width, rounded up as printed.
     """
     return -(-k // 4) * width

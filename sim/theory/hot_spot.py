@@ -1,4 +1,4 @@
-"""How much a memory with a hot spot can take (Pfister and Norton, 1985; Siegel et al., IV-B)."""
+"""The throughput of a memory with a hot spot (Pfister and Norton, 1985; Siegel et al., IV-B)."""
 
 from ...hdl.core.checks import check_integer
 from ...hdl.core.errors import InvalidValue
@@ -7,15 +7,16 @@ __all__ = ["hot_spot_limit"]
 
 
 def hot_spot_limit(ports: int, hot: float) -> float:
-    """Most requests a processor and cycle without combining.
+    """Most requests per processor per cycle without combining.
 
-    A fraction `hot` of the requests is for one module, which answers one a cycle, and the others
-    are for any: 1 = N x (hot + (1 - hot) / N) requests, so x = 1 / (1 + hot (N - 1)).
+    A fraction `hot` of the requests is for one module, which answers one per cycle; the others are
+    uniform. With x requests per processor per cycle that module is saturated at
+    N x (hot + (1 - hot) / N) = 1, so x = 1 / (1 + hot (N - 1)).
 
     Parameters
     ----------
     ports : int
-        N, processors and memory modules.
+        N, the number of processors and of memory modules.
     hot : float
         From 0 to 1.
 

@@ -1,7 +1,7 @@
 """The paper's analysis of multistage cube networks (Siegel et al. 1989, section VI).
 
 Every function is for uniform traffic, where each packet goes to any output with equal
-probability. p is the load in packets a terminal and cycle, k the radix of the switches, and
+probability. p is the load in packets per terminal per cycle, k the radix of the switches, and
 c the length of a packet in cycles. Waiting times and delays are in cycles.
 """
 
@@ -39,7 +39,7 @@ def _check_load(p: float, c: float = 1) -> None:
 def first_stage_waiting(p: float, k: int, c: float = 1) -> float:
     """Mean waiting time at a queue of the first stage, eq. (3): (c - 1/k) c p / 2 (1 - c p).
 
-    Exact for infinite output queues.
+    Exact for unlimited output queues.
 
     Raises
     ------
@@ -53,13 +53,13 @@ def first_stage_waiting(p: float, k: int, c: float = 1) -> float:
 def later_stage_waiting(p: float, k: int, c: float = 1) -> float:
     """Mean waiting time at a queue of a later stage: (1 + 4 c p / 5 k) times the first stage's.
 
-    The approximation printed below eq. (3). It is the limit for a stage deep in the network; the
-    packets that leave the stages before are not independent, and wait for each other longer.
+    The approximation printed below eq. (3). It is the limit for a stage deep in the network:
+    packets that leave earlier stages are not independent, and wait for each other longer.
 
-    A queueing model of the network (tests/test_statistics.py, c = 1) shows how good it is: deep
-    in the network within 1.3 % for k = 2 and 2.6 % for k = 4 at loads up to 0.7, where the formula
-    gives too much. The second stage has about 0.6 (k = 2) or 0.7 (k = 4) of the excess over the
-    first, so the sum over few stages is up to 5 % too large, and the latency up to 2 %.
+    A queueing model of the network (tests/test_statistics.py, c = 1) shows its accuracy. Deep in
+    the network and at loads up to 0.7 the formula is too high by at most 1.3 % for k = 2 and 2.6 %
+    for k = 4. The second stage has about 0.6 (k = 2) or 0.7 (k = 4) of the excess over the first,
+    so for few stages the sum is up to 5 % too large, and the latency up to 2 %.
     """
     return (1 + 4 * c * p / (5 * k)) * first_stage_waiting(p, k, c)
 
@@ -69,8 +69,8 @@ def buffered_delay(
 ) -> float:
     """Mean delay through a network of output-queued switches (VI-D).
 
-    The waiting times at all stages, and the service time: `stages` + c - 1 cycles if packets cut
-    through (for c = 1 there is no difference), `stages` times c if each switch stores all of one.
+    The sum of the waiting times at all stages and the service time, which is `stages` + c - 1
+    cycles with cut-through, and `stages` times c with store-and-forward. For c = 1 they are equal.
     """
     waiting = first_stage_waiting(p, k, c) + (stages - 1) * later_stage_waiting(p, k, c)
     return waiting + (stages + c - 1 if cut_through else stages * c)
@@ -79,7 +79,8 @@ def buffered_delay(
 def unbuffered_stages(p: float, k: int) -> Iterator[float]:
     """Packets on a line after stage 1, 2, ... of an unbuffered network: recurrence (1).
 
-    p_i = 1 - (1 - p_(i-1) / k)^k, beginning with p_0 = p; conflicting packets but one are dropped.
+    p_i = 1 - (1 - p_(i-1) / k)^k, starting with p_0 = p. All but one of conflicting packets are
+    dropped.
     """
     if not 0 <= p <= 1:
         raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
@@ -89,7 +90,7 @@ def unbuffered_stages(p: float, k: int) -> Iterator[float]:
 
 
 def unbuffered_throughput(p: float, k: int, stages: int) -> float:
-    """Throughput of an unbuffered network, packets a terminal and cycle, by recurrence (1)."""
+    """Throughput of an unbuffered network, packets per terminal per cycle, by recurrence (1)."""
     rates = unbuffered_stages(p, k)
     rate = p
     for _ in range(stages):
@@ -105,7 +106,7 @@ def unbuffered_throughput_approximation(p: float, k: int, stages: int) -> float:
 
 
 def unbuffered_bandwidth_limit(k: int, stages: int) -> float:
-    """Bandwidth a terminal as the network grows, whatever the load: 2 k / (k - 1) log_k N.
+    """Bandwidth per terminal as the network grows, at any load: 2 k / (k - 1) log_k N.
 
     Raises
     ------
@@ -123,7 +124,7 @@ def crossbar_throughput(p: float, ports: int) -> float:
 
 
 def _at_most(distribution: Sequence[float], limit: int) -> list[float]:
-    """The distribution of a number of packets of which no more than `limit` go on."""
+    """The distribution of a number of packets, limited to at most `limit`."""
     return [*distribution[:limit], sum(distribution[limit:])]
 
 
@@ -140,7 +141,7 @@ def _sum_of(distribution: Sequence[float], count: int) -> list[float]:
 
 
 def _thinned(distribution: Sequence[float], k: int) -> list[float]:
-    """The distribution of how many of a number of packets choose one of k outputs."""
+    """The distribution of how many packets, of a random number, choose one of k outputs."""
     return [
         sum(
             chance
@@ -157,20 +158,20 @@ def _thinned(distribution: Sequence[float], k: int) -> list[float]:
 def dilated_throughput(
     p: float, k: int, stages: int, dilation: int, *, terminal_links: int = 1
 ) -> float:
-    """Throughput of an unbuffered network with `dilation` links in the place of each (VI-A).
+    """Throughput of an unbuffered network with `dilation` links in place of each (VI-A).
 
-    The recurrence that the paper only mentions (Kruskal and Snir 1983): the number of packets in a
-    bundle after a stage is the sum of those that come for it in k independent bundles, each packet
-    going to each of the k outputs with probability 1/k, but at most `dilation`. It begins with one
-    link an input, which holds a packet with probability p. The terminal hangs on `terminal_links`
-    links of the last stage: 1, which is what the hardware here has, or up to `dilation` if it can
-    take several packets a cycle. Exact for random winners. With dilation 1 it is recurrence (1).
+    The paper only mentions the recurrence (Kruskal and Snir 1983). The number of packets in a
+    bundle after a stage is the sum of those for it in k independent bundles, limited to `dilation`;
+    each packet goes to each of the k outputs with probability 1/k. It starts with one link per
+    input, which has a packet with probability p. The terminal has `terminal_links` links to the
+    last stage: 1, as in the hardware of this library, or up to `dilation` if it can accept several
+    packets per cycle. Exact if winners are random. With dilation 1 it is recurrence (1).
 
     Raises
     ------
     TypeError, ValueError
-        If p is not from 0 to 1, or `terminal_links` not from 1 to `dilation`, or a number too
-        small.
+        If p is not from 0 to 1, `terminal_links` is not from 1 to `dilation`, or another number is
+        too small.
     """
     _check_load(p, 0)
     k = check_integer("Radix", k, 2)
@@ -187,8 +188,8 @@ def dilated_throughput(
 def replicated_throughput(p: float, k: int, stages: int, copies: int) -> float:
     """Throughput of a replicated unbuffered network (VI-A): 1 - (1 - p_n(p / d))^d for d copies.
 
-    Each packet takes a copy at random, and a terminal takes one packet a cycle. The copies are held
-    to be independent, which is not quite so: their loads exclude each other.
+    Each packet takes a random copy, and a terminal accepts one packet per cycle. The copies are
+    taken to be independent, which is not quite true: a source sends into one copy at a time.
 
     Raises
     ------
@@ -211,24 +212,24 @@ def _check_stable(p: float, k: int, stages: int) -> None:
 
 
 def returned_rate(p: float, k: int, stages: int) -> float:
-    """Rate q at which dropped packets come back to a source that sends them again (VI-B).
+    """Rate q at which dropped packets return to a source that resubmits them (VI-B).
 
-    q = n p^2 / (2 k / (k - 1) - n p) for n stages: with it the approximation (2) of the throughput
-    at the load p + q is p. It takes no notice that a source sends at most one packet a cycle;
-    `attempts_by_recurrence` does. Where p + q is above 1 (from 1 / (1 + n (k - 1) / 2 k) on) the
-    formula describes no network.
+    q = n p^2 / (2 k / (k - 1) - n p) for n stages. With this q, the throughput by approximation (2)
+    at load p + q is p. The formula ignores that a source sends at most one packet per cycle;
+    `attempts_by_recurrence` does not. Where p + q is above 1 (for p from
+    1 / (1 + n (k - 1) / 2 k) on), the formula describes no network.
 
     Raises
     ------
     ValueError
-        If p is not from 0 to below 2 k / (k - 1) n, where the network becomes unstable.
+        If p is negative, or not below 2 k / (k - 1) n, where the network becomes unstable.
     """
     _check_stable(p, k, stages)
     return stages * p * p / (2 * k / (k - 1) - stages * p)
 
 
 def survival(p: float, k: int, stages: int) -> float:
-    """Probability s that an attempt succeeds if dropped packets are sent again (VI-B).
+    """Probability s that an attempt succeeds if dropped packets are resubmitted (VI-B).
 
     s = 1 - (k - 1) p n / 2 k for n stages; errors and limits are those of `returned_rate`.
     """
@@ -237,7 +238,7 @@ def survival(p: float, k: int, stages: int) -> float:
 
 
 def attempts(p: float, k: int, stages: int) -> float:
-    """Mean number tau of attempts for each packet if dropped packets are sent again (VI-B).
+    """Mean number tau of attempts per packet if dropped packets are resubmitted (VI-B).
 
     tau = 1 / s; errors and limits are those of `returned_rate`.
     """
@@ -245,14 +246,14 @@ def attempts(p: float, k: int, stages: int) -> float:
 
 
 def attempts_by_recurrence(p: float, k: int, stages: int) -> float:
-    """As `attempts`, by recurrence (1) in the place of its approximation (2).
+    """As `attempts`, by recurrence (1) in place of its approximation (2).
 
-    It is the load at which the throughput is p, divided by p.
+    This is the load at which the throughput is p, divided by p.
 
     Raises
     ------
     ValueError
-        If p is not from 0 to what the network carries if every source sends in every cycle.
+        If p is negative, or above the throughput of the network at load 1.
     """
     _check_load(p, 0)
     limit = unbuffered_throughput(1, k, stages)

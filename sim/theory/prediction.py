@@ -1,4 +1,4 @@
-"""Which formula predicts which network."""
+"""Selects the formula that predicts a network."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ __all__ = ["MODELS", "Prediction", "predict"]
 
 
 class Prediction(TypedDict):
-    """What theory says of a network at a load; None where no formula applies."""
+    """The prediction for a network at a load; None where no formula applies."""
 
     latency_mean: float | None
     throughput: float | None
@@ -25,7 +25,7 @@ class Prediction(TypedDict):
 
 
 class _Some(TypedDict, total=False):
-    """What one formula says of it."""
+    """The values that one formula predicts."""
 
     latency_mean: float | None
     throughput: float | None
@@ -33,22 +33,22 @@ class _Some(TypedDict, total=False):
 
 
 def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
-    """Mean latency (cycles), throughput (packets a terminal and cycle) and mean attempts a packet.
+    """Mean latency (cycles), throughput (packets per terminal per cycle) and attempts per packet.
 
-    The formulas are for uniform traffic: for the DCSH with packets of one length the latency of
-    Ould-Khaoua and Sotudeh's model, for multistage networks those of Siegel et al., VI:
+    The formulas are for uniform traffic. For the DCSH with packets of one length, it is the latency
+    of Ould-Khaoua and Sotudeh's model. For multistage networks they are those of Siegel et al., VI:
 
     - output-queued switches: the latency, for unlimited queues and a load below 1;
-    - unbuffered switches: the throughput, of dilated or replicated networks too; with resubmission
-      the attempts.
+    - unbuffered switches: the throughput, also of dilated and replicated networks; with
+      resubmission the attempts.
 
     Parameters
     ----------
     network : Network
     load : float
-        Packets a terminal and cycle.
+        Packets per terminal per cycle.
     uniform : bool
-        Whether the traffic is.
+        Whether the traffic is uniform.
     """
     prediction = Prediction(latency_mean=None, throughput=None, attempts=None)
     theory = network.theory
@@ -90,4 +90,4 @@ MODELS: dict[str, Callable[..., _Some]] = {
     "resubmission": _resubmission,
     "dcsh": _dcsh,
 }
-"""The formulas by name, as networks name them (`Network.theory`): of a load, and arguments."""
+"""The formulas by the name that `Network.theory` gives: functions of the load and arguments."""

@@ -1,1 +1,1 @@
-"""What is done to a network in a run: traffic, and faults."""
+"""The workload of a run: traffic, and injected faults."""

@@ -1,8 +1,8 @@
 # amaranth: UnusedElaboratable=no
-"""Breaking networks on purpose: dead boxes and links, lost packets, wrong bits.
+"""Injects faults into networks: dead boxes and links, lost packets, wrong bits.
 
-A fault is hardware too: a small component in a link, or in the place of a box. So faulty networks
-run on every engine and can be exported like sound ones.
+A fault is hardware too: a small component in a link, or in place of a box. Faulty networks
+therefore run on every engine, and can be exported like any other.
 """
 
 import re
@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Literal, cast, get_args
+from typing import Generic, Literal, TypeVar, cast, get_args
 
 from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import stream, wiring
@@ -21,45 +21,48 @@ from ...hdl.boxes.circuit import CircuitLink
 from ...hdl.core.checks import check_field, check_kind
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
-from ...hdl.core.packet import Packet, forwarded
 from ...hdl.networks.multistage.extra_stage_cells import link_leaves, link_signature
 from ...hdl.primitives.arrival_queue import ArrivalQueue
+from ...hdl.primitives.packet import Packet, forwarded
 from ...hdl.primitives.random_bits import RandomBits, scattered_seed
 from ...hdl.topology.extra_stage import Fault, Kind
 from ...hdl.topology.multistage import MultistagePlan
 
 __all__ = ["EFFECTS", "Injection", "LinkFault", "StuckBox", "inject", "parse_fault", "places"]
 
+_Fabric = TypeVar("_Fabric", bound=Fabric)
+
 Effect = Literal["dead", "lossy", "flip", "straight"]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 FORMS = (
     "PLACE, PLACE:dead, PLACE:lossy, PLACE:flip=BIT, PLACE:straight, "
-    "with :rate=PROBABILITY and :from=CYCLE behind"
+    "optionally followed by :rate=PROBABILITY and :from=CYCLE"
 )
-"""What `parse_fault` reads, in words."""
+"""The forms that `parse_fault` accepts, for messages."""
 
 RATE_BITS = 16
 
 
 @dataclass(frozen=True)
 class Injection:
-    """A fault, and what it does.
+    """A fault to inject, and its effect.
 
     Attributes
     ----------
     place : Fault
-        A box stands for all links that enter it and leave it, where "flip" and "lossy" are done to
-        those that leave it only.
+        A box means all links that enter or leave it; for "flip" and "lossy", only those that leave
+        it.
     effect : "dead", "lossy", "flip" or "straight"
-        Nothing passes, and the sender waits for ever; packets are taken and vanish; a bit of each
-        packet is inverted; or a box ignores tags and leads every input to the output of its number.
+        With "dead" nothing passes, and the sender waits for ever. With "lossy" packets are accepted
+        and lost. With "flip" a bit of each packet is inverted. With "straight" a box ignores tags
+        and connects every input to the output of the same number.
     bit : int
-        The bit that is inverted. The tag has the lowest ones.
+        The bit that is inverted. The tag has the lowest bits.
     rate : float
-        Probability that a packet is hit by "lossy" or "flip", in steps of 2^-16.
+        Probability that "lossy" or "flip" affects a packet, in steps of 2^-16.
     start : int
-        First cycle in which the fault exists; 0 for "straight".
+        First cycle of the fault; 0 for "straight".
 
     Raises
     ------
@@ -83,7 +86,7 @@ class Injection:
         if self.effect == "straight" and self.place.kind != "box":
             raise InvalidValue(f"Only a box can be stuck at straight, not {self.place}")
         if self.effect == "straight" and self.start:
-            raise InvalidValue(f"A box stuck at straight is so from cycle 0, not {self.start}")
+            raise InvalidValue(f"First cycle of effect straight must be 0, not {self.start}")
         if self.rate != 1 and self.effect not in ("lossy", "flip"):
             raise InvalidValue(f"Rate of effect {self.effect} must be 1, not {self.rate}")
 
@@ -97,12 +100,12 @@ _FORM = re.compile(
 
 
 def parse_fault(text: str) -> Injection:
-    """The injection that a text stands for, as `link:1:3` or `box:0:2:flip=7:rate=0.01`.
+    """Parse an injection such as `link:1:3` or `box:0:2:flip=7:rate=0.01`.
 
     Raises
     ------
     ValueError
-        If it is not one of `FORMS`.
+        If the text has none of the `FORMS`.
     """
     check_kind("Fault", text, str, "a text")
     form = _FORM.fullmatch(text)
@@ -118,7 +121,7 @@ def parse_fault(text: str) -> Injection:
 
 
 class LinkFault(wiring.Component):
-    """A link that does what it should, or does not. Combinational, from straps and a few registers.
+    """A link with an optional fault. The stream passes combinationally.
 
     Parameters
     ----------
@@ -135,13 +138,13 @@ class LinkFault(wiring.Component):
     dead : In(1)
         Nothing passes, in either direction.
     lossy : In(1)
-        Words are taken and not passed on.
+        Words are accepted and not passed on.
     flip : In(width)
         Bits that are inverted.
     rate : In(17)
-        Probability that a word is hit by `lossy` and `flip`, times 2^16.
+        Probability that `lossy` and `flip` affect a word, times 2^16.
     start : In(32)
-        First cycle in which the fault exists.
+        First cycle of the fault.
     seed : In(32)
         As in `RandomBits`.
     """
@@ -175,7 +178,8 @@ class LinkFault(wiring.Component):
         with m.If(~active):
             m.d.sync += elapsed.eq(elapsed + 1)
 
-        # Whether the next word is hit is decided before it comes, and so stays while it waits.
+        # Whether the next word is affected is decided before it arrives, so it does not change
+        # while the word waits.
         m.submodules.random = random = RandomBits(RATE_BITS)
         m.d.comb += random.seed.eq(self.seed)
         struck, hit = Signal(), Signal()
@@ -206,18 +210,18 @@ class LinkFault(wiring.Component):
 
 
 class StuckBox(wiring.Component):
-    """Stands in the place of a packet switch that leads every input to the output of its number.
+    """Replaces a packet switch; connects every input to the output of the same number.
 
-    The tag is rotated as ever, but nobody looks at it. An unhindered packet takes one cycle.
+    The tag is rotated as in the switch, but ignored. A packet that is not blocked takes one cycle.
 
     Parameters
     ----------
     box : CellType
-        The switch: with as many streams `o` as `i`.
+        Type of the switch, which has as many streams `o` as `i`.
 
     Members
     -------
-    Those of the switch. Outputs other than `i` and `o` stay 0.
+    Those of the switch. Outputs outside `i` and `o` stay 0.
 
     Raises
     ------
@@ -252,7 +256,7 @@ class StuckBox(wiring.Component):
 
 
 def places(plan: MultistagePlan) -> Iterator[Fault]:
-    """All links of a network with this plan, from both ends: for the `spare` ones of `inject`."""
+    """All links of a network with this plan, named from both ends; for `spare` of `inject`."""
     for stage in range(len(plan.stages)):
         for line in range(plan.ports):
             yield Fault("entry", stage, line)
@@ -260,28 +264,28 @@ def places(plan: MultistagePlan) -> Iterator[Fault]:
 
 
 def inject(
-    fabric: Fabric,
+    fabric: _Fabric,
     plan: MultistagePlan,
     injections: Iterable[Injection],
     *,
     spare: Iterable[Fault] = (),
     seed: int = 1,
-) -> Fabric:
-    """The same fabric (a bench is still a bench) with faults in it.
+) -> _Fabric:
+    """A copy of a fabric, of the same class, with faults in it.
 
     Parameters
     ----------
     fabric : Fabric
         Of a network whose box x of stage s is the cell `box_{s}_{x}`.
     plan : MultistagePlan
-        Of the network.
+        Plan of the network.
     injections : Iterable[Injection]
     spare : Iterable[Fault]
-        Links that get the component for a fault, but no fault, unless there is one in
-        `injections`. Fabrics with the same spare links differ only in straps, and so can run side
-        by side, as long as there is at most one injection a link.
+        Links that get the component for a fault even without one in `injections`. Fabrics with the
+        same spare links differ only in straps, and can therefore run in parallel, as long as there
+        is at most one injection per link.
     seed : int
-        Of the injections with a rate.
+        Seed of the injections with a rate.
 
     Raises
     ------
@@ -304,7 +308,7 @@ def inject(
 
 
 def _links(plan: MultistagePlan, injection: Injection) -> list[Fault]:
-    """The links that an injection is done to."""
+    """The links that an injection affects."""
     place = injection.place
     if place.kind != "box":
         return [place]
@@ -314,7 +318,7 @@ def _links(plan: MultistagePlan, injection: Injection) -> list[Fault]:
 
 
 _SOUND = {"dead": 0, "lossy": 0, "flip": 0, "rate": 0, "start": 0}
-"""Straps of a link without fault."""
+"""Straps of a link without a fault."""
 
 
 def _straps(injection: Injection) -> dict[str, int]:
@@ -327,10 +331,10 @@ def _straps(injection: Injection) -> dict[str, int]:
     }
 
 
-class _Faulty:
+class _Faulty(Generic[_Fabric]):
     """A copy of a fabric in which links can be cut and boxes replaced."""
 
-    def __init__(self, fabric: Fabric, plan: MultistagePlan, seed: int) -> None:
+    def __init__(self, fabric: _Fabric, plan: MultistagePlan, seed: int) -> None:
         self.plan = plan
         self.seed = seed
         self.fabric = copy(fabric)
@@ -341,7 +345,7 @@ class _Faulty:
 
     @cached_property
     def receivers(self) -> dict[Pin, set[Pin]]:
-        """What each pin drives."""
+        """The pins that each pin drives."""
         receivers: dict[Pin, set[Pin]] = {}
         for receiver, driver in self.fabric.drivers.items():
             receivers.setdefault(driver, set()).add(receiver)
@@ -353,7 +357,7 @@ class _Faulty:
         if cell is None or links != {
             path for path in cell.type.leaves if path[-1] == "valid" and len(path) == 3
         }:
-            raise InvalidValue(f"Fault {place} is at no box of this network with one link a port")
+            raise InvalidValue(f"Fault {place} is not at a box with one link per port")
         return cell
 
     def replace_box(self, place: Fault) -> None:
@@ -361,7 +365,7 @@ class _Faulty:
         self.fabric.cells[cell.name] = replace(cell, type=CellType(StuckBox, box=cell.type))
 
     def break_link(self, place: Fault, straps: dict[str, int]) -> None:
-        """Put the component for a fault into a link, or into use if it is there and spare."""
+        """Insert the component for a fault into a link, or set its straps if it is a spare one."""
         for number in count():
             name = f"fault_{place.kind}_{place.stage}_{place.index}_{number}"
             cell = self.fabric.cells.get(name)
@@ -375,7 +379,7 @@ class _Faulty:
         self.fabric.cells[name] = Cell(name, type_, {**_SOUND, "seed": seed, **straps})
 
     def _insert(self, place: Fault, name: str) -> CellType:
-        """Lead a link through a cell of this name; give the cell's type."""
+        """Insert a cell of this name into a link; return the type of the cell."""
         number, port = self.plan.port(place.stage, place.index)
         box = self._box(place, number).name
         if place.kind == "link":
@@ -392,7 +396,7 @@ class _Faulty:
                 self._drive(_joined(near, suffix), _joined(driver, suffix))
                 self._drive(_joined(receiver, suffix), _joined(far, suffix))
             else:
-                # The sender, and whoever watches its handshake, sees the near side.
+                # The sender, and any meter of its handshake, sees the near side.
                 for watcher in list(self.receivers[_joined(receiver, suffix)]):
                     self._drive(watcher, _joined(near, suffix))
                 self._drive(_joined(far, suffix), _joined(receiver, suffix))
@@ -402,7 +406,7 @@ class _Faulty:
         return self._type(leaves)
 
     def _type(self, leaves: Mapping[Path, tuple[Leaf, bool]]) -> CellType:
-        """The component for the link with these leaves."""
+        """The component for a link with these leaves."""
         packet = leaves["payload",][0].shape
         link, reply = stream.Signature, None
         if ("request",) in leaves:

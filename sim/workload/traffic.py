@@ -1,10 +1,11 @@
-"""Traffic: who sends how often, and where to."""
+"""Traffic: how often terminals send packets, and to which destinations."""
 
 import csv
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,31 +31,32 @@ __all__ = [
 ]
 
 TRACE_START = 2
-"""Cycle of the bench that is cycle 0 of a trace: the first that a `ReplaySource` can meet."""
+"""Cycle of the bench that is cycle 0 of a trace: the first in which a `ReplaySource` can send."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Where packets go: with probability `bias` to the sender's favourite, else anywhere.
+    """A traffic pattern: with probability `bias` a packet goes to its sender's favourite terminal.
 
-    With probability `spread` a packet is a broadcast with a random mask. Requests to memory go to
-    the module that has the terminal's number: those for the favourite to its word 0.
+    All other packets go to a random terminal. With probability `spread` a packet is a broadcast
+    with a random mask. In a network with memory, terminals stand for memory modules; requests for
+    the favourite are for its word 0.
 
     Attributes
     ----------
     name : str
-        As it was asked for.
+        The text that was parsed.
     favourites : tuple[int, ...]
-        By terminal.
+        Favourite destination of each terminal.
     bias, spread : float
     quota : int
-        Packets that each terminal sends, all at once and whatever the load; 0 for no end.
+        Packets that each terminal sends, as fast as it can, whatever the load; 0 for no limit.
     local : bool
-        Whether `bias` is the share of packets for terminals of the sender's sphere of locality:
-        it and those that stand in one block with it, each as likely as the others. All others are
-        for terminals outside, each as likely as the others.
+        Whether `bias` is the fraction of packets for the sender's sphere of locality, which is the
+        block of terminals that contains the sender. These packets are uniform in the sphere, all
+        others uniform outside it.
     sphere : int
-        Terminals of a sphere; 0 for as many as suit the network.
+        Terminals in a sphere; 0 for the network's own size.
     """
 
     name: str
@@ -67,7 +69,7 @@ class Pattern:
 
     @property
     def uniform(self) -> bool:
-        """Whether every destination is equally likely (the sender included, as in the paper)."""
+        """Whether all destinations are equally likely, including the sender, as in the paper."""
         return self.bias == 0 and self.spread == 0 and not self.local
 
     def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
@@ -77,9 +79,9 @@ class Pattern:
         ----------
         network : PacketNetwork
         load : float
-            Packets a terminal and cycle, 0 to 1; in steps of 2^-22.
+            Packets per terminal per cycle, 0 to 1; in steps of 2^-22.
         seed : int
-            Runs with the same seed are the same, bit for bit; not negative.
+            Not negative. Runs with the same seed are equal, bit for bit.
         depth : int
             Packets that can wait in front of the network at each terminal.
         """
@@ -106,16 +108,16 @@ class Pattern:
         ----------
         network : CombiningNetwork
         load, seed, depth
-            As of `sources`, of requests.
+            As in `sources`, for requests.
         operations : Sequence[str]
-            Names of those to draw from; "all" for all that the network knows.
+            Names of the operations to draw from; "all" means all that the network supports.
         history : int
-            Answered requests that each processor keeps.
+            Answered requests that each processor records.
 
         Raises
         ------
         ValueError
-            If the network does not know such an operation.
+            If the network does not support an operation.
         """
         if self.local:
             raise InvalidValue(f"Traffic {self.name} is not for networks with memory")
@@ -136,10 +138,10 @@ class Pattern:
         return SourcePlan(Processor, parameters, straps)
 
     def _locality(self, network: PacketNetwork) -> tuple[float, int]:
-        """How often a source draws from the favourite's block only, and the mask of the block.
+        """The probability that a source draws from the favourite's block, and the block's mask.
 
-        A fraction 1 - bias must go outside, so (1 - bias) / (1 - S / N) is drawn from everywhere,
-        which includes the sphere of S of the N terminals.
+        A fraction 1 - bias must go outside the sphere of S of the N terminals. So the source draws
+        a fraction (1 - bias) / (1 - S / N) from all terminals, including the sphere.
         """
         if not self.local:
             return self.bias, 0
@@ -158,7 +160,7 @@ class Pattern:
     def _straps(
         self, network: Network, code: AddressCode, load: float, seed: int
     ) -> list[dict[str, int]]:
-        """What distinguishes the terminals' sources."""
+        """The values in which the terminals' sources differ."""
         check_load(load)
         if seed < 0:
             raise InvalidValue(f"Seed must not be negative, not {seed}")
@@ -177,7 +179,7 @@ class Pattern:
 
 
 def _random_state(seed: int, terminal: int) -> int:
-    """128 bits, not all zero, that depend on seed and terminal in no simple way."""
+    """128 bits, not all zero, that look random as a function of seed and terminal."""
     low, high = np.random.SeedSequence(seed, spawn_key=(terminal,)).generate_state(2, np.uint64)
     return int(high) << 64 | int(low) or 1
 
@@ -186,7 +188,7 @@ def check_load(load: float) -> None:
     """Raise ValueError if a load is not a probability, or nearer to 0 than any step of sources."""
     number = check_number("Load", load)
     if not 0 <= number <= 1:
-        raise InvalidValue(f"Load must be from 0 to 1 packets a terminal and cycle, not {load}")
+        raise InvalidValue(f"Load must be from 0 to 1 packets per terminal per cycle, not {load}")
     if number and abs(round(number * 2**LOAD_BITS) / 2**LOAD_BITS - number) > 0.01 * number:
         raise InvalidValue(
             f"Load must be 0 or some steps of 2^-{LOAD_BITS} = {2**-LOAD_BITS:.2g} to within 1 %, "
@@ -207,14 +209,15 @@ TRAFFIC = (
 
 
 def pattern(text: str, ports: int) -> Pattern:
-    """The traffic pattern that a text names.
+    """Parse a traffic pattern.
 
-    `uniform`; `hotspot:H` sends a fraction H of all packets to terminal T (0 if not given) and the
-    others uniformly; `broadcast:B` gives a fraction B of all packets a random broadcast mask.
-    `sphere:BETA` sends a fraction BETA to the sender's sphere of locality, itself included, and the
-    others elsewhere: a block of SIZE terminals (if not given, as many as suit the network).
-    `one-each` is one packet from every terminal, all at once, to any, or by a permutation;
-    `all-to-one` is to terminal T. Any other name is a permutation of section V of Siegel et al.
+    `uniform` sends each packet to a random terminal. `hotspot:H` sends a fraction H of all packets
+    to terminal T (default 0), and the others uniformly. `broadcast:B` gives a fraction B of all
+    packets a random broadcast mask. `sphere:BETA` sends a fraction BETA to the sender's sphere of
+    locality, including the sender, and the others outside it; a sphere is a block of SIZE terminals
+    (default: the network's own size). `one-each` sends one packet from every terminal, all at once,
+    to random terminals or by a permutation; `all-to-one` sends them to terminal T. Any other name
+    is a permutation of section V of Siegel et al.
 
     Raises
     ------
@@ -251,12 +254,12 @@ def pattern(text: str, ports: int) -> Pattern:
 
 
 def is_finite(text: str) -> bool:
-    """Whether a text names traffic of a number of packets."""
+    """Whether a text names traffic with a finite number of packets."""
     return text.split(":")[0] in ("one-each", "all-to-one")
 
 
 def _target(text: str, words: list[str], ports: int) -> tuple[int, ...]:
-    """One terminal, 0 if none is named, as the favourite of all."""
+    """One terminal, by default 0, as the favourite of all."""
     hot = _number(text, words[0], int) if words else 0
     if hot not in range(ports):
         name = text.split(":")[0]
@@ -272,20 +275,23 @@ def _fraction(text: str, letter: str, word: str) -> float:
     return fraction
 
 
-def _number(text: str, word: str, kind: type) -> int | float:
+_Number = TypeVar("_Number", int, float)
+
+
+def _number(text: str, word: str, kind: type[_Number]) -> _Number:
     try:
         return kind(word)
     except ValueError:
         what = "an integer" if kind is int else "a number"
-        raise InvalidValue(f"Traffic {text!r} needs {what} where it says {word!r}") from None
+        raise InvalidValue(f"Traffic {text!r} needs {what} in place of {word!r}") from None
 
 
 @dataclass(frozen=True)
 class TracePacket:
-    """A line of a trace: who sent what when.
+    """A line of a trace: a packet, with its cycle, source and destination.
 
-    `length` is the number of flits, `mask` the broadcast mask: a 1 stands for both values of this
-    bit of the destination's address code.
+    `length` is the number of flits, `mask` the broadcast mask: a 1 means both values of that bit of
+    the destination's address code.
     """
 
     cycle: int
@@ -310,7 +316,7 @@ class Trace:
     ----------
     name : str
     packets : tuple[TracePacket, ...]
-        In any order; each source sends its own in the order of their cycles.
+        In any order; each source sends its packets in the order of their cycles.
     """
 
     name: str
@@ -318,11 +324,11 @@ class Trace:
 
     @property
     def cycles(self) -> int:
-        """From cycle 0 to the last packet's birth, inclusive."""
+        """Cycles from 0 to the last packet's, inclusive."""
         return max(packet.cycle for packet in self.packets) + 1
 
     def check(self, network: PacketNetwork) -> None:
-        """Raise ValueError if the trace is empty, or not one for this network."""
+        """Raise ValueError if the trace is empty, or does not fit this network."""
         if not self.packets:
             raise InvalidValue(f"Trace {self.name} holds no packets")
         longest = network.lengths[1]
@@ -372,8 +378,8 @@ def _check_packet(packet: TracePacket, ports: int) -> None:
 def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
     """Read a trace: CSV in UTF-8 with a header line `cycle,source,destination`.
 
-    The header may go on with `length`, or `length,mask`; without them every packet is one flit to
-    one destination. Blank lines are passed over; spaces around the numbers don't matter.
+    The header may continue with `length`, or `length,mask`; without them every packet is one flit
+    to one destination. Blank lines and spaces around numbers are ignored.
 
     Parameters
     ----------
@@ -384,8 +390,8 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
     Raises
     ------
     ValueError
-        If the file can't be read, has no such header, or a line is not as it should be; the
-        message names the line.
+        If the file can't be read, has no such header, or has an invalid line; the message names the
+        line.
     """
     columns = ["cycle", "source", "destination", "length", "mask"]
     width = 0

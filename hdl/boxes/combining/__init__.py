@@ -1,4 +1,4 @@
-"""Boxes that make one request of several for one word of memory, and two replies of one."""
+"""Boxes that combine requests for one word of memory, and split the reply again."""
 
 from .box import MERGES, CombiningBox
 from .input_buffered_box import InputBufferedBox

@@ -20,30 +20,30 @@ from .wait_buffer import WaitBuffer
 __all__ = ["MERGES", "CombiningBox"]
 
 MERGES = ("pairwise", "unlimited")
-"""With how many others a queued request may combine in one box: one, or any number."""
+"""How many other requests a queued request may combine with in one box: one, or any number."""
 
 
 class CombiningBox(wiring.Component):
     """A k x k box that carries requests forward and replies back, and combines requests.
 
-    Forward it is an output-queued switch: each output has a queue that takes requests from all
-    inputs in one cycle, and a request that finds it empty leaves in the next. Two requests that
-    meet in a queue and ask for the same word go on as one (`CombiningQueue`), and what the reply
-    to the second will be is remembered in a *wait buffer*, of which there is one for each pair of
-    input and output. If it is full, requests do not combine, but nothing waits for it.
+    Forward it is an output-queued switch: each output has a queue that accepts requests from all
+    inputs in one cycle, and a request that finds it empty leaves in the next cycle. Two requests
+    for the same word that meet in a queue continue as one (`CombiningQueue`). The data for the
+    reply to the second is recorded in a *wait buffer*; there is one for each pair of input and
+    output. If it is full, requests do not combine, but nothing waits for it.
 
-    Backward, a reply comes by the port by which its request has left. For each record of it in the
+    Backward, a reply arrives at the port by which its request left. For each record of it in the
     wait buffers a second reply is made, and all go into the queues of the inputs by which their
     requests came. This takes one cycle, like a reply without records, unless several of these
-    replies are for the same input; then each takes a cycle. The reply to the request that went on
-    is the last, or goes with the last. So once a processor has a reply, and may use the identity
-    of its request again, the box knows nothing any more of that.
+    replies are for the same input; then each takes a cycle. The reply to the request that continued
+    is the last, or goes with the last. So once a processor has a reply, and may reuse the identity
+    of its request, the box has no record of it.
 
-    Requests wait for requests before them only, and replies for replies. So if the processors take
-    their replies, the memories get theirs off, and every request is answered.
+    Requests wait only for requests before them, and replies only for replies. So if the processors
+    accept their replies and the memories can send theirs, every request is answered.
 
-    With messages of several words, each output carries one word a cycle, and the queues none of the
-    time: a request that finds its output at rest waits in the queue, and may be combined there
+    With messages of several words, each output carries one word per cycle, but the queues take no
+    longer: a request whose output is between messages waits in the queue, and may be combined there
     unless it is the head.
 
     `o[*].request` and `i[*].reply` come from registers and memories. `i[*].request.ready` depends
@@ -52,19 +52,19 @@ class CombiningBox(wiring.Component):
     Parameters
     ----------
     link : MemoryLink
-        Its operations are those of the requests. The digit on top of a tag must name an output.
+        Its operations are those of the requests. The top digit of a tag must name an output.
     radix : int
         Number of inputs and of outputs, at least 2.
     depth : int
-        Requests that fit into the queue of each output, at least 2. While so many replies wait for
-        an input, no more come in; together they may be up to k - 1 more.
+        Requests that fit into the queue of each output, at least 2. While this many replies wait
+        for an input, no more are accepted; the total may be up to k - 1 more.
     wait : int
         Records in each wait buffer, at least 1.
     policy : str or Policy
-        Which operations combine: one of `operations.POLICIES`, or a policy of your own. If it
-        allows no pair, the box has no wait buffers, and queues in memories instead of registers.
+        Which operations combine: one of `operations.POLICIES`, or a `Policy`. If it allows no pair,
+        the box has no wait buffers, and its queues are in memories instead of registers.
     merge : "pairwise" or "unlimited"
-        With how many others a request may combine in a queue.
+        How many other requests a request may combine with in a queue.
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request (`pacing`). A queue's depth is counted
         in messages, whatever their lengths.
@@ -78,10 +78,10 @@ class CombiningBox(wiring.Component):
     i : In(link).array(radix)
     o : Out(link).array(radix)
     later : In(link.tag)
-        Which bits of a tag, as it arrives, later boxes will use (`switches.unbuffered.later_bits`).
-        Constant. Not there if nothing combines.
+        The bits of a tag, as it arrives, that later boxes use (`boxes.unbuffered.later_bits`).
+        Constant. Absent if nothing combines.
     combined : Out(range(radix * radix + 1))
-        How many requests found another to combine with in this cycle.
+        Number of requests that were combined with another in this cycle.
 
     Raises
     ------
@@ -240,7 +240,7 @@ class CombiningBox(wiring.Component):
             m.d.comb += passed.eq(reply)
             m.d.comb += passed.tag.eq(Cat(reply.tag[self.digit_bits :], came))
 
-            # Whether the reply itself can go: all records that are left go in this cycle.
+            # Whether the reply itself can go: all remaining records go in this cycle.
             last = Signal(name=f"last_{j}")
             hits = [wait[j].hit for wait in waits] if waits else [Const(0, 1)] * self.radix
             more = [wait[j].more for wait in waits] if waits else [Const(0, 1)] * self.radix
@@ -278,9 +278,9 @@ class CombiningBox(wiring.Component):
     def _units(
         self, m: Module, j: int, value: data.View, waits: list[WaitBuffer]
     ) -> list[OperationUnit]:
-        """For each input, what makes the reply to a second request from the reply to the first.
+        """For each input, the unit that makes the reply to a second request from that to the first.
 
-        If requests combine pairwise, there is one record of a reply at most, and one unit does.
+        If requests combine pairwise, a reply has at most one record, and one unit is enough.
         """
         firsts = frozenset(first for first, _, _ in self.rules.pairs())
         shared = self.merge == "pairwise"

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A box that does not combine, with its buffers at the inputs, as RP3's (Siegel et al., VII-E)."""
+"""A box that does not combine, with buffers at its inputs, as in RP3 (Siegel et al., VII-E)."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 from ...core.checks import check_integer, check_radix
 from ...core.errors import InvalidValue
 from ...primitives.arrival_queue import ArrivalQueue
+from ...primitives.interchange_box import InterchangeBox
 from ...primitives.round_robin import RoundRobin
-from ..interchange_box import InterchangeBox
 from .link import Direction, MemoryLink, check_link, check_tag
 from .pacing import Lengths, Pacer, check_lengths, message_length, paced, shortest_message
 
@@ -19,28 +19,28 @@ __all__ = ["InputBufferedBox", "WordBuffer"]
 
 
 class WordBuffer(wiring.Component):
-    """A first-in first-out buffer of messages whose room is counted in words.
+    """A first-in first-out buffer of messages whose capacity is counted in words.
 
-    A message is taken when there is room for all its words, which is so kept for it at once. It is
-    shown `delay` cycles later, if none is before it. There is one read port: a message leaves word
-    by word (`Pacer`), its words become free one by one, each from the cycle after it left on, and
-    the next message is shown when all are out. Throughput is a word a cycle if `depth` is at least
-    the words of the longest message plus `delay`.
+    A message is accepted when there is room for all its words, and the room is then reserved for
+    it. If no other is before it, it is shown `delay` cycles later. There is one read port: a
+    message leaves word by word (`Pacer`), and each word becomes free in the cycle after it left.
+    The next message is shown when all words are out. Throughput is one word per cycle if `depth` is
+    at least the words of the longest message plus `delay`.
 
-    `o` comes from registers and memories. `i.ready` comes from registers, and if there are messages
-    of two lengths, depends combinationally on `i.payload`.
+    `o` comes from registers and memories. `i.ready` comes from registers; if there are messages of
+    two lengths, it depends combinationally on `i.payload`.
 
     Parameters
     ----------
     link : MemoryLink
     direction : "request" or "reply"
-        Which of the link's two streams this is for.
+        Which of the link's two streams it buffers.
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request.
     depth : int
         Words that fit, at least those of the longest message.
     delay : int
-        Cycles until a message is shown, at least 1. Messages wait for that in the buffer.
+        Cycles until a message is shown, at least 1. The message is in the buffer during these.
 
     Members
     -------
@@ -89,7 +89,7 @@ class WordBuffer(wiring.Component):
             m.submodules.pacer = pacer = Pacer(self.link, self.direction, lengths=self.lengths)
             wiring.connect(m, wiring.flipped(self.o), pacer.o)
             exit_ = pacer.i
-            # Room is kept by words. So there always is a row in the queue as well.
+            # Capacity is counted in words, so there is always a free row in the queue as well.
             words = Signal(range(self.depth + 1))
             length = message_length(self.link, self.direction, self.lengths, self.i.payload)
             leaving = (self.o.valid & self.o.ready) | pacer.resting
@@ -109,8 +109,8 @@ class WordBuffer(wiring.Component):
         return m
 
     def _visible(self, m: Module, accepted: Value, head: stream.Interface) -> Value:
-        """Whether the queue's head has been there for long enough: it is news, not messages, that
-        is delayed."""
+        """Whether the queue's head has been there for long enough: only the fact of its arrival is
+        delayed, not the message."""
         if self.delay == 1:
             return head.valid
         news = Signal(self.delay - 1)
@@ -127,33 +127,33 @@ class InputBufferedBox(wiring.Component):
 
     There is a buffer (`WordBuffer`) at each input from the processors' side for requests, and one
     at each input from the memories' side for replies. The messages at the heads of the buffers
-    compete for the outputs, of which each takes them in turn (`RoundRobin`); one that waits blocks
-    those behind it. This is "easier to build", with "increased congestion" (VII-E). The same link
-    and tags as with `CombiningBox`, but nothing combines.
+    compete for the outputs, and each output takes them in turn (`RoundRobin`); a message that waits
+    blocks those behind it. This is "easier to build", with "increased congestion" (VII-E). The link
+    and tags are the same as with `CombiningBox`, but nothing combines.
 
-    The head of a message leaves `delay` cycles after it came in, if nothing is in its way. Each
-    buffer, and each output, then is busy for the message's length.
+    The head of a message leaves `delay` cycles after it arrived, if nothing blocks it. Each buffer
+    and each output is then busy for the length of the message.
 
-    Requests wait for requests before them only, and replies for replies. So if the processors take
-    their replies, the memories get theirs off, and every request is answered.
+    Requests wait only for requests before them, and replies only for replies. So if the processors
+    accept their replies and the memories can send theirs, every request is answered.
 
-    `o[*].request` and `i[*].reply` come from registers and memories. `i[*].request.ready` and
-    `o[*].reply.ready` do too, but requests of two lengths make the former depend combinationally on
+    `o[*].request` and `i[*].reply` come from registers and memories. So do `i[*].request.ready` and
+    `o[*].reply.ready`, but with requests of two lengths the former depends combinationally on
     `i[*].request.payload` of the same port.
 
     Parameters
     ----------
     link : MemoryLink
-        The digit on top of a tag must name an output.
+        The top digit of a tag must name an output.
     radix : int
         Number of inputs and of outputs, at least 2.
     depth : int
-        Words that fit into each buffer, at least those of the longest message. A message is taken
-        when there is room for all its words. (RP3's held "nominally eight words".)
+        Words that fit into each buffer, at least those of the longest message. A message is
+        accepted when there is room for all its words. (RP3's held "nominally eight words".)
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request (`pacing`).
     delay : int
-        Cycles that a head takes through the box, at least 1; RP3's took 2.
+        Cycles that a head takes through the box, at least 1; RP3's box took 2.
 
     Members
     -------
@@ -213,8 +213,8 @@ class InputBufferedBox(wiring.Component):
     ) -> None:
         """Carry the messages of one direction.
 
-        `step` gives the exit that a tag names and the tag behind the box, from the tag before it
-        and the number of the entry.
+        `step` returns the output that a tag names, and the tag behind the box, from the tag before
+        it and the number of the input.
         """
         layout = self.link.layout(direction)
         m.submodules[f"{direction}_box"] = box = InterchangeBox(self.radix, layout)
@@ -248,7 +248,7 @@ class InputBufferedBox(wiring.Component):
 
 
 def check_room(depth: int, lengths: Lengths) -> None:
-    """Raise TypeError or ValueError if a buffer of so many words can't hold the longest message."""
+    """Raise TypeError or ValueError if a buffer of `depth` words can't hold the longest message."""
     check_integer("Depth", depth, 1)
     if depth < lengths[1]:
         raise InvalidValue(

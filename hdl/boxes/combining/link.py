@@ -1,4 +1,4 @@
-"""The link between a processor, the boxes and a memory module: requests one way, replies back."""
+"""The link between processor, boxes and memory module: requests forward, replies backward."""
 
 from typing import Literal
 
@@ -12,18 +12,17 @@ from ...operations.memory import OPERATIONS, Operation, check_operations
 __all__ = ["Direction", "MemoryLink", "check_link", "check_tag"]
 
 Direction = Literal["request", "reply"]
-"""Of the two streams of a link."""
+"""The direction of one of the two streams of a link."""
 
 
 class MemoryLink(wiring.Signature):
     """A stream of requests, and one of replies in the other direction.
 
-    The request's tag has one digit a stage, the first stage's on top. Each box reads the top digit,
-    moves the others up, and puts the number of the input by which the request came in the place
-    that has become free, at the bottom. So at the memory the tag is the way back. A reply begins
-    with this tag; each box reads its bottom digit, moves the others down, and puts the number of
-    the port by which the reply came on top. So at the processor the tag is again that of the
-    request.
+    The request's tag has one digit per stage, the first stage's on top. Each box reads the top
+    digit, moves the others up, and puts the number of the input by which the request came into the
+    free place at the bottom. So at the memory, the tag is the path back. A reply starts with this
+    tag. Each box reads its bottom digit, moves the others down, and puts the number of the port by
+    which the reply came on top. So at the processor, the tag is that of the request again.
 
     Parameters
     ----------
@@ -44,14 +43,14 @@ class MemoryLink(wiring.Signature):
     Members
     -------
     request : Out(stream.Signature({tag, identity, address, operation, operand}))
-        A processor must give the requests whose replies it waits for identities that differ.
+        A processor must give different identities to all requests whose replies it waits for.
     reply : In(stream.Signature({tag, identity, value}))
-        The old value of the word; of an operation that fetches nothing, no value.
+        The old value of the word; no value if the operation does not fetch.
 
     Raises
     ------
     TypeError, ValueError
-        If a width is not an integer of at least 1, or the operations are no tuple of operations.
+        If a width is not an integer of at least 1, or the operations are not a tuple of operations.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class MemoryLink(wiring.Signature):
 
 
 def check_link(link: object) -> None:
-    """Raise TypeError if this is not a link."""
+    """Raise TypeError if this is not a `MemoryLink`."""
     if not isinstance(link, MemoryLink):
         raise InvalidType(f"Link must be a MemoryLink, not {link!r}")
 

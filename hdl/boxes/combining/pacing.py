@@ -1,10 +1,10 @@
 # amaranth: UnusedElaboratable=no
-"""Messages of several words, one word a cycle on a link, with cut-through (Siegel et al., IV-A).
+"""Messages of several words, one word per cycle on a link, with cut-through (Siegel et al., IV-A).
 
-A message's words are carried side by side, in one cycle, and timed as if they followed one another:
-a box passes a message on in the cycle after its *head* came, whatever the length, and after each
-message the link rests for as long as the other words would take. (In RP3 a request is "for two or
-three words", in the Ultracomputer it uses "two or four network words": VII-E and F.)
+The words of a message are carried side by side in one cycle, and timed as if they followed one
+another: a box passes a message on in the cycle after its *head* came, whatever its length, and
+after each message the link is idle for as long as the other words would take. (In RP3 a request is
+"for two or three words", in the Ultracomputer it uses "two or four network words": VII-E and F.)
 """
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
@@ -31,14 +31,14 @@ Lengths = tuple[int, int]
 
 
 def check_lengths(lengths: object) -> None:
-    """Raise TypeError or ValueError if these are not the words of a short and of a long message."""
+    """Raise TypeError or ValueError if these are not the lengths of short and long messages."""
     if not isinstance(lengths, tuple) or len(lengths) != 2:
         raise InvalidType(f"Lengths must be a pair of integers, not {lengths!r}")
     for length in lengths:
         check_integer("Length", length, 1)
     short, long = lengths
     if short > long:
-        raise InvalidValue(f"Lengths must be the shorter one first, not {short} and {long}")
+        raise InvalidValue(f"Lengths must be in order, shorter first, not {short} and {long}")
 
 
 def request_length(operation: Operation, lengths: Lengths) -> int:
@@ -47,7 +47,7 @@ def request_length(operation: Operation, lengths: Lengths) -> int:
 
 
 def shortest_message(link: MemoryLink, direction: Direction, lengths: Lengths) -> int:
-    """Fewest words of a message of this direction."""
+    """Number of words of the shortest message of this direction."""
     if direction == "reply":
         return lengths[0]
     return min(request_length(operation, lengths) for operation in link.operations)
@@ -56,7 +56,7 @@ def shortest_message(link: MemoryLink, direction: Direction, lengths: Lengths) -
 def message_length(
     link: MemoryLink, direction: Direction, lengths: Lengths, payload: data.View
 ) -> Value:
-    """Words of a message, in hardware: a constant if all of this direction are alike."""
+    """Words of a message, in hardware: a constant if all messages of this direction are equal."""
     if direction == "reply":
         return Const(lengths[0])
     codes = [code for code, operation in enumerate(link.operations) if operation.kind == "load"]
@@ -66,19 +66,19 @@ def message_length(
 
 
 class Pacer(wiring.Component):
-    """Gives every message on a link the time that its words take.
+    """Delays the messages on a link according to their number of words.
 
-    A message passes at once, all words side by side. Then the link rests for its length less one
-    cycles: `o.valid` and `i.ready` are 0. So throughput is one word a cycle, and the head loses no
-    time. `o.valid` and `o.payload` depend combinationally on `i`, and `i.ready` on `o.ready`.
+    A message passes at once, all words side by side. Then the link is idle for its length less one
+    cycles: `o.valid` and `i.ready` are 0. So throughput is one word per cycle, and the head is not
+    delayed. `o.valid` and `o.payload` depend combinationally on `i`, and `i.ready` on `o.ready`.
 
-    Where all messages have one word no pacer is needed (`needed`), and it should be left out.
+    If all messages have one word, no pacer is needed (`needed`), and it should be left out.
 
     Parameters
     ----------
     link : MemoryLink
     direction : "request" or "reply"
-        Which of the link's two streams this is for.
+        Which of the link's two streams it paces.
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request: each at least 1, the shorter first.
 
@@ -88,7 +88,7 @@ class Pacer(wiring.Component):
         The layout is `link.request_layout` or `link.reply_layout`.
     o : Out(stream.Signature(layout))
     resting : Out(1)
-        The link carries one of the further words of a message. From a register.
+        The link carries a later word of a message. From a register.
 
     Raises
     ------
@@ -132,8 +132,8 @@ class Pacer(wiring.Component):
 def paced(
     m: Module, name: str, direction: Direction, lengths: Lengths, port: wiring.PureInterface
 ) -> wiring.PureInterface:
-    """The stream that a component has to drive to send, paced, by one direction of a port of its
-    own: the input of a new pacer, or the port's stream itself if no pacer is needed."""
+    """The stream through which a component sends in one direction of its own port, paced: the input
+    of a new pacer, or the port's stream itself if no pacer is needed."""
     output = wiring.flipped(getattr(port, direction))
     if not Pacer.needed(direction, lengths):
         return output

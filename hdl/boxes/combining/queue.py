@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""A queue of requests in which those that ask for the same word become one."""
+"""A queue of requests that combines those for the same word."""
 
 from collections.abc import Iterable
 
@@ -15,18 +15,18 @@ __all__ = ["CombiningQueue"]
 
 
 class CombiningQueue(wiring.Component):
-    """A first-in first-out queue with several inputs, which combines what it can.
+    """A first-in first-out queue with several inputs that combines requests where possible.
 
-    An arriving request is compared with all that are queued, and with those that arrive in the same
-    cycle by inputs of lower number. If the youngest of those for the same word combines with it,
-    that takes over the work of both, in its own place. Older ones are left alone, and so is the one
-    at the head, which is shown at the output: requests for one word never overtake each other, and
-    the output obeys the stream rules.
+    An arriving request is compared with all queued requests, and with those that arrive in the same
+    cycle at inputs of lower number. If the youngest of those for the same word can combine with it,
+    that request takes over the work of both and keeps its place. Older requests do not combine, nor
+    does the head, which is shown at the output. So requests for one word never overtake each other,
+    and the output obeys the stream rules.
 
     A request that arrives at an empty queue is shown one cycle later, combined or not; throughput
-    is one request a cycle. One that combines needs no room. Of those that do, while there is less
-    room than inputs, each input is first in turn. `o` comes from registers. `i[*].ready` and the
-    other outputs depend combinationally on `i[*]` and `free`.
+    is one request per cycle. A request that combines needs no room. While there is less room than
+    there are inputs, each input has priority in turn. `o` comes from registers. `i[*].ready` and
+    the other outputs depend combinationally on `i[*]` and `free`.
 
     Parameters
     ----------
@@ -37,21 +37,21 @@ class CombiningQueue(wiring.Component):
     depth : int
         Number of requests that fit, at least 2.
     pairwise : bool
-        Whether a request combines with one other at most in a queue. If not, there is no limit, and
-        requests that arrive together pass through as many adders in a row as there are inputs.
+        Whether a request combines with at most one other in a queue. If not, there is no limit, and
+        requests that arrive together pass through as many adders in series as there are inputs.
 
     Members
     -------
     i : In(stream.Signature(link.request_layout)).array(writers)
     o : Out(stream.Signature(link.request_layout))
     later : In(link.tag)
-        The bits of the tags that lead on: where they differ, the words are different ones.
+        The bits of the tags that later boxes use: if they differ, the words are different.
     free : In(writers)
         Bit i: a record of a request from input i can be kept.
     combined : Out(writers)
-        Bit i: the request that input i shows has been combined, and `record[i]` must be kept.
+        Bit i: the request at input i has been combined, and `record[i]` must be stored.
     record : Out({tag, identity, operation, operand}).array(writers)
-        Tag and identity of the request that goes on, and what that was until now.
+        Tag and identity of the request that continues, and its operation and operand so far.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class CombiningQueue(wiring.Component):
         )
         slots, writers = range(self.depth), range(self.writers)
 
-        # What is queued, the head in slot 0. Only the work of a request ever changes.
+        # The queued requests, the head in slot 0. Only the work of a request ever changes.
         names = [Signal(name_layout, name=f"name_{slot}") for slot in slots]
         addresses = [Signal(self.link.address, name=f"address_{slot}") for slot in slots]
         work = [Signal(work_layout, name=f"work_{slot}") for slot in slots]
@@ -115,7 +115,7 @@ class CombiningQueue(wiring.Component):
         may_append = self._rights(m, level)
         accepted = Signal(self.writers)
         appended = Signal(self.writers)
-        # By input: the slot that its request goes into, and name and work of what is then there.
+        # By input: the slot of its request, and the name and work that are then in this slot.
         places = [Signal(self.depth, name=f"place_{i}") for i in writers]
         new_names = [Signal(name_layout, name=f"new_name_{i}") for i in writers]
         new_work = [Signal(work_layout, name=f"new_work_{i}") for i in writers]
@@ -144,7 +144,8 @@ class CombiningQueue(wiring.Component):
                 with m.If(accepted[x] & same(other.tag, other.address)):
                     m.d.comb += [found.eq(1), place.eq(places[x])]
                     if self.pairwise:
-                        # If it has been combined, this can't be, and all else doesn't matter.
+                        # If the other has been combined, this one can't be, and the rest does not
+                        # matter.
                         m.d.comb += [
                             name.tag.eq(other.tag),
                             name.identity.eq(other.identity),
@@ -189,7 +190,7 @@ class CombiningQueue(wiring.Component):
                     new_work[i].operand.eq(arriving.operand),
                 ]
 
-        # All move up if the head leaves. Then what has arrived goes one slot further up, too.
+        # All move up if the head leaves. Then new arrivals also go one slot further up.
         for slot in slots:
             above = min(slot + 1, slots[-1])
             with m.If(pop):
@@ -213,9 +214,9 @@ class CombiningQueue(wiring.Component):
         return m
 
     def _rights(self, m: Module, level: Signal) -> Signal:
-        """Bit i: there is room for a request from input i after those of inputs before it in turn.
+        """Bit i: there is room for a request from input i after those of inputs with priority.
 
-        It is the turn of an input until its request is taken, or for one cycle if it has none.
+        An input keeps its priority until its request is taken, or for one cycle if it has none.
         """
         writers = range(self.writers)
         turn = Signal(range(self.writers))

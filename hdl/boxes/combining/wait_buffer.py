@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What a box remembers of the requests that it combined."""
+"""The records of combined requests in a box."""
 
 from amaranth.hdl import Cat, Module, ShapeLike, Signal
 from amaranth.lib import wiring
@@ -12,10 +12,11 @@ __all__ = ["WaitBuffer"]
 
 
 class WaitBuffer(wiring.Component):
-    """An associative memory: records that are found, and taken out, by their keys.
+    """An associative memory: records are found and removed by their keys.
 
-    A record that is stored in a cycle can be found from the next one on. Several may have one key;
-    they come out in any order. All outputs are combinational; `free` depends on registers only.
+    A record that is stored in a cycle can be found from the next one on. Several may have the same
+    key; they come out in any order. All outputs are combinational; `free` depends on registers
+    only.
 
     Parameters
     ----------
@@ -36,9 +37,9 @@ class WaitBuffer(wiring.Component):
     more : Out(1)
         There are several.
     found : Out(record)
-        One of them.
+        One of the records with this key.
     take : In(1)
-        Take it out. Only while there is a hit.
+        Remove it. Only while `hit` is 1.
     """
 
     def __init__(self, key: ShapeLike, record: ShapeLike, *, size: int) -> None:

@@ -1,1 +1,1 @@
-"""Multistage cube networks, in all switching modes, and what belongs to them alone."""
+"""Multistage cube networks in all switching modes, with their special cells and networks."""

@@ -1,4 +1,4 @@
-"""The multistage cube network and its equals as circuit-switching networks."""
+"""The multistage cube network and its equivalents as circuit-switching networks."""
 
 from numbers import Integral
 
@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...boxes.circuit import CircuitBox, CircuitLink, Policy
 from ...core.checks import check_integer
 from ...core.fabric import CellType, Fabric, FabricComponent, Pin
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...topology.multistage import multistage_plan
 from ...topology.tags import Routing
 from ..columns import place_columns
@@ -17,28 +17,28 @@ __all__ = ["CircuitNetwork"]
 
 
 class CircuitNetwork(FabricComponent):
-    """A b^n-port multistage network of circuit boxes, with bare circuit links at its terminals.
+    """A b^n-terminal multistage network of circuit boxes, with bare circuit links at its terminals.
 
-    For designs that bring their own network interfaces; `CircuitInitiator` and `CircuitResponder`
-    make streams of the links. A path through the n stages takes n cycles to set up if it meets
-    no conflict: a request that rises at input S in cycle t shows at output D in cycle t + n.
+    It is for designs with their own network interfaces; `CircuitInitiator` and `CircuitResponder`
+    convert the links to streams. A path through the n stages takes n cycles to set up if it meets
+    no conflict: a request that rises at input S in cycle t is seen at output D in cycle t + n.
 
     Parameters
     ----------
     ports : int
         Terminals, a power of the radix.
     radix : int
-        Ports of a box.
+        Inputs and outputs of a box.
     wiring : str
         One of `topology.multistage.PLANS`: cube, omega, baseline, indirect-cube, butterfly, flip.
     payload : ShapeLike
-        What a word carries besides the tag (and instead of it, once the path is set).
+        The content of a word besides the tag (and instead of it, once the path is set up).
     flits : bool
-        Words have a bit `last`, which `CircuitInitiator` needs for packets of several.
+        Words have a bit `last`, which `CircuitInitiator` needs for packets of several words.
     reply : ShapeLike, optional
-        A word of data from the destination to the source. None: nothing flows back.
+        A word of data from the destination to the source. None: there is no reply.
     routing : "destination" or "xor"
-        What the tag holds. XOR tags need a radix that is a power of two.
+        The tag scheme. XOR tags need a radix that is a power of two.
     policy, hold_limit
         As in `CircuitBox`.
 
@@ -53,7 +53,7 @@ class CircuitNetwork(FabricComponent):
     tags : TagScheme
     packet : Packet
     box : CellType
-        Of all the cells `box_{stage}_{number}`.
+        Type of all cells `box_{stage}_{number}`.
 
     Raises
     ------

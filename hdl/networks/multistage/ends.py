@@ -1,9 +1,9 @@
-"""What stands at the terminals of a network: interfaces, and the meeting of several copies."""
+"""Cells at the terminals of a network: interfaces, and links to several copies."""
 
 from collections.abc import Mapping, Sequence
 
 from ...core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
 from ...terminals.replication import Distributor, Merger
 from ...topology.tags import AddressCode
@@ -14,7 +14,7 @@ __all__ = ["chosen_straps", "place_copies", "place_ends"]
 
 
 def chosen_straps(type_: CellType, values: Mapping[str, int]) -> dict[str, int]:
-    """Those of the values for which the type has an input."""
+    """The values for which the type has an input."""
     return {name: value for name, value in values.items() if (name,) in type_.leaves}
 
 
@@ -24,7 +24,7 @@ def place_ends(
     terminals: Terminals,
     ends: Ends,
 ) -> Terminals:
-    """Place an interface in front of each input of a network, and one behind each output.
+    """Place an interface at each input of a network, and one at each output.
 
     The cells are `{name}_{terminal}`, and get the straps `seed` and `address` if they have them.
 
@@ -33,9 +33,9 @@ def place_ends(
     fabric : Fabric
     code : AddressCode
     terminals : Terminals
-        Where the network's links are.
+        The links of the network.
     ends : Ends
-        Each cell has `i` and `o`.
+        Each cell has members `i` and `o`.
     """
     entries, exits = [], []
     for terminal, (entry, exit_) in enumerate(zip(*terminals)):
@@ -54,16 +54,16 @@ def place_ends(
 def place_copies(
     fabric: Fabric | Scope, packet: Packet, copies: Sequence[Terminals], *, drops: bool
 ) -> Terminals:
-    """Lead each terminal to all copies of a network, by a random choice, and back.
+    """Connect each terminal to all copies of a network: a random choice, and a merger.
 
     Parameters
     ----------
     fabric : Fabric
     packet : Packet
     copies : Sequence[Terminals]
-        Where each copy's terminals are.
+        The terminals of each copy.
     drops : bool
-        Whether a terminal takes one of several packets that come at once, and drops the others;
+        Whether a terminal takes one of several packets that arrive at once, and drops the others;
         if not, they wait.
     """
     kind = {"packet": packet, "copies": len(copies)}

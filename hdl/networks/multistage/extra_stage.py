@@ -1,17 +1,19 @@
-"""The Extra Stage Cube: a cube network that works on with any one box or link broken."""
+"""The Extra Stage Cube: a cube network that still works with any one box or link broken."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...topology.extra_stage import Configuration, ExtraStagePlan
 from ...topology.tags import Routing
-from ..network import PacketNetwork
 from .extra_stage_cells import AvoidedLines, Bypass, PathEnd, PathSelector
+
+if TYPE_CHECKING:
+    from .network import MultistageNetwork
 
 __all__ = [
     "Controls",
@@ -34,7 +36,7 @@ STREAM = Kind()
 
 
 class Controls(NamedTuple):
-    """How the network is set: constants, or pins that tell."""
+    """The configuration of the network: constants, or pins that drive it."""
 
     bypass_extra: int | Pin
     bypass_last: int | Pin
@@ -42,7 +44,7 @@ class Controls(NamedTuple):
 
 
 def controls(plan: ExtraStagePlan, configuration: Configuration) -> Controls:
-    """The constants that set a network like this."""
+    """The constants for this configuration."""
     lines = AvoidedLines(plan.last).const(
         {
             "label": configuration.label,
@@ -54,9 +56,9 @@ def controls(plan: ExtraStagePlan, configuration: Configuration) -> Controls:
 
 
 def _place(fabric: Fabric | Scope, name: str, type_: CellType, **settings: int | Pin) -> None:
-    """Add a cell some of whose inputs are constant, and others driven by pins."""
+    """Add a cell with some inputs constant, and others driven by pins."""
     pins = {port: value for port, value in settings.items() if isinstance(value, Pin)}
-    straps = {port: int(value) for port, value in settings.items() if port not in pins}
+    straps = {port: int(value) for port, value in settings.items() if not isinstance(value, Pin)}
     fabric.place(Cell(name, type_, straps))
     for port, pin in pins.items():
         fabric.link(pin, Pin(name, (port,)))
@@ -82,7 +84,7 @@ def place_stages(
         Its packets are `widened`.
     controls : Controls
     kind : Kind
-        That of the boxes' links.
+        Kind of the boxes' links.
 
     Returns
     -------
@@ -123,7 +125,7 @@ def place_choice(
     outputs: list[Pin],
     kind: Kind = STREAM,
 ) -> tuple[list[Pin], list[Pin]]:
-    """Place what chooses the paths, and makes and ends the tags, at each terminal.
+    """Place the cells at each terminal that choose the paths, and that make and restore the tags.
 
     The cells are `select_{terminal}` and `end_{terminal}`.
 
@@ -131,13 +133,13 @@ def place_choice(
     ----------
     fabric : Fabric
     packet : Packet
-        As the terminals see it.
+        The packet as the terminals see it.
     routing : "destination" or "xor"
     controls : Controls
     inputs, outputs : list[Pin]
         The network's links of `widened(packet)`, by terminal.
     kind : Kind
-        That of the links.
+        Kind of the links.
 
     Returns
     -------
@@ -161,12 +163,12 @@ def place_choice(
 
 
 class ReconfigurableExtraStageCube(FabricComponent):
-    """An Extra Stage Cube that is told at run time what to avoid, by ports common to all of it.
+    """An Extra Stage Cube that is configured at run time, through ports that all its cells share.
 
     Parameters
     ----------
-    network : PacketNetwork
-        A `MultistageNetwork` with an extra stage; its `faults` don't matter.
+    network : MultistageNetwork
+        With an extra stage; its `faults` are ignored.
 
     Members
     -------
@@ -175,13 +177,13 @@ class ReconfigurableExtraStageCube(FabricComponent):
     bypass_extra, bypass_last : In(1)
         Not both 1.
     avoid : In(AvoidedLines(n))
-        As `controls` gives these three for a `Configuration`. They may change only while the
+        The values that `controls` gives for a `Configuration`. They may change only while the
         network is empty.
     corrupted : Out(1).array(ports)
         Only if the network has parity: a damaged packet for this terminal is discarded.
     """
 
-    def __init__(self, network: PacketNetwork) -> None:
+    def __init__(self, network: "MultistageNetwork") -> None:
         self.network = network
         link = stream.Signature(network.packet)
         members = {
@@ -189,7 +191,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
             "o": Out(link).array(network.ports),
             "bypass_extra": In(1),
             "bypass_last": In(1),
-            "avoid": In(AvoidedLines(network.plan.last)),
+            "avoid": In(AvoidedLines(network.extra_plan.last)),
         }
         if network.parameters.parity != "none":
             members["corrupted"] = Out(1).array(network.ports)

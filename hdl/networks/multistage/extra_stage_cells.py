@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
-"""What makes a cube network an Extra Stage Cube: bypasses of stages, and the choice of the path.
+"""The special cells of an Extra Stage Cube: bypasses of stages, and the choice of the path.
 
-All of these pass any kind of link that carries packets, streams as well as circuits.
+All of these pass any kind of link that carries packets, both streams and circuits.
 (Adams and Siegel 1982.)
 """
 
@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.packet import Packet, forwarded
+from ...primitives.packet import Packet, forwarded
 from ...topology.tags import Routing, check_routing
 
 __all__ = [
@@ -28,20 +28,20 @@ __all__ = [
 def link_signature(
     link: type[wiring.Signature], packet: Packet, reply: ShapeLike | None = None
 ) -> wiring.Signature:
-    """The signature of a link of a kind, as `stream.Signature`, that carries these packets."""
+    """The signature of a link of a kind, such as `stream.Signature`, that carries these packets."""
     return link(packet) if reply is None else link(packet, reply)
 
 
 def link_leaves(
     signature: wiring.Signature, link: wiring.PureInterface
 ) -> Iterator[tuple[tuple, wiring.Flow, Value]]:
-    """Path, direction as the sender sees it, and port of each leaf of a link."""
+    """Path, direction as seen by the sender, and port of each leaf of a link."""
     for path, member, port in signature.flatten(link):
         yield path, member.flow, port
 
 
 def widened(packet: Packet) -> Packet:
-    """The packet as it is inside an Extra Stage Cube: with one more digit in its tag."""
+    """The packet as it is inside an Extra Stage Cube, with one more digit in its tag."""
     return Packet(
         packet.members["tag"] + 1,
         packet.members["payload"],
@@ -51,18 +51,18 @@ def widened(packet: Packet) -> Packet:
 
 
 class AvoidedLines(data.StructLayout):
-    """The fields of the same names of `topology.extra_stage.Configuration`."""
+    """The fields of the same names in `topology.extra_stage.Configuration`."""
 
     def __init__(self, digits: int) -> None:
         super().__init__({"label": digits, "care": digits, "destination": digits})
 
 
 class Bypass(wiring.Component):
-    """Leads a line through a stage, or around it: the demultiplexer before and multiplexer behind.
+    """Leads a line through a stage or around it: a demultiplexer before it, a multiplexer behind
+    it.
 
-    Combinational. Around the stage, a packet's tag is rotated as the stage would have done it. The
-    side that is not in use sees a link on which nothing ever happens. `bypass` may change only
-    while the network is empty.
+    Combinational. Around the stage, a packet's tag is rotated as the stage would have done. The
+    unused side sees an idle link. `bypass` may change only while the network is empty.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Bypass(wiring.Component):
     entry : Out(link(packet))
         To the input of a box of the stage.
     exit : In(link(packet))
-        From the output of the box that has the same label.
+        From the output of the box with the same label.
     o : Out(link(packet))
     """
 
@@ -124,12 +124,12 @@ class Bypass(wiring.Component):
 
 
 def _unless(off: Value, port: Value, path: tuple) -> Value:
-    """The port while a side is in use; else 0. Payloads need no gates: nothing is valid then."""
+    """The port while a side is in use, else 0. Payloads need no gates: nothing is valid then."""
     return port if path[-1] == "payload" else port & ~off
 
 
 class _Adapter(wiring.Component):
-    """Passes a link, combinationally, and changes its packets."""
+    """Passes a link combinationally, and changes its packets."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class _Adapter(wiring.Component):
         super().__init__({**members, "i": In(self._links[0]), "o": Out(self._links[1])})
 
     def _pass(self, m: Module) -> None:
-        """Connect everything but the packet itself."""
+        """Connect everything except the packet itself."""
         for (path, flow, outer), (_, _, inner) in zip(
             link_leaves(self._links[0], self.i), link_leaves(self._links[1], self.o)
         ):
@@ -152,17 +152,17 @@ class _Adapter(wiring.Component):
 
 
 class PathSelector(_Adapter):
-    """Gives a source's packets the tag for the Extra Stage Cube, and so chooses their path.
+    """Replaces the tag of a source's packets for the Extra Stage Cube, and so chooses their path.
 
     Combinational. It compares the line that the packet's primary path would use with the lines to
-    avoid (see `topology.extra_stage.Configuration`): with `avoid` constant, n two-input gates and
-    an AND. All words of packets of several flits may pass; `PathEnd` undoes what is done to them.
-    With a broadcast mask, a packet takes the secondary path if any of its copies should.
+    avoid (see `topology.extra_stage.Configuration`); if `avoid` is constant, this takes n two-input
+    gates and an AND. All words of packets of several flits may pass; `PathEnd` undoes the change.
+    A packet with a broadcast mask takes the secondary path if any of its copies should.
 
     Parameters
     ----------
     packet : Packet
-        As the terminal sends it: with a tag of n binary digits.
+        The packet as the terminal sends it, with a tag of n binary digits.
     routing : "destination" or "xor"
     link, reply
         As in `Bypass`.
@@ -170,7 +170,7 @@ class PathSelector(_Adapter):
     Members
     -------
     address : In(n)
-        This terminal's number. Constant.
+        Number of this terminal. Constant.
     bypass_extra, bypass_last : In(1)
         Not both 1.
     avoid : In(AvoidedLines(n))
@@ -236,14 +236,14 @@ class PathSelector(_Adapter):
 
 
 class PathEnd(_Adapter):
-    """Gives packets that arrive through the Extra Stage Cube back the tag they were sent with.
+    """Restores the original tag of packets that arrive through the Extra Stage Cube.
 
     Combinational: wires and, for XOR tags, one gate.
 
     Parameters
     ----------
     packet : Packet
-        As the terminal receives it.
+        The packet as the terminal receives it.
     routing, link, reply
         As in `PathSelector`.
 

@@ -2,9 +2,9 @@
 """Multidimensional-access memory: rows, columns and blocks of a square, each in one access.
 
 The memory of STARAN and ASPRO (Siegel et al., VII-A; K. E. Batcher, "The multidimensional access
-memory in STARAN", IEEE Trans. Comput. C-26, 1977). The element of row r and column c lies in module
-r XOR c: the elements of a row lie in different modules, and so do those of a column. They come out
-of the modules in an order that the flip network puts right.
+memory in STARAN", IEEE Trans. Comput. C-26, 1977). The element of row r and column c is in module
+r XOR c: the elements of a row are in different modules, and so are those of a column. The flip
+network restores the order of the elements that come from the modules.
 """
 
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
@@ -12,10 +12,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...boxes.interchange_box import InterchangeBox
 from ...core.checks import check_integer, check_limit
 from ...core.errors import InvalidValue
 from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ...primitives.interchange_box import InterchangeBox
 from ...topology.multistage import multistage_plan
 from .stage_controlled import place_stage_controlled
 
@@ -25,7 +25,7 @@ _MOST_MODULES = 2**12
 
 
 class _Register(wiring.Component):
-    """Shows its input one cycle later."""
+    """Delays its input by one cycle."""
 
     def __init__(self, width: int) -> None:
         super().__init__({"i": In(width), "o": Out(width)})
@@ -37,7 +37,7 @@ class _Register(wiring.Component):
 
 
 class _Split(wiring.Component):
-    """The elements of an array, one by one. Wires only."""
+    """The elements of an array as separate outputs. Wires only."""
 
     def __init__(self, layout: data.ArrayLayout) -> None:
         self.layout = layout
@@ -50,7 +50,7 @@ class _Split(wiring.Component):
 
 
 class _Merge(wiring.Component):
-    """An array of elements that come one by one. Wires only."""
+    """An array of separate inputs. Wires only."""
 
     def __init__(self, layout: data.ArrayLayout) -> None:
         self.layout = layout
@@ -63,7 +63,7 @@ class _Merge(wiring.Component):
 
 
 def _request(size: int, planes: int) -> dict[str, wiring.Member]:
-    """What all modules hear of an access."""
+    """The inputs of an access that all modules share."""
     bits = size.bit_length() - 1
     plane = {"plane": In(range(planes))} if planes > 1 else {}
     return {"mask": In(bits), "index": In(bits), **plane, "write": In(1)}
@@ -72,16 +72,16 @@ def _request(size: int, planes: int) -> dict[str, wiring.Member]:
 class _MemoryModule(wiring.Component):
     """One of the modules, between the outputs and the inputs of the flip network.
 
-    An access takes two cycles, of which the second overlaps with the next access's first. In the
-    first, the module computes its address, and begins to read. In the second, `o` shows what was
-    read, or what is to be written by the port of the same number; the latter, brought to its module
-    by the flip network, is then stored from `i`. An access that reads what the one before it writes
-    reads the new value.
+    An access takes two cycles, the second of which overlaps with the first of the next access. In
+    the first, the module computes its address and starts to read. In the second, `o` shows the
+    element that was read, or the element to be written by the port of the same number; the flip
+    network carries the latter to its module, which stores it from `i`. An access that reads what
+    the one before it writes reads the new value.
 
     Members
     -------
     number : In(n)
-        Of this module. Constant.
+        Number of this module. Constant.
     mask, index, plane, write
         As in `MultidimensionalMemory`.
     data_in : In(shape)
@@ -113,7 +113,7 @@ class _MemoryModule(wiring.Component):
         read = rows.read_port(transparent_for=[store])
         writing = Signal()
         written = Signal(self.shape)
-        # Rows of the square; where the mask is 1, each module has another.
+        # Rows of the square; where the mask is 1, each module uses a different row.
         row = self.index ^ (self.number & self.mask)
         m.d.comb += read.addr.eq(row if self.planes == 1 else Cat(row, self.plane))
         m.d.sync += [
@@ -130,41 +130,40 @@ class _MemoryModule(wiring.Component):
 
 
 class MultidimensionalMemory(FabricComponent):
-    """N x N elements in N memory modules, of which any row or column is one access.
+    """N x N elements in N memory modules; any row or column can be accessed in one cycle.
 
-    Each cycle is an access, to N elements of one plane: a read, or with `write` a write. Port
-    number p reads or writes the element whose row has the bits of p where `mask` is 1 and those of
-    `index` elsewhere, and whose column has the bits of `index` where `mask` is 1 and those of p
-    elsewhere:
+    Each cycle accesses N elements of one plane: it reads them, or writes them if `write` is 1. Port
+    number p accesses the element whose row has the bits of p where `mask` is 1 and those of `index`
+    elsewhere, and whose column has the bits of `index` where `mask` is 1 and those of p elsewhere:
 
     ==================  =====================================================
-    mask                what an access is
+    mask                elements of an access
     ==================  =====================================================
     0                   row `index`; port p has column p
     N - 1               column `index`; port p has row p
     others, m ones      2^m rows by N / 2^m columns
     ==================  =====================================================
 
-    Latency: `data_out` shows in the next cycle what is read in this one (and what was written, in
-    the modules' order, after a write). Throughput is one access a cycle in any order; a read sees
-    all writes of earlier cycles. `data_out` depends on registers and memories only, through a
-    multiplexer and the n stages of one flip network, which carries either what was read or what is
-    to be written. The modules are synchronous memories of N x `planes` rows with one port to read
-    and one to write.
+    Latency: `data_out` shows in the next cycle what is read in this one (or, after a write, what
+    was written, in the order of the modules). Throughput is one access per cycle in any order; a
+    read sees all writes of earlier cycles. `data_out` depends only on registers and memories,
+    through a multiplexer and the n stages of one flip network, which carries either the elements
+    read or the elements to be written. The modules are synchronous memories of N x `planes` rows
+    with one read port and one write port.
 
     Parameters
     ----------
     size : int
-        N: rows, columns and modules, a power of two from 2 to 4,096.
+        N: number of rows, columns and modules, a power of two from 2 to 4,096.
     shape : ShapeLike
-        Shape of an element: 1 is a bit.
+        Shape of an element; 1 is a single bit.
     planes : int
-        Squares, one above the other, at least 1. ASPRO's 32 x 4096 bits are 128 planes of 32 x 32.
+        Number of squares, at least 1. ASPRO's 32 x 4096 bits are 128 planes of 32 x 32.
 
     Members
     -------
     mask : In(n)
-        Which bits of a row number come from the port. n = log2 N.
+        The bits of a row number that come from the port. n = log2 N.
     index : In(n)
     plane : In(range(planes))
         Only if there is more than one.

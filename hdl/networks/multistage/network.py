@@ -1,12 +1,12 @@
-"""The multistage cube network and its topological equals, run in any of the ways of `SWITCHES`."""
+"""The multistage cube network and its equivalents, in any of the switching modes of `SWITCHES`."""
 
 from ...boxes.circuit import CircuitLink
 from ...boxes.unbuffered import later_bits, verdict_delay
 from ...core.errors import InvalidValue
 from ...core.fabric import CellType, Fabric, Pin, Scope
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
-from ...terminals.parity import place_parity, protected
+from ...terminals.parity import Granularity, place_parity, protected
 from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults
 from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
 from ..columns import place_columns
@@ -21,24 +21,24 @@ __all__ = ["FAMILIES", "MultistageNetwork"]
 
 
 class MultistageNetwork(PacketNetwork):
-    """A b^n-port multistage network of b x b switches (Siegel et al., III to VI).
+    """A b^n-terminal multistage network of b x b switches (Siegel et al., III to VI).
 
-    Every path passes n switches; an unhindered header takes n cycles, and a packet of c flits
-    n + c - 1. The box of stage s and number x is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy
-    c of a replicated network); all boxes of a stage are of one type, and all of the network unless
-    it is dilated, since a packet's tag tells them all they need.
+    Every path passes n switches; an unblocked header takes n cycles, and a packet of c flits takes
+    n + c - 1. Box x of stage s is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy c of a
+    replicated network). All boxes of a stage have the same type, and so do all boxes of the network
+    unless it is dilated, since a packet's tag contains all that they need.
 
     Its arguments are those of `MultistageParameters`. With an extra stage (`topology.extra_stage`)
-    there are n + 1 stages, of which one is bypassed unless there are faults to avoid.
+    there are n + 1 stages, one of which is bypassed unless there are faults to avoid.
 
     Attributes
     ----------
     plan : MultistagePlan
     configuration : Configuration or None
-        How an extra stage is set.
+        The configuration of the extra stage, if there is one.
     radix : int
     boxes : list[CellType]
-        Of each stage.
+        The type of the boxes of each stage.
 
     Members
     -------
@@ -48,17 +48,18 @@ class MultistageNetwork(PacketNetwork):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as its field allows, or does not go with the switch.
+        If a field does not allow a parameter, or the parameter is not compatible with the switch.
     """
 
     parameters_type = MultistageParameters
     parameters: MultistageParameters
     isolates = True
-    plan: MultistagePlan | ExtraStagePlan
+    plan: MultistagePlan
     configuration: Configuration | None = None
 
     def _set_up(self) -> None:
         given = self.parameters
+        assert given.resubmit != "auto"  # resolved by the record
         self.family = given.wiring
         self.ports = given.ports
         self.radix = given.radix
@@ -71,12 +72,12 @@ class MultistageNetwork(PacketNetwork):
         self.flits = given.switching.has_flits(self.lengths[1])
         self.ordered = given.replication == 1 and given.switching.keeps_order(given)
         if given.extra_stage:
-            self.plan = extra_stage_plan(given.ports)
-            self.configuration = self.plan.configure(parse_faults(given.faults))
-            self.stages = len(self.plan.path(0, 0, self.configuration))
+            self.plan = plan = extra_stage_plan(given.ports)
+            self.configuration = plan.configure(parse_faults(given.faults))
+            self.stages = len(plan.path(0, 0, self.configuration))
             # With both of these stages in use, packets can leave the lines of their subnetwork.
             self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
-            # A broadcast may take another of two paths than the packets for one of its outputs.
+            # A broadcast may take a different path than the packets for one of its outputs.
             self.ordered = self.isolates or not self.broadcasts
         else:
             self.plan = multistage_plan(given.wiring, given.ports, given.radix)
@@ -85,7 +86,14 @@ class MultistageNetwork(PacketNetwork):
         self.tags = self.plan.tags(given.routing)
         self.boxes = self._boxes(self.packet)
         for box in dict.fromkeys(self.boxes):
-            box.build()  # What a box refuses, its network refuses when it is made, not later.
+            box.build()  # An invalid box must be rejected now, not during elaboration.
+
+    @property
+    def extra_plan(self) -> ExtraStagePlan:
+        """The plan of a network with an extra stage; ValueError for one without."""
+        if not isinstance(self.plan, ExtraStagePlan):
+            raise InvalidValue("Network must have an extra stage")
+        return self.plan
 
     @property
     def theory(self) -> Theory | None:
@@ -105,12 +113,12 @@ class MultistageNetwork(PacketNetwork):
         return self.plan
 
     def _boxes(self, packet: Packet) -> list[CellType]:
-        """The boxes of each stage, for packets that terminals see like this."""
+        """The boxes of each stage, for packets of this layout at the terminals."""
         inside = self._inside(packet)
         return list(self.parameters.switching.boxes(self.parameters, inside, len(self.plan.stages)))
 
     def _protected(self, packet: Packet) -> Packet:
-        """The packet with its parity, if there is one."""
+        """The packet with its parity, if any."""
         parity = self.parameters.parity
         return packet if parity == "none" else protected(packet, parity)
 
@@ -125,18 +133,19 @@ class MultistageNetwork(PacketNetwork):
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         if self.configuration is None:
             return self.place_controlled(fabric, None, packet)
-        return self.place_controlled(fabric, controls(self.plan, self.configuration), packet)
+        return self.place_controlled(fabric, controls(self.extra_plan, self.configuration), packet)
 
     def place_controlled(
         self, fabric: Fabric | Scope, controls: Controls | None, packet: Packet | None = None
     ) -> Terminals:
-        """As `place`, for a network whose extra stage, if any, is set in this way."""
+        """As `place`, for a network whose extra stage, if any, is configured by `controls`."""
         given = self.parameters
         packet = packet or self.packet
         boxes = self._boxes(packet)
-        # Circuits have parity outside, in the words that pass them; packets inside an extra stage,
-        # made over the tag that the boxes see.
-        inside = given.parity != "none" and controls is not None and not given.switching.circuits
+        # With circuits, parity is outside, in the words that pass through them; with packets it is
+        # inside an extra stage, computed over the tag that the boxes see.
+        parity = None if given.parity == "none" else given.parity
+        inside = parity if controls is not None and not given.switching.circuits else None
         if controls is not None:
             terminals = self._place_extra_stage(fabric, packet, boxes, controls, parity=inside)
         elif given.replication == 1:
@@ -148,13 +157,13 @@ class MultistageNetwork(PacketNetwork):
             ]
             drops = given.policy != "hold"
             terminals = place_copies(fabric, self._protected(packet), copies, drops=drops)
-        # The interfaces see the packet with its parity, which is made in front of them.
+        # The interfaces see the packet with its parity, which is generated before them.
         ends = given.switching.ends(given, self._protected(packet), self.tags, self.stages)
         if ends is not None:
             terminals = place_ends(fabric, self.tags.code, terminals, ends)
-        if given.parity == "none" or inside:
+        if parity is None or inside is not None:
             return terminals
-        return Terminals(*place_parity(fabric, packet, given.parity, *terminals))
+        return Terminals(*place_parity(fabric, packet, parity, *terminals))
 
     def _place_copy(
         self, fabric: Fabric | Scope, boxes: list[CellType], name: str, copy: int
@@ -182,21 +191,21 @@ class MultistageNetwork(PacketNetwork):
         boxes: list[CellType],
         controls: Controls,
         *,
-        parity: bool,
+        parity: Granularity | None,
     ) -> Terminals:
-        """Place the boxes of an Extra Stage Cube, what chooses the paths, and parity between."""
+        """Place the boxes of an Extra Stage Cube, the choice of paths, and parity between them."""
         kind = Kind()
         if self.parameters.switching.circuits:
             packet, kind = self._protected(packet), Kind(CircuitLink)
-        links = place_stages(fabric, self.plan, boxes[0], controls, kind)
-        if parity:
-            links = place_parity(fabric, widened(packet), self.parameters.parity, *links)
+        links = place_stages(fabric, self.extra_plan, boxes[0], controls, kind)
+        if parity is not None:
+            links = place_parity(fabric, widened(packet), parity, *links)
         return Terminals(*place_choice(fabric, packet, self.tags.routing, controls, *links, kind))
 
     def path(self, source: int, destination: int) -> list[Pin]:
-        """As in `Network`; of several copies, or links in a bundle, always the first."""
+        """As in `Network`; of several copies, or of the links of a bundle, always the first."""
         if self.configuration is not None:
-            hops = self.plan.path(source, destination, self.configuration)
+            hops = self.extra_plan.path(source, destination, self.configuration)
             return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
         name = "box" if self.parameters.replication == 1 else "box_0"
         links = [self.parameters.dilation] * (self.stages - 1) + [1]

@@ -1,4 +1,4 @@
-"""What can be chosen of a multistage network."""
+"""The parameters of multistage networks."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,41 +8,25 @@ from amaranth.hdl import ShapeLike
 from ...boxes.circuit import POLICIES
 from ...core.errors import InvalidValue
 from ...core.parameters import Parameters, integer, payload_shape, text, word
-from ...terminals.parity import PARITIES
+from ...terminals.parity import PARITIES, Granularity
 from ...topology import multistage
 from ...topology.tags import ROUTINGS, Routing
 from ..flits import packet_length, parse_lengths
 from .switching import QUEUES, REFILLS, SWITCHES, Switching
 
-__all__ = ["NEUTRAL", "OPTIONS", "MultistageParameters"]
+__all__ = ["OPTIONS", "MultistageParameters"]
 
 OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues", "extra_stage")
 """Parameters that not all kinds of switch have."""
 
-NEUTRAL: dict[str, int | str] = {
-    "length": 1,
-    "policy": "hold",
-    "hold_limit": 16,
-    "dilation": 1,
-    "replication": 1,
-    "resubmit": 0,
-    "broadcast": 0,
-    "refill": "auto",
-    "queues": "input",
-    "extra_stage": 0,
-    "parity": "none",
-    "faults": "",
-}
-"""Values that make a plain network: packets of one flit, which are never dropped."""
-
 
 @dataclass(frozen=True, eq=False)
 class MultistageParameters(Parameters):
-    """As `MultistageNetwork` takes them.
+    """The parameters of `MultistageNetwork`.
 
-    `depth`, if "auto", is 4, or twice the greatest length for cut-through, or what the switch has
-    by definition; `resubmit` is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
-    "auto" a slot freed in a cycle can be filled in it at depth 1 only.
+    `depth` "auto" is 4, or twice the largest length for cut-through, or the only depth that the
+    switch has; `resubmit` "auto" is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
+    "auto" a slot freed in a cycle can be filled in the same cycle only at depth 1.
     """
 
     ports: int = integer(8, "terminals, a power of the radix", least=2, most=2**16)
@@ -53,25 +37,38 @@ class MultistageParameters(Parameters):
         "auto", "packets, or flits, that fit into each queue", least=0, choices=("auto",)
     )
     payload: ShapeLike = payload_shape()
-    routing: Routing = word("destination", "what the tag holds", ROUTINGS)
-    length: int | str = packet_length()
-    policy: str = word("auto", "what becomes of a blocked packet or request", ("auto", *POLICIES))
-    hold_limit: int = integer(16, "cycles until modified-hold drops a request", least=1, most=2**16)
-    dilation: int = integer(1, "links in the place of each one between stages", least=1, most=64)
-    replication: int = integer(1, "copies of the network", least=1, most=64)
+    routing: Routing = word("destination", "tag scheme", ROUTINGS)
+    length: int | str = packet_length(plain=1)
+    policy: str = word(
+        "auto", "policy for a blocked packet or request", ("auto", *POLICIES), plain="hold"
+    )
+    hold_limit: int = integer(
+        16, "cycles until modified-hold drops a request", least=1, most=2**16, plain=16
+    )
+    dilation: int = integer(
+        1, "links that replace each link between stages", least=1, most=64, plain=1
+    )
+    replication: int = integer(1, "copies of the network", least=1, most=64, plain=1)
     resubmit: int | Literal["auto"] = integer(
         "auto",
-        "longest delay until a dropped packet is sent again; 0: never",
+        "longest delay before a dropped packet is sent again; 0: never",
         least=0,
         most=2**16,
         choices=("auto",),
+        plain=0,
     )
-    broadcast: int = integer(0, "1: packets carry a broadcast mask", least=0, most=1)
-    refill: str = word("auto", "a slot freed in a cycle can be filled in it", REFILLS)
-    queues: str = word("input", "where a cut-through switch has its queues", QUEUES)
-    extra_stage: int = integer(0, "1: an Extra Stage Cube", least=0, most=1)
-    parity: str = word("none", "parity inside the network", ("none", *PARITIES))
-    faults: str = text("", "what an Extra Stage Cube avoids: box:1:3, link:2:5", "FAULTS")
+    broadcast: int = integer(0, "1: packets carry a broadcast mask", least=0, most=1, plain=0)
+    refill: str = word(
+        "auto", "a slot freed in a cycle can be filled in the same one", REFILLS, plain="auto"
+    )
+    queues: str = word("input", "where a cut-through switch has its queues", QUEUES, plain="input")
+    extra_stage: int = integer(0, "1: an Extra Stage Cube", least=0, most=1, plain=0)
+    parity: Granularity | Literal["none"] = word(
+        "none", "parity inside the network", ("none", *PARITIES), plain="none"
+    )
+    faults: str = text(
+        "", "faults that an Extra Stage Cube avoids: box:1:3, link:2:5", "FAULTS", plain=""
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,24 +87,23 @@ class MultistageParameters(Parameters):
             policy=policy,
             resubmit=resubmit,
         )
-        self._check_options()
+        self._check_options(resubmit)
         self._check_redundancy()
-        if self.parity != "none" and (
-            self.switch in ("wormhole", "cut-through") or self.lengths != (1, 1)
-        ):
+        if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
             raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
         if self.broadcast and self.radix & self.radix - 1:
             raise InvalidValue(
                 f"Broadcast masks need a radix that is a power of two, not {self.radix}"
             )
 
-    def _check_options(self) -> None:
-        """Raise ValueError if an option does not go with the switch, or with resubmission."""
-        changed = [name for name in OPTIONS if self[name] != NEUTRAL[name]]
+    def _check_options(self, resubmit: int) -> None:
+        """Raise ValueError if an option is not compatible with the switch or resubmission."""
+        plain = self.plain()
+        changed = [name for name in OPTIONS if self[name] != plain[name]]
         for name in changed:
             if name not in self.switching.options:
                 raise InvalidValue(
-                    f"Parameter {name} must be {NEUTRAL[name]} with switch={self.switch}, "
+                    f"Parameter {name} must be {plain[name]} with switch={self.switch}, "
                     f"not {self[name]}"
                 )
         if "resubmit" in changed:
@@ -115,12 +111,12 @@ class MultistageParameters(Parameters):
                 raise InvalidValue(
                     f"Parameter resubmit must be 0 with policy=hold, not {self.resubmit}"
                 )
-            if self.resubmit & self.resubmit - 1:
+            if resubmit & resubmit - 1:
                 raise InvalidValue(f"Resubmit must be a power of two, not {self.resubmit}")
             for name in ("dilation", "replication", "broadcast"):
                 if name in changed:
                     raise InvalidValue(
-                        f"Parameter {name} must be {NEUTRAL[name]} with resubmission, "
+                        f"Parameter {name} must be {plain[name]} with resubmission, "
                         f"not {self[name]}"
                     )
         if "replication" in changed and self.policy == "drop" and self.switch != "unbuffered":
@@ -130,19 +126,19 @@ class MultistageParameters(Parameters):
             )
 
     def _check_redundancy(self) -> None:
-        """Raise ValueError if an extra stage, or the faults it avoids, do not go with the rest."""
+        """Raise ValueError if an extra stage, or its faults, are not compatible with the rest."""
         if self.extra_stage and (self.wiring, self.radix) != ("cube", 2):
             raise InvalidValue(
                 f"An extra stage needs wiring=cube and radix=2, not {self.wiring} and {self.radix}"
             )
         if self.faults and not self.extra_stage:
-            raise InvalidValue(f"Faults can be avoided with extra_stage=1 only, not {self.faults}")
+            raise InvalidValue(f"Faults can be avoided only with extra_stage=1, not {self.faults}")
         if self.extra_stage and self.replication > 1:
             raise InvalidValue(f"Replication must be 1 with extra_stage=1, not {self.replication}")
 
     @property
     def switching(self) -> Switching:
-        """The switch that is named."""
+        """The selected switching mode."""
         return SWITCHES[self.switch]
 
     @property

@@ -1,8 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """The flip network of STARAN and ASPRO: one control line for all boxes of a stage.
 
-Siegel et al. call this individual stage control (VII-A). There are no routing tags and nothing to
-arbitrate: n lines from a central controller set the whole network to one of 2^n permutations.
+Siegel et al. call this individual stage control (VII-A). There are no routing tags and no
+arbitration: n lines from a central controller set the whole network to one of 2^n permutations.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...boxes.interchange_box import BoxState, InterchangeBox
 from ...core.checks import check_integer, check_limit
 from ...core.errors import InvalidValue
 from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...primitives.interchange_box import BoxState, InterchangeBox
 from ...topology.multistage import MultistagePlan, multistage_plan
 from ..columns import Columns, place_columns
 
@@ -24,30 +24,30 @@ _MOST_PORTS = 2**16
 
 
 class StageControls(wiring.Component):
-    """Gives the boxes of each stage their state. Wires only: the state is the control bit, twice.
+    """Sets the state of the boxes of each stage. Wires only: the state is the control bit, twice.
 
     Parameters
     ----------
     bits : Sequence[int]
-        Of each stage, in the order in which data meet them: the bit of `control` that sets it.
+        For each stage, in the order in which data pass them: the bit of `control` that sets it.
 
     Members
     -------
     control : In(n)
-        One bit a stage: 0 straight, 1 exchange.
+        One bit per stage: 0 straight, 1 exchange.
     state : Out(BoxState).array(n)
 
     Raises
     ------
     TypeError, ValueError
-        If `bits` are not the numbers 0 to n - 1 in some order.
+        If `bits` is not a permutation of the numbers 0 to n - 1.
     """
 
     def __init__(self, bits: Sequence[int]) -> None:
         for bit in bits:
             bit = check_integer("Bit", bit, 0, len(bits) - 1)
         if len(set(bits)) != len(bits):
-            raise InvalidValue(f"Bits must be one for each stage, not {tuple(bits)}")
+            raise InvalidValue(f"Bits must name each stage once, not {tuple(bits)}")
         self.bits = tuple(bits)
         stages = len(self.bits)
         super().__init__({"control": In(stages), "state": Out(BoxState).array(stages)})
@@ -62,19 +62,19 @@ class StageControls(wiring.Component):
 def place_stage_controlled(
     fabric: Fabric | Scope, plan: MultistagePlan, box: CellType, control: Pin, bits: Sequence[int]
 ) -> Columns:
-    """Place the boxes of a plan, and the cell `controls` that sets all boxes of a stage alike.
+    """Place the boxes of a plan, and a cell `controls` that sets all boxes of a stage equally.
 
     Parameters
     ----------
     fabric : Fabric
     plan : MultistagePlan
-        Of radix 2.
+        A plan of radix 2.
     box : CellType
-        With ports `i` and `o`, arrays of two, and `state`, a `BoxState`.
+        With members `i` and `o`, arrays of two, and `state`, a `BoxState`.
     control : Pin
-        What drives the controls, one bit a stage.
+        The driver of the controls, one bit per stage.
     bits : Sequence[int]
-        Of each stage, the bit of `control` that sets it.
+        For each stage, the bit of `control` that sets it.
     """
     columns = place_columns(fabric, plan, [box] * len(plan.stages))
     fabric.place(Cell("controls", CellType(StageControls, bits=tuple(bits))))
@@ -86,15 +86,15 @@ def place_stage_controlled(
 
 
 class StageControlledNetwork(FabricComponent):
-    """A multistage network of plain interchange boxes with one control line a stage.
+    """A multistage network of plain interchange boxes with one control line per stage.
 
-    Bit j of `control` sets the stage that decides bit j of the output. Hence input X shows at
-    output P(X) XOR `control`, where P is what the wiring does when all boxes are straight:
-    nothing for flip, cube, indirect-cube and omega, bit reversal for baseline, and a rotation of
-    the bits by one place for butterfly. These are 2^n of the N! permutations, n = log2 N. Where P
-    does nothing, sending the output through once more under the same control restores the input.
+    Bit j of `control` sets the stage that decides bit j of the output. Hence input X is shown at
+    output P(X) XOR `control`, where P is the permutation of the wiring with all boxes straight: the
+    identity for flip, cube, indirect-cube and omega, bit reversal for baseline, and a rotation of
+    the bits by one place for butterfly. These are 2^n of the N! permutations, n = log2 N. If P is
+    the identity, sending the output through once more with the same control restores the input.
 
-    Combinational: latency 0, n boxes between `i` and `o`. No register, no handshake.
+    Combinational: latency 0, n boxes between `i` and `o`. There are no registers or handshakes.
 
     Parameters
     ----------
@@ -103,18 +103,18 @@ class StageControlledNetwork(FabricComponent):
     wiring : str
         One of `topology.multistage.PLANS`.
     shape : ShapeLike
-        Shape of what is carried.
+        Shape of the data.
 
     Attributes
     ----------
     plan : MultistagePlan
     straight : list[int]
-        The output at which each input shows under control 0: P.
+        The output at which each input is shown under control 0: P.
 
     Members
     -------
     control : In(n)
-        Bit by bit, 0 sets a stage straight and 1 to exchange.
+        Bit by bit, 0 sets a stage to straight and 1 to exchange.
     i : In(shape).array(ports)
     o : Out(shape).array(ports)
 

@@ -7,11 +7,11 @@ from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...boxes.interchange_box import BoxState, InterchangeBox
 from ...core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ...core.packet import Packet
 from ...core.parameters import Parameters, integer, payload_shape, word
 from ...primitives.arrival_queue import ArrivalQueue
+from ...primitives.interchange_box import BoxState, InterchangeBox
+from ...primitives.packet import Packet
 from ...topology.multistage import PLANS, multistage_plan
 from ..family import Family
 from ..network import PacketNetwork, Terminals
@@ -27,12 +27,12 @@ __all__ = [
     "TagRegister",
 ]
 
-# The bench holds a network to be stuck that delivers nothing for 1,000 cycles.
+# The test bench reports a network as stuck if it delivers nothing for 1,000 cycles.
 _MOST_PORTS = 512
 
 
 class Sequencer(wiring.Component):
-    """The central controller: a counter that runs through all settings of the stages.
+    """The central controller: a counter that steps through all settings of the stages.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Sequencer(wiring.Component):
     Members
     -------
     control : Out(stages)
-        0 in the first cycle after reset, then 1, and after 2^stages - 1 again 0.
+        0 in the first cycle after reset, then 1, and 0 again after 2^stages - 1.
     """
 
     def __init__(self, stages: int) -> None:
@@ -57,8 +57,8 @@ class TagGate(wiring.Component):
     """A register for one packet, whose payload leaves when its tag is the setting of the network.
 
     `o` comes from the register and `control`; `i.ready` depends combinationally on `o.ready` and
-    `control`. `o` is valid for one cycle at a time, taken or not: that an offer stays until it is
-    taken does not hold behind the gate, because the network's setting does not stay.
+    `control`. `o` is valid for one cycle at a time, taken or not: behind the gate, an offer need
+    not stay until it is taken, because the network's setting does not stay.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class TagGate(wiring.Component):
 
 
 class TagRegister(wiring.Component):
-    """A register for one packet, made of a payload and the setting with which it came.
+    """A register for one packet, made from a payload and the setting with which it arrived.
 
     `o` comes from the register; `i.ready` depends combinationally on `o.ready`.
 
@@ -138,10 +138,10 @@ class TagRegister(wiring.Component):
 
 
 class StreamBox(wiring.Component):
-    """Two interchange boxes under one control: for payloads, and for the `ready` that comes back.
+    """Two interchange boxes under one control: for payloads, and for `ready` in return.
 
-    Straight and exchange connect the ports both ways alike; the broadcast states do not, and are
-    not meant for this box. Combinational.
+    Straight and exchange connect the ports equally in both directions. The broadcast states do not,
+    and are not for use with this box. Combinational.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class StreamBox(wiring.Component):
 
 @dataclass(frozen=True, eq=False)
 class StageSequencedParameters(Parameters):
-    """As `StageSequencedNetwork` takes them."""
+    """The parameters of `StageSequencedNetwork`."""
 
     ports: int = integer(32, "terminals, a power of two", least=2, most=_MOST_PORTS)
     wiring: str = word("flip", "wiring plan", tuple(PLANS))
@@ -189,21 +189,21 @@ class StageSequencedParameters(Parameters):
 
 
 class StageSequencedNetwork(PacketNetwork):
-    """A flip network that carries packets: a counter sets its stages in turn to all 2^n settings.
+    """A flip network that carries packets: a counter sets its stages to all 2^n settings in turn.
 
-    The counter goes 0, 1, ..., N - 1, one permutation a cycle; N = 2^n = `ports`. A packet waits
-    in a register at its input for the cycle whose permutation leads to its destination: the one
+    The counter goes 0, 1, ..., N - 1, one permutation per cycle; N = 2^n = `ports`. A packet waits
+    in a register at its input for the cycle whose permutation leads to its destination: the cycle
     whose number is its XOR tag. In that cycle it passes all stages, into a register at its output.
-    No two packets ever meet, no box decides anything, and the boxes carry no tags: the setting is
-    the tag. If the output's register is full and is not emptied in that cycle, the packet waits for
-    the next turn.
+    Packets never conflict, no box makes a decision, and the boxes carry no tags: the setting is the
+    tag. If the output's register is full and is not emptied in that cycle, the packet waits for the
+    next turn.
 
-    A packet that meets its cycle at once takes 2 cycles. While outputs are ready and destinations
-    are uniform, every packet spends S cycles in its input's register, where S is 1 to N with
-    equal probability, whatever happened before. So the saturation throughput is
-    2 / (N + 1) packets a terminal and cycle. At load p the mean latency is that of a queue with
-    this service and Bernoulli arrivals: 1 + (N + 1) / 2 + p (N^2 - 1) / (6 - 3 p (N + 1)) cycles.
-    A terminal that always sends to the same destination gets 1 / N.
+    A packet whose cycle comes at once takes 2 cycles. If outputs are ready and destinations are
+    uniform, every packet spends S cycles in the register of its input, where S is 1 to N with equal
+    probability, independent of the past. So the saturation throughput is 2 / (N + 1) packets per
+    terminal per cycle. At load p the mean latency is that of a queue with this service and
+    Bernoulli arrivals: 1 + (N + 1) / 2 + p (N^2 - 1) / (6 - 3 p (N + 1)) cycles. A terminal that
+    always sends to the same destination gets 1 / N packets per cycle.
 
     `o` comes from registers. `i[*].ready` depends combinationally on `o[*].ready`, through n boxes.
 
@@ -265,7 +265,7 @@ class StageSequencedNetwork(PacketNetwork):
 FAMILIES = (
     Family(
         "stage-sequenced",
-        "one control a stage; a sequencer sets one permutation after the other",
+        "one control per stage; a sequencer sets one permutation after the other",
         StageSequencedNetwork,
         example={"ports": 8},
     ),

@@ -1,4 +1,4 @@
-"""The ways to run a multistage network: which boxes each has, and what parameters it takes."""
+"""The switching modes of a multistage network: the boxes of each, and the parameters it accepts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -12,7 +12,7 @@ from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from ...core.checks import check_integer
 from ...core.errors import InvalidValue
 from ...core.fabric import CellType
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from ...terminals.resubmission import Acceptor, Resubmitter
 from ...terminals.retry import RetryInterface, RetryReceiver
 from ...topology.tags import TagScheme
@@ -30,14 +30,14 @@ QUEUES = ("input", "crosspoint")
 """Where a cut-through switch has its queues."""
 
 DEEPEST = 2**16
-"""Most packets or flits that fit into a queue."""
+"""Largest number of packets or flits that fit into a queue."""
 
 Ends = tuple[tuple[str, CellType], tuple[str, CellType]]
-"""Name and type of the cells in front of the first boxes, and of those behind the last ones."""
+"""Name and type of the cells before the first boxes, and of those behind the last ones."""
 
 
 class Switching:
-    """One way to run a multistage network.
+    """A switching mode of a multistage network.
 
     Attributes
     ----------
@@ -45,13 +45,15 @@ class Switching:
     flits : bool
         Whether packets can have several flits.
     depth : int or None
-        The only depth of its queues; None if there is a choice.
+        The depth of its queues if it is fixed; None if there is a choice.
     policies : tuple[str, ...]
-        Those it can have; the first is its own.
+        The policies that it can have; the first is the default.
     options : frozenset[str]
-        Of the parameters that not all switches have (`OPTIONS`), those that it takes.
+        The parameters of `OPTIONS`, which not all switches have, that it accepts.
     resubmit : int
-        Its own value of the parameter, for the policies that drop.
+        Default of the parameter, for the policies that drop.
+    parity : bool
+        Whether packets of one flit can carry parity.
     circuits : bool
         Whether links are those of circuits, on which outputs may follow inputs within a cycle.
     """
@@ -63,14 +65,15 @@ class Switching:
     policies: ClassVar[tuple[str, ...]] = ("hold",)
     options: ClassVar[frozenset[str]] = frozenset()
     resubmit: ClassVar[int] = 0
+    parity: ClassVar[bool] = True
     circuits: ClassVar[bool] = False
 
     def own_depth(self, longest: int) -> int:
-        """The depth that "auto" stands for, if packets have at most so many flits."""
+        """The depth for "auto", if packets have at most `longest` flits."""
         return 4 if self.depth is None else self.depth
 
     def resolve_depth(self, depth: int | Literal["auto"], longest: int) -> int:
-        """The depth of the queues: as asked, or the switch's own.
+        """The depth of the queues: the given one, or the default of the switch.
 
         Raises
         ------
@@ -86,7 +89,7 @@ class Switching:
         return depth
 
     def has_flits(self, longest: int) -> bool:
-        """Whether words are flits, with a bit that marks the last, for packets of such a length."""
+        """Whether words are flits, with a bit that marks the last, for packets of this length."""
         return self.flits
 
     def boxes(
@@ -96,7 +99,7 @@ class Switching:
         return [self.box(given, packet)] * stages
 
     def box(self, given: "MultistageParameters", packet: Packet) -> CellType:
-        """The type of a box, where all stages have the same."""
+        """The type of a box, if it is the same in all stages."""
         raise NotImplementedError
 
     def ends(
@@ -104,16 +107,16 @@ class Switching:
     ) -> Ends | None:
         """The network interfaces that the boxes need at the terminals, if any.
 
-        `packet` is as the terminals see it, `stages` how many boxes a packet passes.
+        `packet` is the layout at the terminals, `stages` the number of boxes on a path.
         """
         return None
 
     def keeps_order(self, given: "MultistageParameters") -> bool:
-        """Whether packets of a flow keep their order in one copy of the network."""
+        """Whether packets of a flow stay in order in one copy of the network."""
         return True
 
     def theory(self, given: "MultistageParameters", stages: int) -> Theory | None:
-        """The formula for a network of these boxes, if there is one."""
+        """The formula for a network of these boxes, or None."""
         return None
 
 
@@ -123,7 +126,7 @@ def _common(given: "MultistageParameters", packet: Packet) -> dict[str, object]:
 
 class Unbuffered(Switching):
     name = "unbuffered"
-    description = "one register a link; packets that lose a conflict are dropped"
+    description = "one register per link; packets that lose a conflict are dropped"
     depth = 1
     policies = ("drop",)
     options = frozenset({"dilation", "replication", "resubmit", "broadcast"})
@@ -184,7 +187,7 @@ class SingleBuffered(InputQueued):
 
 class OutputQueued(InputQueued):
     name = "output-queued"
-    description = "a queue of packets at each output, which takes all arrivals at once"
+    description = "a queue of packets at each output, which accepts all arrivals at once"
     component = OutputQueuedSwitch
 
     def theory(self, given: "MultistageParameters", stages: int) -> Theory | None:
@@ -197,6 +200,7 @@ class Wormhole(Switching):
     name = "wormhole"
     description = "a queue of flits at each input; a blocked packet waits wherever its flits are"
     flits = True
+    parity = False
     policies = ("hold", "drop")
     options = frozenset({"replication", "resubmit", "refill"})
     resubmit = 16
@@ -220,8 +224,9 @@ class Wormhole(Switching):
 
 class CutThrough(Switching):
     name = "cut-through"
-    description = "as wormhole, but a blocked packet is taken in wholly where its header waits"
+    description = "like wormhole, but a blocked packet is buffered whole where its header waits"
     flits = True
+    parity = False
     options = frozenset({"replication", "queues"})
 
     def own_depth(self, longest: int) -> int:

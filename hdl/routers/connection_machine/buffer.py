@@ -13,7 +13,7 @@ __all__ = ["Buffer"]
 class Buffer(wiring.Component):
     """Slots for messages. A message stays in its slot until it leaves.
 
-    Those that come in take the free slots in order. `o` comes from registers; `room` depends
+    Messages that enter take the free slots in order. `o` comes from registers; `room` depends
     combinationally on `stay` and `arrived[*].valid`.
 
     Parameters
@@ -22,9 +22,9 @@ class Buffer(wiring.Component):
     buffers : int
         Number of slots.
     arrivals, injections : int
-        Messages from wires and from processors that can come in in one step.
+        Messages that can enter in one step, from wires and from processors.
     rewrites : bool
-        Whether messages that stay can get another payload.
+        Whether the payload of messages that stay can be replaced.
 
     Members
     -------
@@ -33,13 +33,13 @@ class Buffer(wiring.Component):
     stay : In(buffers)
         Slots whose message stays.
     payload : In(message.members["payload"]).array(buffers)
-        What messages carry that stay. Only if it can be rewritten.
+        New payloads of the messages that stay. Only with `rewrites`.
     arrived : In(Slot(message)).array(arrivals)
-        Messages from wires that must be stored. There must be slots for all.
+        Messages from wires that must be stored. There must be free slots for all of them.
     injected : In(Slot(message)).array(injections)
         Messages from processors, no more than there is `room` for.
     room : Out(range(buffers + 1))
-        Slots that are left for messages from processors.
+        Slots that remain for messages from processors.
     level : Out(range(buffers + 1))
         Messages in the slots.
     o : Out(Slot(message)).array(buffers)

@@ -1,4 +1,4 @@
-"""Combine: messages to the same processor become one on their way (Stanfill, 4.2: fan-in)."""
+"""Combine: messages to the same processor are merged on their way (Stanfill, 4.2: fan-in)."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
@@ -12,17 +12,17 @@ __all__ = ["Combine"]
 
 
 class Combine(wiring.Component):
-    """Makes one message of two that have the same destination, of as many pairs as there are.
+    """Merges pairs of messages that have the same destination, as many pairs as there are.
 
-    In the order of `Seniority` the first two messages to a processor are a pair, the next two are
-    another, and so on: of m messages to it in this node, half of m, rounded up, are left. The first
-    one of a pair stays where it is, and what it is, but for its payload; the other vanishes. So no
-    message comes to be before one that it was not before. Combinational.
+    In the order of `Seniority`, the first two messages to a processor are a pair, the next two are
+    another, and so on. Of m messages to it in this node, half of m remain, rounded up. The first
+    message of a pair stays in its place and changes only its payload; the other vanishes. So no
+    message moves ahead of one that it was behind. Combinational.
 
     Parameters
     ----------
     fold : Fold
-        Makes one payload of two.
+        Merges two payloads.
     message : Message
     places : int
         Places of the node where a message can be.
@@ -34,7 +34,7 @@ class Combine(wiring.Component):
         As in `Seniority`.
     o : Out(Slot(message)).array(places)
     combined : Out(range(places // 2 + 1))
-        Messages that vanish.
+        Number of messages that vanish.
     """
 
     def __init__(self, fold: Fold, message: Message, *, places: int) -> None:
@@ -53,7 +53,7 @@ class Combine(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The others with the same destination, of each message.
+        # For each message, the others with the same destination.
         fellows = [Signal(self.places, name=f"fellows_{i}") for i in range(self.places)]
         for i, a in enumerate(self.i):
             for j, b in enumerate(self.i[:i]):

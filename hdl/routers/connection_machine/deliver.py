@@ -6,24 +6,24 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...core.checks import check_integer
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from .message import Message, Slot, chosen, earliest
 
 __all__ = ["Deliver"]
 
 
 class Deliver(wiring.Component):
-    """Gives messages that have arrived to their processors, one a processor and step.
+    """Passes messages that have arrived to their processors, one per processor and step.
 
-    A message has arrived when its relative address is all 0. Each processor has a register, which
-    takes the first of its messages if it is empty or is emptied in this cycle; the others are
-    treated like all messages that find no wire. `o` comes from registers and the address; `taken`
+    A message has arrived when its relative address is 0. Each processor has a register, which takes
+    the first of its messages if the register is empty or is being emptied in this cycle; the others
+    are treated like messages that get no wire. `o` comes from registers and the address; `taken`
     depends combinationally on `i`, `before`, `step` and `o[*].ready`.
 
     Parameters
     ----------
     packet : Packet
-        Its tag holds the destination: the number of a processor, above it that of a node.
+        Its tag holds the destination: the node number above the processor number.
     message : Message
     places : int
         Places of the node where a message can be.
@@ -32,7 +32,7 @@ class Deliver(wiring.Component):
     Members
     -------
     address : In(dimensions)
-        Of the node. Constant.
+        Address of the node. Constant.
     step : In(1)
         Messages move in this cycle.
     i : In(Slot(message)).array(places)
@@ -73,7 +73,7 @@ class Deliver(wiring.Component):
         for place, (slot, owner) in enumerate(zip(self.i, owners)):
             here = slot.valid & (slot.message.relative == 0)
             m.d.comb += waiting[place].eq(here & free.bit_select(owner, 1))
-        # A message waits for those that come before it and are for the same processor.
+        # A message waits for those before it that are for the same processor.
         rivals = [Signal(self.places, name=f"rivals_{place}") for place in range(self.places)]
         for i in range(self.places):
             for j in range(i):
@@ -89,7 +89,7 @@ class Deliver(wiring.Component):
             flags = Signal(self.places, name=f"flags_{p}")
             m.d.comb += [
                 flags.eq(self.taken & Cat(owner == p for owner in owners)),
-                # Where the output is: no need to store it.
+                # This processor's own address, which need not be stored.
                 output.payload.tag.eq(Cat(Const(p, bits), self.address)),
             ]
             with m.If(output.ready):

@@ -5,35 +5,35 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...core.checks import check_integer
-from ...core.packet import Packet
+from ...primitives.packet import Packet
 from .message import Message, Slot, ones
 
 __all__ = ["Inject"]
 
 
 class Inject(wiring.Component):
-    """Takes packets from processors while there is room, and makes messages of them.
+    """Accepts packets from processors while there is room, and turns them into messages.
 
-    A message gets the address of its destination relative to this node, by exclusive or. Where
-    there is not room for all, the processors are served in turn, beginning with the first that was
-    refused: as long as some are served, none is overtaken more than `processors` - 1 times.
+    A message gets the address of its destination relative to this node, by exclusive or. If there
+    is not enough room, the processors are served in turn, starting with the first that was refused.
+    As long as some are served, a processor is overtaken at most `processors` - 1 times.
 
-    Combinational, but for the turn. `i[*].ready` depends on `room`, `step` and `i[*].valid` of the
-    others.
+    Combinational, except for the turn. `i[*].ready` depends on `room`, `step` and `i[*].valid` of
+    the other processors.
 
     Parameters
     ----------
     packet : Packet
-        Its tag holds the destination: the number of a processor, above it that of a node.
+        Its tag holds the destination: the node number above the processor number.
     message : Message
     processors : int
     buffers : int
-        The most room there can be.
+        Largest possible value of `room`.
 
     Members
     -------
     address : In(dimensions)
-        Of the node. Constant.
+        Address of the node. Constant.
     now : In(age)
         Number of this step. Only if messages have an age.
     step : In(1)
@@ -42,7 +42,7 @@ class Inject(wiring.Component):
         Buffers that can be filled in this step.
     i : In(stream.Signature(packet)).array(processors)
     o : Out(Slot(message)).array(processors)
-        What each processor injects in this step.
+        The message that each processor injects in this step.
     """
 
     def __init__(self, packet: Packet, message: Message, *, processors: int, buffers: int) -> None:

@@ -1,4 +1,4 @@
-"""What the nodes of a hypercube hold and send."""
+"""The messages that the nodes of a hypercube store and send."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,17 +11,17 @@ __all__ = ["Message", "Slot", "chosen", "earliest", "ones"]
 class Message(data.StructLayout):
     """A message on its way between nodes.
 
-    `relative` is the exclusive or of the address of the node where the message is and that of its
-    destination: a 1 for every dimension that it has yet to cross. `processor` is the one that
-    shall have it there, if nodes have several. `born` is the step in which it was injected, modulo
-    2^age, if its priority is its age.
+    `relative` is the exclusive or of the address of the current node and that of the destination: a
+    1 for every dimension that the message still has to cross. `processor` is the receiving
+    processor at the destination, if nodes have several. `born` is the step in which it was
+    injected, modulo 2^age, if priority depends on age.
 
     Parameters
     ----------
     dimensions : int
         Width of `relative`.
     processor_bits, age : int
-        Widths of `processor` and `born`; 0: there is none.
+        Widths of `processor` and `born`; a field of width 0 is absent.
     payload : ShapeLike
     """
 
@@ -37,14 +37,14 @@ class Message(data.StructLayout):
 
 
 class Slot(data.StructLayout):
-    """A place for a message, and whether there is one in it."""
+    """A place for a message, with a bit that says whether there is one."""
 
     def __init__(self, message: Message) -> None:
         super().__init__({"valid": 1, "message": message})
 
 
 def earliest(wanting: Value, before: Sequence[Value]) -> list[Value]:
-    """Of the candidates that want something, one flag each: the one that comes before all others.
+    """The one of the `wanting` candidates that comes before all others of them, one flag each.
 
     Bit j of `before[i]` says that candidate j comes before candidate i.
     """
@@ -52,7 +52,7 @@ def earliest(wanting: Value, before: Sequence[Value]) -> list[Value]:
 
 
 def chosen(flags: Sequence[Value], values: Sequence[Value]) -> Value:
-    """The value whose flag is 1; zero if none is. At most one may be."""
+    """The value whose flag is 1; zero if there is none. At most one flag may be 1."""
     result: Value = Const(0)
     for flag, value in zip(flags, map(Value.cast, values)):
         result |= value & flag.replicate(len(value))
@@ -60,7 +60,7 @@ def chosen(flags: Sequence[Value], values: Sequence[Value]) -> Value:
 
 
 def ones(flags: Iterable[Value]) -> Value:
-    """How many of some flags are 1, by a tree of adders."""
+    """The number of flags that are 1, by a tree of adders."""
     sums: list[Value] = list(flags) or [Const(0)]
     while len(sums) > 1:
         pairs = zip(sums[::2], sums[1::2])

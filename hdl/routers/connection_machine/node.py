@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 from ...core.checks import check_integer
 from ...core.errors import InvalidValue
 from ...core.fabric import Meter
-from ...core.packet import Packet
 from ...operations.folds import FOLDS, Fold
+from ...primitives.packet import Packet
 from .buffer import Buffer
 from .combine import Combine
 from .deliver import Deliver
@@ -22,62 +22,68 @@ from .wires import Wires, wire_members
 __all__ = ["COMBINES", "LINKS", "SCHEDULES", "HypercubeNode"]
 
 SCHEDULES = ("petit", "parallel")
-"""Whether one dimension is served in a step, in turn, or all wires in each."""
+"""Whether each step serves one dimension, in turn, or all wires."""
 
 LINKS = ("word", "serial")
 """Whether a message crosses a wire in one cycle, or bit by bit."""
 
 COMBINES = ("none", *FOLDS)
-"""What becomes of two messages to the same processor that meet in a node."""
+"""How two messages to the same processor that meet in a node are merged."""
 
 
 class HypercubeNode(wiring.Component):
     """The router of one node: n wires, P processors, B buffers.
 
-    In each step (a cycle, or the time of a message on a serial wire) it *delivers* messages whose
-    relative address is 0, one a processor; *routes* the others, the first one first, over any wires
-    whose bits in the relative address are 1, and flips these bits; *buffers* what is left; if that
-    is more than there are buffers, *refers* the last ones over any free wires, which flips bits
-    from 0 to 1; and *injects* messages from its processors into buffers that are still free. So
-    a message that nothing hinders is injected in one step, crosses a wire in each of the next, is
-    delivered in the one after the last, and is at the output in the cycle after that: h + 2 cycles
-    for h wires of a word, if all wires are served in a step.
+    In each step (a cycle, or the time of a message on a serial wire) it
 
-    *Nothing is lost.* W wires (all n, or 1 if one dimension is served a step) bring at most W
-    messages to the B in the buffers. They can also take W, any message over any wire, so at most B
-    have to stay. Injection fills only buffers that then remain. No wire ever waits, so there is
-    nothing that could deadlock.
+    - *delivers* messages whose relative address is 0, one per processor;
+    - *routes* the others, in their order, over wires whose bits in the relative address are 1, and
+      flips these bits;
+    - *buffers* the remaining messages;
+    - if they are more than the buffers can hold, *deflects* the last ones over any free wires,
+      which flips bits from 0 to 1 (Stanfill calls this *refer*);
+    - *injects* messages from its processors into buffers that are still free.
+
+    So an unblocked message is injected in one step, crosses a wire in each of the next steps, is
+    delivered in the one after the last, and is at the output in the cycle after that: h + 2 cycles
+    for h word wires, if all wires are served in each step.
+
+    *Nothing is lost.* In a step, W wires (all n, or 1 if each step serves one dimension) bring at
+    most W messages to the B in the buffers. They can also take W messages, any message over any
+    wire, so at most B have to stay. Injection fills only the buffers that are then free. No wire
+    ever waits, so deadlock is not possible.
 
     *Delivery is guaranteed* with priority "oldest", if every processor takes what it is offered
-    within T steps. Of all messages in the machine, consider those that come first in the order of
-    `Seniority`: of the earliest step of injection and, among these, of the highest destination.
-    They are alike in all that matters to a router, and none injected later can ever come before
-    them. Take one of them, and in each step, if another one is in the same node, whichever the node
-    prefers. It comes first in every node, so it is never referred, and crosses a wire towards its
-    destination whenever one is served that it wants: within n steps it is there. There it stays,
-    since there is a buffer, and is the first to be delivered. So every n + T steps one message more
-    is delivered, and each message arrives within (n + T) M steps, M being the number of messages
-    in the machine that were injected before it or in the same step. Births are counted modulo
-    2^age: a message older than that (because a processor takes nothing, say) counts as young
-    again, which voids the guarantee, but loses nothing.
+    within T steps. Of all messages in the machine, consider those that are first in the order of
+    `Seniority`: those injected in the earliest step and, among these, those with the highest
+    destination. A router can't tell them apart, and no message injected later can come before them.
+    Follow one of them; in each step, if others of them are in the same node, follow the one that
+    the node prefers. It is first in every node, so it is never deflected. It crosses a wire towards
+    its destination whenever a wire that it wants is served, so it arrives within n steps. There it
+    stays, since there is a buffer, and is the first to be delivered. So at least one more message
+    is delivered in every n + T steps, and each message arrives within (n + T) M steps, where M is
+    the number of messages in the machine that were injected before it or in the same step. The step
+    of injection is counted modulo 2^age: a message older than that (for example because a processor
+    takes nothing) counts as young again, which voids the guarantee but loses nothing.
 
-    With priority "fixed" messages are ranked by where they are, those in buffers before those from
+    With priority "fixed" messages are ranked by their place: those in buffers before those from
     wires. It needs no ages and no comparators, but guarantees nothing: in a cube of three
-    dimensions there is traffic of eight flows under which two messages are referred for ever.
+    dimensions there is traffic of eight flows under which two messages are deflected forever.
 
-    With `combine`, messages to the same processor that are in a node at the same time become one
-    before all else, two by two (`Combine`): fan-in costs less the sooner they meet. It takes no
-    step more. Nothing above is the worse for it. Fewer messages have to stay or to leave. One that
-    comes first in the machine stays what it is, or vanishes into another that comes first too,
-    which is as good as its delivery; none comes to be before one that it was not before.
+    With `combine`, messages to the same processor that are in a node at the same time are merged
+    pairwise before all else (`Combine`): the sooner messages meet, the less fan-in costs. This
+    takes no extra step, and all statements above remain true. Fewer messages have to stay or to
+    leave. A message that is first in the machine stays first, or is merged into another that is
+    first too, which counts as its delivery. Merging never moves a message ahead of one that it was
+    behind.
 
-    No priority keeps a node's own processors from waiting while others keep all its buffers full.
+    No priority keeps a node's own processors from waiting while other nodes keep its buffers full.
 
     Parameters
     ----------
     packet : Packet
-        What processors send and receive. Its tag holds the destination: the number of a processor
-        in the low bits (P a power of two), above it the n bits of the address of its node.
+        The packets of processors. Its tag holds the destination: the number of a processor in the
+        low bits (P is a power of two), and above it the n bits of the address of its node.
     dimensions : int
         n, at least 1.
     processors : int
@@ -87,37 +93,37 @@ class HypercubeNode(wiring.Component):
     age : int
         Width of ages in bits, with priority "oldest".
     schedule : "petit" or "parallel"
-        Petit: in step t only dimension t mod n is served; parallel: all are.
+        Petit: step t serves only dimension t mod n; parallel: every step serves all dimensions.
     priority : "oldest" or "fixed"
     links : "word" or "serial"
     combine : "none", "add", "or", "max" or "overwrite"
-        Whether messages are combined, and what the payload of one is that was two (`Fold`).
+        Whether messages are combined, and how their payloads are merged (`Fold`).
 
     Attributes
     ----------
     message : Message
-        What the wires carry.
+        The messages that the wires carry.
     cycles : int
-        Of a step.
+        Cycles per step.
 
     Members
     -------
     address : In(n)
-        Of the node. Constant.
+        Address of the node. Constant.
     i : In(stream.Signature(packet)).array(P)
-        `ready` depends combinationally on registers, `i_wire`, `o[*].ready` and the `valid` of the
-        others.
+        `ready` depends combinationally on registers, `i_wire`, `o[*].ready` and `valid` of the
+        other processors.
     o : Out(stream.Signature(packet)).array(P)
-        From registers. The tag says where the output is.
+        From registers. The tag is the address of this output.
     i_wire, o_wire
         As in `Wires`; `o_wire` comes from registers.
     crossed : Out(range(W + 1))
-        Messages that go over wires in this step, told in its last cycle.
+        Number of messages that cross wires in this step, given in its last cycle.
     referred : Out(range(W + 1))
-        Those of them that are referred.
+        Number of these that are deflected (Stanfill: referred).
     combined : Out(range((B + W) // 2 + 1))
-        Messages that vanish in this step, because they are combined with others, told in its last
-        cycle. Only if messages are combined.
+        Number of messages that vanish in this step because they are combined with others, given
+        in its last cycle. Only if messages are combined.
     level : Out(range(B + 1))
         Messages in the buffers.
 
@@ -158,7 +164,7 @@ class HypercubeNode(wiring.Component):
         if packet.members["tag"] != dimensions + bits:
             raise InvalidValue(
                 f"Tag of a packet must have {dimensions + bits} bits for {dimensions} dimensions "
-                f"and {processors} processors a node, not {packet.members['tag']}"
+                f"and {processors} processors per node, not {packet.members['tag']}"
             )
         self.packet = packet
         self.dimensions = dimensions
@@ -239,7 +245,7 @@ class HypercubeNode(wiring.Component):
                 seniority.address.eq(self.address),
             ]
 
-        # Of each wire that is served: its dimension, one bit of n.
+        # For each wire that is served: its dimension, one bit of n.
         dimensions: list[Value] = [Const(1 << k, self.dimensions) for k in range(wires)]
         if petit:
             turn = Signal(self.dimensions, init=1)
@@ -248,7 +254,7 @@ class HypercubeNode(wiring.Component):
             m.d.comb += links.turn.eq(turn)
             dimensions = [turn]
 
-        # Where messages are: in the buffers, and arrived over wires.
+        # The places of messages: first the buffers, then the wires that they arrive on.
         found = slots = [*buffer.o, *links.arrived]
         if self.combine != "none":
             slots = self._combine(m, found, seniority, buffer, step)
@@ -256,7 +262,7 @@ class HypercubeNode(wiring.Component):
         for i, slot in enumerate(slots):
             relative = slot.message.relative
             m.d.comb += [
-                # What is left of a pair ranks like the first of it.
+                # A merged pair has the rank of its first message.
                 seniority.i[i].eq(found[i].message),
                 deliver.i[i].eq(slot),
                 *(
@@ -303,7 +309,7 @@ class HypercubeNode(wiring.Component):
     def _combine(
         self, m: Module, slots: list[Value], seniority: Seniority, buffer: Buffer, step: Value
     ) -> list[Value]:
-        """What is left of the messages, where they are; those that stay there are rewritten."""
+        """The remaining messages, in their places; payloads of messages that stay are replaced."""
         fold = Fold(self.combine, self.message.members["payload"])
         m.submodules.combine = combine = Combine(fold, self.message, places=len(slots))
         for i, slot in enumerate(slots):
@@ -324,5 +330,5 @@ class HypercubeNode(wiring.Component):
 
 
 def _any(sent: list[Value], place: int) -> Value:
-    """Whether some wire takes the message of a place."""
+    """Whether a wire takes the message of a place."""
     return Cat(wire[place] for wire in sent).any()

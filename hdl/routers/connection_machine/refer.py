@@ -11,13 +11,14 @@ __all__ = ["Refer"]
 
 
 class Refer(wiring.Component):
-    """Sends those messages away for which there is no buffer, over wires that they don't want.
+    """Deflects the messages for which there is no buffer, over wires that they do not want.
 
-    The messages that come first stay, and as many as there are buffers. The others take the free
-    wires in order: the one in the lowest place the one of the lowest dimension. Combinational.
+    Deflect is the usual term; Stanfill calls this refer. The messages that come first stay, as many
+    as there are buffers. The others take the free wires in order: the message in the lowest place
+    takes the wire of the lowest dimension. Combinational.
 
-    There is a wire for each of them, because all wires together, used or free, are as many as the
-    messages that can have arrived beyond the buffers.
+    There are always enough wires, because the number of all wires, used or free, is the largest
+    number of messages that can exceed the buffers.
 
     Parameters
     ----------
@@ -34,9 +35,9 @@ class Refer(wiring.Component):
     before : In(places).array(places)
         As in `Seniority`.
     sent : Out(places).array(wires)
-        Of each wire: the place whose message is referred over it, if any.
+        For each wire: the place whose message is deflected over it, if any.
     referred : Out(range(wires + 1))
-        Messages referred in this step.
+        Number of messages deflected in this step.
     """
 
     def __init__(self, *, places: int, wires: int) -> None:
@@ -61,7 +62,7 @@ class Refer(wiring.Component):
         for i in range(self.places):
             ahead = ones(self.left & self.before[i])
             m.d.comb += refer[i].eq(self.left[i] & (ahead >= self.buffers))
-        # At most as many are referred as there are wires.
+        # At most as many messages are deflected as there are wires.
         number = [Signal(range(self.wires + 1), name=f"number_{i}") for i in range(self.places + 1)]
         for i in range(self.places):
             m.d.comb += number[i + 1].eq(number[i] + refer[i])

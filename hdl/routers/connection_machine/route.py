@@ -11,11 +11,11 @@ __all__ = ["Route"]
 
 
 class Route(wiring.Component):
-    """Gives each wire the first of the messages that it brings nearer to their destination.
+    """Gives each wire the first of the messages that it brings closer to their destination.
 
     The wires choose one after the other, lowest dimension first, each from the messages that have
-    none yet. So the first message of all gets a wire if it wants any; and one that gets none finds
-    no free wire that it wants. Combinational.
+    no wire yet. So the first message of all gets a wire if it wants any, and a message that gets
+    none finds no free wire that it wants. Combinational.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ class Route(wiring.Component):
     Members
     -------
     wanted : In(wires).array(places)
-        Of each place: the wires that its message wants; none if it has no message to send.
+        For each place: the wires that its message wants; none if there is no message to send.
     before : In(places).array(places)
         As in `Seniority`.
     sent : Out(places).array(wires)
-        Of each wire: the place whose message it takes, if any: at most one bit is 1.
+        For each wire: the place whose message it takes, if any. At most one bit is 1.
     """
 
     def __init__(self, *, places: int, wires: int) -> None:

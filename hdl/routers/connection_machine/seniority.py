@@ -1,4 +1,4 @@
-"""Which of the messages in a node comes first."""
+"""The order of the messages in a node."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -10,16 +10,16 @@ from .message import Message
 __all__ = ["PRIORITIES", "Seniority"]
 
 PRIORITIES = ("oldest", "fixed")
-"""What decides between messages: their age, or the place in the node where they are."""
+"""What the order of messages depends on: their age, or their place in the node."""
 
 
 class Seniority(wiring.Component):
     """Orders the messages in a node. Combinational.
 
-    If messages say when they were born, older ones come first; of those born in one step, all over
-    the machine, the one with the higher address of destination, and of those with the same
-    destination (which are alike in all that matters to a router) the one in the place with the
-    lower number. Otherwise the places alone decide.
+    If messages carry their time of injection, older ones come first. Of those injected in the same
+    step, anywhere in the machine, the message with the higher destination address comes first. Of
+    those with the same destination (which a router can't tell apart), the message in the place with
+    the lower number comes first. Without the time of injection, only the places decide.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Seniority(wiring.Component):
     Members
     -------
     address : In(dimensions)
-        Of the node. Constant. Only if messages have an age.
+        Address of the node. Constant. Only if messages have an age.
     now : In(age)
         Number of this step. Only if messages have an age.
     i : In(message).array(places)

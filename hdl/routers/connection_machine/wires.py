@@ -1,4 +1,4 @@
-"""The wires between nodes, and how messages cross them."""
+"""The wires between nodes, and the transfer of messages over them."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import stream, wiring
@@ -11,18 +11,18 @@ __all__ = ["Wires"]
 
 
 class Wires(wiring.Component):
-    """Both ends of a node's wires: it sends a message over each in a step, and receives one.
+    """Both ends of a node's wires: in each step it sends and receives a message over each.
 
     A word wire carries a message in one cycle, and every cycle is a step. It is a stream without
-    back-pressure: `ready` is always 1, and not looked at. A serial wire is a single bit: a step
-    takes as many cycles as a message has bits, and one for the bit in front that says that there is
-    one. All nodes are in step, since all begin with the first cycle after reset.
+    back-pressure: `ready` is always 1, and is ignored. A serial wire is a single bit: a step takes
+    as many cycles as a message has bits, plus one for a leading bit that says whether there is a
+    message. All nodes step together, since all start in the first cycle after reset.
 
-    What is sent in one step arrives in the next. `o_wire` and `step` come from registers, `arrived`
-    from `i_wire` and registers.
+    A message sent in one step arrives in the next. `o_wire` and `step` come from registers,
+    `arrived` depends on `i_wire` and registers.
 
-    If one dimension is served a step, all wires share one register, and one bit of `turn` is 1: of
-    all dimensions in turn, lowest first.
+    If each step serves one dimension, all wires share one register, and one bit of `turn` is 1:
+    that of each dimension in turn, lowest first.
 
     Parameters
     ----------
@@ -30,17 +30,17 @@ class Wires(wiring.Component):
     dimensions : int
         Number of wires.
     shared : bool
-        One dimension is served a step.
+        Each step serves one dimension.
     serial : bool
 
     Members
     -------
     turn : In(dimensions)
-        The dimension that is served in this step. Only if shared.
+        The dimension that is served in this step. Only with `shared`.
     sent : In(Slot(message)).array(dimensions)
-        What leaves in this step; one only if shared.
+        The messages that leave in this step; only one with `shared`.
     arrived : Out(Slot(message)).array(dimensions)
-        What the neighbours sent in the last step; one only if shared.
+        The messages that the neighbours sent in the last step; only one with `shared`.
     step : Out(1)
         Messages move in this cycle.
     i_wire : In(stream.Signature(message)).array(dimensions), or In(1).array(dimensions)
@@ -49,7 +49,7 @@ class Wires(wiring.Component):
     Attributes
     ----------
     cycles : int
-        Of a step.
+        Cycles per step.
     """
 
     def __init__(self, message: Message, *, dimensions: int, shared: bool, serial: bool) -> None:
@@ -76,7 +76,7 @@ class Wires(wiring.Component):
         m = Module()
         selected: Value = Const(1)
         if self.shared:
-            # The dimension of the message in the register was served before this one.
+            # The message in the register is from the step before, which served another dimension.
             selected = self.turn.rotate_right(1)
         if self.serial:
             self._serial(m, selected)
@@ -119,13 +119,13 @@ class Wires(wiring.Component):
             m.d.comb += wire.eq(bit)
         bits = [Cat(self.i_wire).any()] if self.shared else list(self.i_wire)
         for w, (arrived, bit) in enumerate(zip(self.arrived, bits)):
-            # All bits but the last, which is on the wire when the step ends.
+            # All bits but the last, which is on the wire at the end of the step.
             shifter = Signal(self.cycles - 1, name=f"in_{w}")
             m.d.sync += shifter.eq(Cat(shifter, bit)[1:])
             m.d.comb += arrived.eq(Cat(shifter, bit))
 
 
 def wire_members(message: Message, dimensions: int, *, serial: bool) -> dict[str, wiring.Member]:
-    """The members of a component that has a node's wires."""
+    """The members of a component for a node's wires."""
     wire = 1 if serial else stream.Signature(message)
     return {"i_wire": In(wire).array(dimensions), "o_wire": Out(wire).array(dimensions)}

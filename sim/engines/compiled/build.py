@@ -1,13 +1,13 @@
-"""Compiling C, and keeping what was compiled.
+"""Compiles C, and caches the compiled libraries.
 
-The cache is a folder of shared libraries, each named after what it was made of (source, compiler
-and options) and after its own content. A library is written beside and renamed, so that parallel
-runs and an interrupted one do no harm; one that is damaged is made anew. Those that were not used
-for longest are removed when there are too many.
+The cache is a folder of shared libraries, each named after its inputs (source, compiler and
+options) and its own content. A library is written to a temporary file and renamed, so that parallel
+or interrupted runs do no harm. A damaged library is compiled again. When there are too many, the
+least recently used ones are removed.
 
-To load a library is to run it. So one is loaded only from a folder that nobody but this user can
-have written to, and only if it is this user's own file; otherwise it is compiled anew, and kept in
-a temporary folder until the process ends.
+Loading a library executes it. It is therefore loaded only if the file belongs to this user, and
+only from a folder to which nobody else can write. Otherwise the program is compiled again, and the
+library is kept in a temporary folder until the process ends.
 """
 
 import atexit
@@ -40,14 +40,14 @@ __all__ = [
 ]
 
 CACHE_LIMIT = 1 << 30
-"""Bytes of libraries that are kept."""
+"""Most bytes of libraries in the cache."""
 
 _BUILDING = "building-"
 _ABANDONED_SECONDS = 6 * 3600
-"""Age from which the folder of a compilation is one of a run that was killed."""
+"""Age from which a compilation's folder is taken to be left over from a run that was killed."""
 
 _OPTIONS = ("-O2", "-fPIC", "-shared", "-std=gnu11", "-w", "-fno-strict-aliasing")
-"""Of the compiler; CFLAGS of the environment follow them."""
+"""Options of the compiler; those in the environment variable CFLAGS follow them."""
 
 
 def cache_folder() -> Path:
@@ -65,7 +65,7 @@ def _command(wanted: str | None, path: str | None) -> tuple[str, ...]:
         try:
             words = shlex.split(candidate or "")
         except ValueError as error:
-            raise NoCompiler(f"CC is no command, {candidate!r}: {error}") from None
+            raise NoCompiler(f"CC is not a command, {candidate!r}: {error}") from None
         program = shutil.which(words[0], path=path) if words else None
         if program is not None:
             return (os.path.abspath(program), *words[1:])
@@ -74,8 +74,7 @@ def _command(wanted: str | None, path: str | None) -> tuple[str, ...]:
     if importlib.util.find_spec("ziglang") is not None:
         return (sys.executable, "-m", "ziglang", "cc")
     raise NoCompiler(
-        "No C compiler was found (CC, cc, gcc or clang); one way to get one is "
-        "`pip install ziglang`"
+        "No C compiler was found (CC, cc, gcc or clang); `pip install ziglang` installs one"
     )
 
 
@@ -95,7 +94,7 @@ def _version(command: tuple[str, ...]) -> str:
 
 
 def _called(command: Sequence[str], folder: Path | None = None) -> CompletedProcess[str]:
-    """A finished call of the compiler."""
+    """A completed call of the compiler."""
     try:
         return run_program(command, folder=folder)
     except OSError as error:
@@ -104,7 +103,7 @@ def _called(command: Sequence[str], folder: Path | None = None) -> CompletedProc
 
 @cache
 def _machine() -> str:
-    """What -march=native stands for here."""
+    """A description of this machine's processor, on which the meaning of -march=native depends."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line for line in lines if line.startswith(("flags", "Features")))
@@ -115,32 +114,32 @@ def _machine() -> str:
 
 
 def load_libraries(programs: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
-    """What `load_library` gives for each of several programs; they are compiled side by side."""
+    """`load_library` for several programs, which are compiled in parallel."""
     distinct = list(dict.fromkeys(programs))
     loaded = dict(zip(distinct, in_threads(lambda each: load_library(*each), distinct)))
     return [loaded[each] for each in programs]
 
 
 def load_library(source: str, functions: Sequence[str] = ()) -> ctypes.CDLL:
-    """The shared library of a C program, compiled now or before, ready to be called.
+    """The shared library of a C program, compiled now or before, and loaded.
 
     Parameters
     ----------
     source : str
     functions : Sequence[str]
-        What is to be called; a library that lacks one of them is made anew.
+        Functions that it must have; a library that lacks one of them is compiled again.
 
     Raises
     ------
     NoCompiler
         If there is no compiler.
     CompilerFailed
-        If it does not accept the program, or what it makes can't be loaded.
+        If the compiler does not accept the program, or its output can't be loaded.
     """
     path = library(source)
     try:
         return _loaded(path, functions)
-    except OSError:  # another process has just removed it, or it is of no use here
+    except OSError:  # another process has just removed it, or it can't be loaded here
         path.unlink(missing_ok=True)
     path = library(source)
     try:
@@ -160,13 +159,13 @@ def _loaded(path: Path, functions: Sequence[str]) -> ctypes.CDLL:
 def library(source: str) -> Path:
     """The file of the shared library of a C program, compiled now or before.
 
-    Where the cache can't be written, or others can write to it, it is kept in a temporary folder
-    until this process ends.
+    If the cache can't be written, or others can write to it, the library is kept in a temporary
+    folder until this process ends.
 
     Raises
     ------
     NoCompiler, CompilerFailed
-        As `load_library`.
+        As for `load_library`.
     """
     command = compiler_command()
     options = (*_OPTIONS, *_flags())
@@ -174,7 +173,7 @@ def library(source: str) -> Path:
     key = hashlib.sha256(content.encode()).hexdigest()[:32]
     try:
         return _kept(_safe_folder(), key, (*command, *options), source)
-    except (OSError, RuntimeError):  # it is of no use, or there is no home to have one in
+    except (OSError, RuntimeError):  # it can't be used, or there is no home folder
         return _kept(_own_folder(), key, (*command, *options), source)
 
 
@@ -183,11 +182,11 @@ def _flags() -> list[str]:
     try:
         return shlex.split(flags)
     except ValueError as error:
-        raise CompilerFailed(f"CFLAGS are no options, {flags!r}: {error}") from None
+        raise CompilerFailed(f"CFLAGS are not options, {flags!r}: {error}") from None
 
 
 def _safe_folder() -> Path:
-    """The cache, if it is this user's own, and no stranger can put another one in its place.
+    """The cache folder, if it belongs to this user, and no other user can replace it.
 
     Raises
     ------
@@ -196,12 +195,12 @@ def _safe_folder() -> Path:
     folder = cache_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_own(folder, stat.S_ISDIR):
-        raise PermissionError(f"{folder} is another user's, or others can write to it")
+        raise PermissionError(f"{folder} belongs to another user, or others can write to it")
     for above in folder.resolve().parents:
         found = above.stat()
         shared = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
         if shared or found.st_uid not in (0, os.geteuid()):
-            raise PermissionError(f"Others can rename what is in {above}")
+            raise PermissionError(f"Others can rename files in {above}")
     return folder
 
 
@@ -213,10 +212,10 @@ def _own_folder() -> Path:
 
 
 def _kept(folder: Path, key: str, command: Sequence[str], source: str) -> Path:
-    """The library of this key in a folder; compiled if it isn't there whole."""
+    """The library of this key in a folder; compiled if it is not there, or damaged."""
     for found in sorted(folder.glob(f"{key}-*.so")):
         if _is_own(found, stat.S_ISREG) and found.stem == f"{key}-{_digest(found)}":
-            with suppress(OSError):  # it can't be written
+            with suppress(OSError):  # the folder can't be written
                 os.utime(found)
             return found
         found.unlink(missing_ok=True)
@@ -230,7 +229,7 @@ def _kept(folder: Path, key: str, command: Sequence[str], source: str) -> Path:
 
 
 def _is_own(path: Path, kind: Callable[[int], bool]) -> bool:
-    """Whether a path is this user's, of a kind (and no link), and nobody else may write to it."""
+    """Whether a path belongs to this user, is of this kind (no link), and no other can write it."""
     try:
         found = path.lstat()
     except FileNotFoundError:  # another process has removed it
@@ -259,7 +258,7 @@ def _compile(work: Path, command: Sequence[str], source: str) -> Path:
 
 
 def _trim(folder: Path, newest: Path) -> None:
-    """Remove the libraries not used for longest, down to the limit, and what killed runs left."""
+    """Remove the least recently used libraries beyond the limit, and leftovers of killed runs."""
     libraries = sorted((*_status(path), path) for path in folder.glob("*.so"))
     excess = sum(size for _, size, _ in libraries) - CACHE_LIMIT
     for _, size, old in libraries:
@@ -273,7 +272,7 @@ def _trim(folder: Path, newest: Path) -> None:
 
 
 def _status(path: Path) -> tuple[float, int]:
-    """When a file was used last, and its size."""
+    """The time at which a file was last used, and its size."""
     try:
         found = path.stat()
     except OSError:  # another process has removed it

@@ -1,15 +1,15 @@
-"""From the intermediate representation to C with vectors of eight 32-bit lanes.
+"""Translates the intermediate representation to C with vectors of eight 32-bit lanes.
 
-A lane is a cell: the code handles eight cells of a type at once, and loops over all. A node of
-width 1 is a mask, all ones or all zeros, which makes a multiplexer of it without more ado; wider
-nodes are numbers. The code does not know how many cells there are, nor where they are: it takes
-all that from tables, so that networks of any size share it.
+A lane is a cell: the code handles eight cells of a type at a time, and loops over all. A node of
+width 1 is a mask, all ones or all zeros, so that a multiplexer needs no comparison; wider nodes are
+numbers. The number of cells and their positions are not in the code but in tables, so that networks
+of any size share it.
 
-Each type is a program of its own, with the functions
+Each type is a separate program, with the functions
 
-- `late_N`: the Nth set of outputs that depend on inputs, from this cycle's wires;
-- `update`: the next state, and from it the outputs of the next cycle that depend on state only;
-- `publish`: the latter from the present state (for the first cycle).
+- `late_N`: computes the Nth set of outputs that depend on inputs, from this cycle's wires;
+- `update`: computes the next state, and the next cycle's outputs that depend on state only;
+- `publish`: computes the same outputs from the present state (for the first cycle).
 
 `DRIVER`, a program that is the same for all networks, finds them in the tables and calls them.
 """
@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ....hdl.core.fabric import Path
-from .ir import Graph, Module, Node
+from .ir import Graph, Module, Node, Register, Write
 
 __all__ = ["DRIVER", "LANES", "InputKind", "TypeCode", "element_bytes", "emit"]
 
 LANES = 8
 
 InputKind = str
-"""How the lanes find an input: "strap" (constants of their own), "same" (one wire for all eight),
-"row" (eight wires in a row) or "any"."""
+"""How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all eight),
+"row" (eight consecutive wires) or "any"."""
 
 _TABLES = """\
 #include <stdint.h>
@@ -170,17 +170,17 @@ long run(Context *c, long cycles) {
 }
 """
 )
-"""What steps any network, given the functions of its types."""
+"""The C program that runs any network, given the functions of its types."""
 
 
 def element_bytes(width: int) -> int:
-    """Bytes of a memory's element: narrow rows are one element, wider ones consist of words."""
+    """Bytes of a memory's element: a narrow row is one element, a wider one several words."""
     return 1 if width <= 8 else 2 if width <= 16 else 4
 
 
 @dataclass(frozen=True)
 class TypeCode:
-    """What the emitter needs to know of a cell type.
+    """The facts about a cell type that the emitter needs.
 
     Attributes
     ----------
@@ -190,9 +190,9 @@ class TypeCode:
     outputs : tuple[tuple[Path, int], ...]
         Port and word of each entry of its table of wires.
     kinds : tuple[InputKind, ...]
-        Of each input.
+        How each input is read.
     late : tuple[tuple[Path, ...], ...]
-        Sets of outputs that depend on inputs, each to be a function.
+        Sets of outputs that depend on inputs; each becomes a function.
     """
 
     module: Module
@@ -202,9 +202,9 @@ class TypeCode:
     late: tuple[tuple[Path, ...], ...]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def emit(code: TypeCode) -> str:
-    """The C program of a type."""
+    """The C program of a cell type."""
     emitter = _TypeEmitter(code)
     late = [emitter.late(number, outputs) for number, outputs in enumerate(code.late)]
     return "\n".join([_PRELUDE, *late, emitter.publish(), emitter.update()])
@@ -244,10 +244,10 @@ class _TypeEmitter:
         for memory in module.memories:
             for write in memory.writes:
                 body.need(write.address, write.enable, *write.data, *(write.mask or ()))
-        # All reads of the old rows are done: write, and read for the outputs of the next cycle.
+        # All reads of the old rows are done: write, then read for the next cycle's outputs.
         for number, memory in enumerate(module.memories):
             for write in memory.writes:
-                body.write(number, memory, write)
+                body.write(number, write)
         nodes = [
             (path, word, node)
             for path in self.early
@@ -267,7 +267,7 @@ class _TypeEmitter:
         return body.function(head, "0", "t->cells")
 
     def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:
-        """What a node of this cycle is in the next one."""
+        """The node that has in this cycle the value that a node has in the next one."""
         if node.op == "register":
             return self.module.registers[node.attr].next
         if node.op == "read":
@@ -295,11 +295,11 @@ class _Body:
 
     @staticmethod
     def at(row: int, rows: int) -> str:
-        """Where a row of an array [vector][row][lane] has the vector of cell i."""
+        """Index of the vector of cell i, for a row of an array [vector][row][lane]."""
         return f"i * {rows} + {LANES * row}"
 
     def need(self, *nodes: Node) -> None:
-        """Make sure that nodes have been computed."""
+        """Emit code for nodes that have not been computed yet."""
         for node in Graph.cone(nodes, known=self._names):
             self._names[node] = self._define(node)
 
@@ -314,11 +314,11 @@ class _Body:
     def _output_width(self, path: Path, word: int) -> int:
         return self.emitter.code.module.widths[path][word]
 
-    def as_width(self, register: object) -> str:
+    def as_width(self, register: Register) -> str:
         return self._of_width(register.next, register.width)
 
     def _of_width(self, node: Node, width: int) -> str:
-        """A node as a mask if it is to be one bit wide, else as a number."""
+        """A node as a mask if `width` is 1, else as a number."""
         return self.mask(node) if width == 1 else self.number(node)
 
     def mask(self, node: Node) -> str:
@@ -413,7 +413,7 @@ class _Body:
         return f"gather(now, t->index + {place})"
 
     def _rows(self, number: int) -> tuple[str, int, int]:
-        """C type of a memory's elements, elements a row, and rows."""
+        """C type of a memory's elements, elements per row, and number of rows."""
         memory = self.emitter.module.memories[number]
         type_ = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t"}[element_bytes(memory.width)]
         return type_, -(-memory.width // 32), memory.rows
@@ -434,7 +434,7 @@ class _Body:
         )
         return f"-r_{name}" if node.width == 1 else f"r_{name}"
 
-    def write(self, number: int, memory: object, write: object) -> None:
+    def write(self, number: int, write: Write) -> None:
         type_, words, rows = self._rows(number)
         self.lines.append(f"{{ V e = {self.mask(write.enable)}; if (any(e)) {{")
         self.lines.append(

@@ -1,4 +1,4 @@
-"""The compiled engine: fabrics lowered to C, run by all processor cores."""
+"""The compiled engine: fabrics compiled to C, run on all processor cores."""
 
 import hashlib
 import os
@@ -10,6 +10,7 @@ from functools import cached_property
 
 import psutil
 from vcd import VCDWriter
+from vcd.writer import Variable
 
 from ....hdl.core.checks import check_integer, check_kind
 from ....hdl.core.errors import InvalidType, InvalidValue
@@ -24,18 +25,18 @@ from .state import State
 __all__ = ["CompiledEngine"]
 
 _ROUND_SECONDS = 0.2
-"""How long the compiled code runs at a time, so that Ctrl-C is heard."""
+"""How long the compiled code runs between checks for Ctrl-C."""
 
 _ENOUGH_CELLS = 128
-"""Cells of the most frequent type from which on a machine's vectors are full enough."""
+"""Cells of the most frequent type from which a run fills enough vectors by itself."""
 
 
 class CompiledEngine:
     """Runs fabrics as compiled C, thousands of times faster than Amaranth's simulator.
 
-    Implements `Engine`. Several fabrics are several runs side by side; they may differ in straps
-    and in contents of memories only. Runs of small networks share vectors; those of larger ones are
-    spread over the processor's cores.
+    Implements `Engine`. Several fabrics are run in parallel; they may differ only in straps and in
+    contents of memories. Runs of small networks share vectors; runs of larger ones are distributed
+    over the processor's cores.
 
     Parameters
     ----------
@@ -46,14 +47,14 @@ class CompiledEngine:
     Attributes
     ----------
     bytes : int
-        Memory that the runs take.
+        Memory used by the runs.
 
     Raises
     ------
     NoCompiler, CompilerFailed
         If there is no C compiler, or it fails.
     UnsupportedConstruct
-        If a component holds something that can't be lowered.
+        If a component has a construct that can't be compiled.
     CombinationalLoop
         If a signal depends on itself within a cycle.
     NotEnoughMemory
@@ -96,7 +97,7 @@ class CompiledEngine:
             )
         for machine in self._machines:
             machine.load()
-        # The code runs in threads of its own, where Ctrl-C can't tear the books of a machine.
+        # The code runs in separate threads, where Ctrl-C can't leave a machine inconsistent.
         self._pool = ThreadPoolExecutor(min(threads or os.cpu_count() or 1, len(self._machines)))
         self._rate = 1000.0
 
@@ -116,7 +117,7 @@ class CompiledEngine:
             try:
                 wait(jobs)
             finally:
-                wait(jobs)  # again if it was interrupted: all machines finish the round
+                wait(jobs)  # again, if it was interrupted: all machines complete the round
                 self.cycle = min(machine.cycle for machine in self._machines)
             for job in jobs:
                 job.result()
@@ -129,7 +130,7 @@ class CompiledEngine:
         return self._machines[run // self._share], run % self._share
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
-        """Set an input of the fabric's boundary, in one run or (None) in all."""
+        """Set an input of the fabric's boundary, in one run, or in all if `run` is None."""
         for number in range(self.runs) if run is None else [run]:
             machine, lane = self._at(number)
             self.fabric.check_pin(Pin(None, (port,)))
@@ -149,20 +150,20 @@ class CompiledEngine:
         return machine.read(cells, port, lane)
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
-        """All rows of a memory; inner submodules are named with dots, as `sender.flows`."""
+        """All rows of a memory; names of inner submodules have dots, such as `sender.flows`."""
         machine, lane = self._at(run)
         self.fabric.check_cell(cell)
         return machine.memory(cell, name, lane)
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
-        """Row by row, the sum of the memories of one name in many cells of one type."""
+        """The sum, row by row, of a memory over many cells of one type."""
         machine, lane = self._at(run)
         for cell in cells:
             self.fabric.check_cell(cell)
         return machine.memory_sum(cells, name, lane)
 
     def signal(self, cell: str, name: str, run: int = 0) -> int:
-        """Any named signal inside a cell; inner submodules' with dots, as `queue_0.level`.
+        """Any named signal inside a cell; in inner submodules with dots, such as `queue_0.level`.
 
         Raises
         ------
@@ -174,7 +175,7 @@ class CompiledEngine:
         return machine.signal(cell, name, lane)
 
     def save(self) -> State:
-        """The state of all runs, which can be kept in a file, and restored in another engine."""
+        """The state of all runs, which can be saved to a file and restored in another engine."""
         return State(
             self._identity,
             tuple(machine.cycle for machine in self._machines),
@@ -187,26 +188,26 @@ class CompiledEngine:
         return hashlib.sha256(known.encode()).hexdigest()
 
     def restore(self, state: State) -> None:
-        """Go back to a saved state, of this engine or of another with the same fabrics.
+        """Restore a saved state of this engine, or of another with the same fabrics.
 
         Raises
         ------
         TypeError
-            If it is no state.
+            If it is not a `State`.
         ValueError
-            If it is the state of other fabrics, or none that a run can have come to. The engine
-            stays as it was.
+            If it is the state of other fabrics, or holds values that no run can have. The engine is
+            then unchanged.
         """
         if not isinstance(state, State):
             raise InvalidType(f"State must be a State, not {type(state).__name__}")
         if state.identity != self._identity:
             raise InvalidValue(
                 "State does not belong to these fabrics: "
-                "their number, cells, wires or straps are others"
+                "their number, cells, wires or straps differ"
             )
         count = len(self._machines)
         if len(state.cycles) != count or len(state.arrays) != count:
-            raise InvalidValue("State does not belong to this number of machines")
+            raise InvalidValue("State has another number of machines")
         for machine, cycle, arrays in zip(self._machines, state.cycles, state.arrays):
             cycle = check_integer("Cycle of the state", cycle, 0)
             machine.check(arrays)
@@ -227,7 +228,7 @@ class CompiledEngine:
             yield VcdRecorder(self, writer, cells, run)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._pool.shutdown()
 
     def __enter__(self) -> "CompiledEngine":
@@ -238,7 +239,7 @@ class CompiledEngine:
 
 
 def _alike(a: Fabric, b: Fabric) -> bool:
-    """Whether two fabrics differ in nothing but the values of straps, and contents."""
+    """Whether two fabrics differ only in the values of straps and the contents of memories."""
     if a is b:
         return True
     return (
@@ -252,7 +253,7 @@ def _alike(a: Fabric, b: Fabric) -> bool:
 
 
 class VcdRecorder:
-    """Steps an engine and writes what signals change, a cycle a microsecond."""
+    """Steps an engine and writes the signals that change; a cycle is shown as a microsecond."""
 
     def __init__(
         self, engine: CompiledEngine, writer: VCDWriter, cells: Sequence[str], run: int
@@ -269,9 +270,9 @@ class VcdRecorder:
         ]
         self._record()
 
-    def _variable(self, cell: str, name: str, width: int) -> object:
+    def _variable(self, cell: str, name: str, width: int) -> Variable:
         *inner, last = name.split(".")
-        if last.startswith("$"):  # which begins a keyword in a VCD file
+        if last.startswith("$"):  # which starts a keyword in a VCD file
             last = f"unnamed{last}"
         return self._writer.register_var(".".join([cell, *inner]), last, "wire", size=width)
 

@@ -1,4 +1,4 @@
-"""What can go wrong on the way from a fabric to a running machine, each said in one line."""
+"""Errors of the compiled engine; each has a message of one line."""
 
 from ....hdl.core.errors import MulticubeError
 
@@ -18,11 +18,11 @@ class EngineError(MulticubeError):
 
 
 class UnsupportedConstruct(EngineError):
-    """A component uses something that this engine cannot lower; names it and its source line."""
+    """A component uses a construct that can't be compiled; names it and its source line."""
 
 
 class CombinationalLoop(EngineError):
-    """Signals depend on themselves within one cycle; names the cells on the loop."""
+    """Signals depend on themselves within a cycle; names the cells on the loop."""
 
 
 class NoCompiler(EngineError):
@@ -30,12 +30,12 @@ class NoCompiler(EngineError):
 
 
 class CompilerFailed(EngineError):
-    """The C compiler did not accept the generated code; holds its first complaint."""
+    """The C compiler did not accept the generated code; quotes its first error."""
 
 
 class NotEnoughMemory(EngineError, MemoryError):
-    """The machine has less memory than the run needs; says how much of each."""
+    """The machine has less memory than the run needs; states both."""
 
 
 class AssertionViolated(EngineError, AssertionError):
-    """An `Assert` or `Assume` of a component failed; names the cell, the cycle and the place."""
+    """An `Assert` or `Assume` of a component failed; names the cell, cycle and source line."""

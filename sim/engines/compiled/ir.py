@@ -1,10 +1,9 @@
 """The intermediate representation: one module as a graph of words.
 
 A *word* is an unsigned number of at most 32 bits; wider values are tuples of words, low word first
-(see `words`). A node's `width` is an upper bound: bits above it are zero, and a node may stand
-wherever a wider word is expected. So there are no zero extensions, and a value that is known to be
-small is small. The graph is hash-consed: equal nodes are one node, and a node's arguments always
-come before it in the order of `serial`.
+(see `words`). A node's `width` is an upper bound: bits above it are zero, and a node may be used
+wherever a wider word is expected. There are therefore no zero extensions. The graph is hash-consed:
+equal nodes are one node, and the arguments of a node precede it in the order of `serial`.
 
 Operations, with `w` for the node's width:
 
@@ -29,6 +28,7 @@ cat         offsets             the arguments side by side, each at its offset
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ....hdl.core.fabric import Path
 
@@ -44,12 +44,12 @@ class Node:
     __slots__ = ("args", "attr", "op", "serial", "width")
 
     def __init__(
-        self, op: str, args: "tuple[Node, ...]", width: int, attr: object, serial: int
+        self, op: str, args: "tuple[Node, ...]", width: int, attr: Any, serial: int
     ) -> None:
         self.op = op
         self.args = args
         self.width = width
-        self.attr = attr
+        self.attr = attr  # of the type that belongs to the operation
         self.serial = serial
 
     def __repr__(self) -> str:
@@ -67,16 +67,16 @@ Words = tuple[Node, ...]
 
 @dataclass
 class Register:
-    """A word of state that the clock edge replaces."""
+    """A word of state, updated at the clock edge. `next` is set once all state is known."""
 
     width: int
     init: int
-    next: Node | None = None
+    next: Node = field(init=False)
 
 
 @dataclass
 class Write:
-    """A write port: where, what, and which bits of each word (None: all)."""
+    """A write port: enable, address, data, and a mask for each word (None: all bits)."""
 
     address: Node
     enable: Node
@@ -86,7 +86,7 @@ class Write:
 
 @dataclass
 class Memory:
-    """Rows of words. `registers[row]` are its registers, if it is kept in registers."""
+    """Rows of words. If the memory is kept in registers, `registers[row]` are those of a row."""
 
     name: str
     width: int
@@ -110,7 +110,7 @@ class Event:
 
 @dataclass(eq=False)
 class Module:
-    """What all cells of a type have in common.
+    """The logic and state that all cells of a type share.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ def evaluate(node: Node, args: Sequence[int]) -> int:
 
 
 class Graph:
-    """Makes nodes, folding what is constant or trivial."""
+    """Makes nodes, and folds constant and trivial operations."""
 
     def __init__(self) -> None:
         self._nodes: dict[tuple, Node] = {}
@@ -184,7 +184,7 @@ class Graph:
         self.zero = self.const(0)
         self.one = self.const(1)
 
-    def _node(self, op: str, args: Sequence[Node], width: int, attr: object = None) -> Node:
+    def _node(self, op: str, args: Sequence[Node], width: int, attr: Any = None) -> Node:
         key = (op, tuple(arg.serial for arg in args), width, attr)
         node = self._nodes.get(key)
         if node is None:
@@ -208,7 +208,9 @@ class Graph:
         return self._node("read", (address,), width, (memory, word, after))
 
     def and_(self, a: Node, b: Node) -> Node:
-        while a.width != b.width:  # a part may be narrower than asked for: zeros have no width
+        while (
+            a.width != b.width
+        ):  # a part may be narrower than asked for, since zeros have no width
             width = min(a.width, b.width)
             a, b = self.slice(a, 0, width), self.slice(b, 0, width)
         a, b = self._ordered(a, b)
@@ -356,7 +358,7 @@ class Graph:
         return self._node("slice", (a,), width, low)
 
     def cat(self, parts: Iterable[tuple[Node, int]]) -> Node:
-        """Put parts side by side; each comes with its offset, in ascending order."""
+        """Concatenate parts, each given with its offset, in ascending order."""
         flat: list[tuple[Node, int]] = []
         constant = 0
         for part, at in parts:
@@ -379,7 +381,7 @@ class Graph:
         return self._node("cat", [p for p, _ in flat], width, tuple(at for _, at in flat))
 
     def _joined(self, left: tuple[Node, int], right: tuple[Node, int]) -> Node | None:
-        """One slice instead of two neighbours, if they were neighbours where they came from."""
+        """One slice in place of two adjacent ones, if they are adjacent in their source too."""
         (a, a_at), (b, b_at) = left, right
         if b.op != "slice" or a_at + a.width != b_at:
             return None
@@ -394,7 +396,7 @@ class Graph:
     def copy(
         self, roots: Iterable[Node], replace: Callable[[Node, Sequence[Node]], Node | None]
     ) -> list[Node]:
-        """Copy what the roots consist of; `replace` gives another node for some, or None."""
+        """Copy the graphs of the roots; `replace` returns a node to use instead, or None."""
         roots = list(roots)
         copies: dict[Node, Node] = {}
         for node in self.cone(roots):
@@ -413,11 +415,11 @@ class Graph:
             case "xor":
                 return self.xor(*args)
             case "add":
-                return self.add(*args, node.width)
+                return self.add(args[0], args[1], node.width)
             case "sub":
-                return self.sub(*args, node.width)
+                return self.sub(args[0], args[1], node.width)
             case "mul":
-                return self.mul(*args, node.width)
+                return self.mul(args[0], args[1], node.width)
             case "eq":
                 return self.eq(*args)
             case "ult":
@@ -434,7 +436,7 @@ class Graph:
 
     @staticmethod
     def cone(roots: Iterable[Node], known: Container[Node] = ()) -> list[Node]:
-        """All nodes that the roots consist of, arguments first, but for what is known."""
+        """All nodes that the roots depend on, arguments first, except those already known."""
         seen: dict[int, Node] = {}
         stack = list(roots)
         while stack:

@@ -1,16 +1,16 @@
-"""From an Amaranth component to a module of the intermediate representation.
+"""Translates an Amaranth component to a module of the intermediate representation.
 
-All that is private to Amaranth's internals, and may change with its next minor version, is here:
-the fine netlist that `build_netlist` makes, from which Amaranth's own back ends work too.
+All use of Amaranth's internals, which may change with its next minor version, is in this module. It
+reads the bit-level netlist made by `build_netlist`, which Amaranth's own back ends also use.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from amaranth.hdl import Fragment, Value
 from amaranth.hdl import _nir as nir
-from amaranth.hdl._ir import PortDirection, build_netlist
+from amaranth.hdl._ir import Design, PortDirection, build_netlist
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -22,26 +22,26 @@ from .words import Arithmetic, word_widths
 __all__ = ["lower", "lowered"]
 
 _REGISTER_ROWS = 4
-"""Memories of at most this many rows are kept in registers, which all lanes can update at once."""
+"""Memories with at most this many rows are kept in registers, updated in all lanes at once."""
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def lowered(type_: CellType) -> Module:
-    """The module of all cells of a type, made once a process. Raises as `lower`.
+    """The module of all cells of a type, made once per process. Raises as `lower`.
 
-    Whoever changes the code of a component that has been lowered must call
-    `lowered.cache_clear()`.
+    After the code of a component that has been lowered is changed, `lowered.cache_clear()` must be
+    called.
     """
     return lower(type_.build(), type_.name)
 
 
 def lower(component: wiring.Component, name: str) -> Module:
-    """The module of a component: its logic as a graph, its registers and memories.
+    """The module of a component: its logic as a graph, its registers and its memories.
 
     Raises
     ------
     UnsupportedConstruct
-        If it uses an instance of foreign hardware, a second clock domain, or the like.
+        If it uses an `Instance`, a second clock domain, or the like.
     CombinationalLoop
         If a signal depends on itself inside the component.
     """
@@ -68,14 +68,16 @@ def _place(cell: nir.Cell) -> str:
 
 
 def _message(cell: nir.AsyncProperty | nir.SyncProperty) -> str:
-    """An assertion's message; values in it are shown as three dots."""
+    """The message of an assertion; values in it are shown as three dots."""
     if cell.format is None:
         return ""
     return "".join(part if isinstance(part, str) else "..." for part in cell.format.chunks)
 
 
 class _Lowering:
-    def __init__(self, name: str, netlist: nir.Netlist, design: object, paths: dict) -> None:
+    def __init__(
+        self, name: str, netlist: nir.Netlist, design: Design, paths: Mapping[str, Path]
+    ) -> None:
         self.name = name
         self.netlist = netlist
         self.design = design
@@ -110,7 +112,7 @@ class _Lowering:
                 case nir.Instance() | nir.IOBuffer() | nir.AnyValue() | nir.Initial():
                     what = type(cell).__name__
                     raise UnsupportedConstruct(f"{what} at {_place(cell)} can't be simulated here")
-        # Next states and writes, now that all state is known.
+        # Next states and writes are added last, when all state is known.
         for index, cell in enumerate(cells):
             match cell:
                 case nir.FlipFlop():
@@ -123,7 +125,7 @@ class _Lowering:
                 self._sync_read(index, cell)
         for memory in self.memories:
             if memory.registers is not None:
-                self._write_registers(memory)
+                self._write_registers(memory, memory.registers)
         outputs = {
             self.paths[port]: self.value(value) for port, value in self.netlist.top.ports_o.items()
         }
@@ -233,7 +235,7 @@ class _Lowering:
         memory.writes.append(write)
 
     def _merged(self, old: Words, write: Write, hit: Node) -> Words:
-        """What becomes of a row when a write hits it."""
+        """The new value of a row that may be written."""
         a = self.arithmetic
         if write.mask is None:
             new = write.data
@@ -246,8 +248,8 @@ class _Lowering:
             )
         return a.mux(hit, new, old)
 
-    def _write_registers(self, memory: Memory) -> None:
-        for row, registers in enumerate(memory.registers):
+    def _write_registers(self, memory: Memory, rows: Sequence[Sequence[int]]) -> None:
+        for row, registers in enumerate(rows):
             words = tuple(self._register(register) for register in registers)
             for write in memory.writes:
                 hit = self.graph.and_(write.enable, self._is_row((write.address,), row))
@@ -299,7 +301,7 @@ class _Lowering:
         return self.arithmetic.cat(parts, len(nets))
 
     def segment(self, index: int, start: int, count: int) -> Words:
-        """Bits of the output of a netlist's cell."""
+        """Bits of the output of a cell of the netlist."""
         key = (index, start, count)
         if key not in self._segments:
             self._segments[key] = self._segment(index, start, count)
@@ -344,11 +346,11 @@ class _Lowering:
         return a.part(self.segment(index, 0, width), start, count)
 
     def _input(self, start: int, count: int) -> Words:
-        """Bits of the module's inputs, which may be of several ports side by side."""
+        """Bits of the module's inputs, which may span several ports."""
         parts: list[tuple[Node, int]] = []
         for first, width, port in self._inputs:
             low, high = max(first, start), min(first + width, start + count)
-            if low < high and port in self.paths:  # else the reset, or the clock as data: 0
+            if low < high and port in self.paths:  # otherwise reset, or clock used as data: 0
                 words = tuple(
                     self.graph.input(self.paths[port], word, bits)
                     for word, bits in enumerate(word_widths(width))
@@ -377,7 +379,7 @@ class _Lowering:
         return self.arithmetic.cat(parts, count)
 
     def _priority(self, index: int, bit: int) -> Node:
-        """Whether an input is the first that is 1."""
+        """Whether input `bit` of a priority cell is the first that is 1."""
         cell, g = self.netlist.cells[index], self.graph
         mine = self.value(nir.Value(cell.inputs[bit]))[0]
         free = self._none_before(index, bit)
@@ -413,7 +415,7 @@ class _Lowering:
         if not width:
             return a.const(0, cell.width)
         fill = a.bit(value, width - 1) if cell.value_signed else self.graph.zero
-        # Wide enough that no part of the result comes from beyond the shifted value.
+        # Wide enough that no part of the result comes from outside the shifted value.
         total = width + cell.width
         extended = a.cat(
             [

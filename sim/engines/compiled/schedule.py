@@ -1,8 +1,8 @@
-"""In which order cells are evaluated within a cycle.
+"""Orders the evaluation of cells within a cycle.
 
-An output of a cell that depends on registers only is known as soon as the clock has ticked. One
-that depends on inputs of the cell must wait for whatever drives those. Its *level* is the length of
-the longest such chain; all outputs of a level can be evaluated together.
+An output that depends only on registers is known right after the clock edge. An output that depends
+on inputs of its cell must be evaluated after the outputs that drive those inputs. Its *level* is
+the length of the longest such chain; all outputs of a level can be evaluated together.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ class Task:
     type : CellType
     outputs : tuple[Path, ...]
     classes : tuple[int, ...]
-        Which of the type's classes of cells, see `Schedule`.
+        The classes of cells of this type to evaluate; see `Schedule`.
     """
 
     type: CellType
@@ -35,14 +35,14 @@ class Task:
 
 @dataclass
 class Schedule:
-    """How to evaluate a fabric.
+    """The order in which a fabric is evaluated.
 
     Attributes
     ----------
     classes : dict[CellType, list[list[str]]]
-        The cells of a type, those together that are evaluated together at all levels.
+        The cells of each type, in classes; the cells of a class are evaluated together.
     tasks : list[Task]
-        In order.
+        In order of evaluation.
     """
 
     classes: dict[CellType, list[list[str]]]
@@ -50,7 +50,7 @@ class Schedule:
 
 
 def schedule(fabric: Fabric, modules: Mapping[CellType, Module]) -> Schedule:
-    """Order the outputs of a fabric's cells that depend on inputs.
+    """Order those outputs of a fabric's cells that depend on inputs.
 
     Raises
     ------
@@ -92,6 +92,7 @@ def _levels(
     """The level of each late output, by depth-first search without recursion."""
 
     def before(pin: Pin) -> list[Pin]:
+        assert pin.cell is not None  # the boundary has no late outputs
         cell = fabric.cells[pin.cell]
         found = []
         for path in late[cell.type][pin.path]:
@@ -126,7 +127,7 @@ def _levels(
 
 
 def _loop(entered: Mapping[Pin, list[Pin]], last: Pin, first: Pin) -> str:
-    # Of what was entered and not left, the pins from the first on lead to the last.
+    # Among the pins entered and not left, those from the first on lead to the last.
     pins = list(entered)
     names = [str(pin) for pin in pins[pins.index(first) : pins.index(last) + 1]]
     return f"Combinational loop through {' -> '.join([*names, names[0]])}"

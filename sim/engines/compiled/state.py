@@ -1,9 +1,10 @@
-"""Saved states: what the compiled engine can go back to, also from a file."""
+"""Saved states of the compiled engine, which can be restored, also from a file."""
 
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,15 +18,15 @@ _FORMAT = "multicube state 1"
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The whole state of an engine's runs.
+    """The complete state of an engine's runs.
 
     Attributes
     ----------
     identity : str
-        A hash of what was run: cells by name, their types, wires and straps. Only an engine that
-        runs the same takes the state back.
+        A hash of the fabrics: cells by name, their types, wires and straps. Only an engine that
+        runs the same fabrics can restore the state.
     cycles : tuple[int, ...]
-        Cycles done, by each of the engine's machines.
+        Cycles simulated by each of the engine's machines.
     arrays : tuple[tuple[np.ndarray, ...], ...]
         Wires, registers and memories of each machine.
     """
@@ -35,14 +36,14 @@ class State:
     arrays: tuple[tuple[np.ndarray, ...], ...]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a file in NumPy's format npz, which holds numbers and no code."""
+        """Write the state to a file in NumPy's npz format, which holds numbers and no code."""
         head = {
             "format": _FORMAT,
             "identity": self.identity,
             "cycles": self.cycles,
             "arrays": [len(arrays) for arrays in self.arrays],
         }
-        parts = {
+        parts: dict[str, Any] = {  # any, since NumPy has a flag among its named arguments
             f"{number}_{index}": array
             for number, arrays in enumerate(self.arrays)
             for index, array in enumerate(arrays)
@@ -52,33 +53,33 @@ class State:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "State":
-        """Read a state that `save` wrote.
+        """Read a state from a file written by `save`.
 
         Raises
         ------
         OSError
             If the file can't be opened.
         ValueError
-            If it holds something else.
+            If the file does not hold a state.
         """
         with open(path, "rb") as stream:
             try:
                 with np.load(stream, allow_pickle=False) as parts:
                     head = json.loads(str(parts["head"]))
                     if head["format"] != _FORMAT:
-                        raise ValueError(f"its format is {head['format']!r}")
+                        raise InvalidValue(f"its format is {head['format']!r}")
                     arrays = tuple(
                         tuple(parts[f"{number}_{index}"] for index in range(count))
                         for number, count in enumerate(head["arrays"])
                     )
                     return cls(head["identity"], tuple(head["cycles"]), arrays)
-            except Exception as error:  # a file may be wrong in any way
+            except Exception as error:  # a file can be wrong in any way
                 reason = " ".join(str(error).split())
                 raise InvalidValue(f"{os.fspath(path)} holds no saved state: {reason}") from None
 
 
 def check_words(what: str, words: np.ndarray, widths: Sequence[int]) -> None:
-    """Check words as the compiled code holds them: those of one bit are all ones or all zeros.
+    """Check words in the form of the compiled code: a single bit is all ones or all zeros.
 
     Parameters
     ----------
@@ -97,4 +98,4 @@ def check_words(what: str, words: np.ndarray, widths: Sequence[int]) -> None:
     bits = np.array([width == 1 for width in widths], bool)[:, None]
     # 1 more than all ones is 0.
     if not np.all(np.where(bits, words + np.uint32(1) <= 1, words <= limits)):
-        raise InvalidValue(f"State holds {what} that do not fit their width")
+        raise InvalidValue(f"State has {what} that do not fit their width")

@@ -1,7 +1,8 @@
 """Arithmetic on values of any width, as graphs of words of at most 32 bits.
 
-A value is a tuple of nodes, low word first, and says nothing of its own width, which the operations
-take where they need it. All values are unsigned; signed operations interpret their top bit.
+A value is a tuple of nodes, low word first. It does not record its own width; operations that need
+the width take it as an argument. All values are unsigned; signed operations interpret their top
+bit.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ class Arithmetic:
         return self.cat(self.pieces(a, low, width), width)
 
     def pieces(self, a: Words, low: int, width: int) -> list[tuple[Node, int]]:
-        """Bits of a value as parts with offsets, each within a word of the value."""
+        """Bits of a value as parts with offsets; each part lies within one word of the value."""
         parts = []
         at = 0
         while at < width:
@@ -47,7 +48,7 @@ class Arithmetic:
         return parts
 
     def cat(self, parts: Sequence[tuple[Node, int]], width: int) -> Words:
-        """A value of parts with their offsets, in ascending order."""
+        """The value made of parts with their offsets, in ascending order."""
         bins: list[list[tuple[Node, int]]] = [[] for _ in range(word_count(width))]
         for part, offset in parts:
             word, bit = divmod(offset, WORD)
@@ -156,7 +157,7 @@ class Arithmetic:
         return self._shifted(a, amount, width, moved, self.const(0, width))
 
     def shift_right(self, a: Words, amount: Words, width: int, fill: Node) -> Words:
-        """Shift a value of `width` bits, moving `fill` in."""
+        """Shift a value of `width` bits; `fill` is shifted in."""
         filling = self.replicated(fill, width)
 
         def moved(value: Words, by: int) -> Words:
@@ -174,7 +175,7 @@ class Arithmetic:
         moved: Callable[[Words, int], Words],
         emptied: Words,
     ) -> Words:
-        """Shift by each bit of the amount in turn; bits too large for the width empty the value."""
+        """Shift by each bit of the amount in turn; too large amounts shift out the whole value."""
         steps = (width - 1).bit_length()
         for step in range(steps):
             value = self.mux(self.bit(amount, step), moved(value, 1 << step), value)
@@ -182,7 +183,7 @@ class Arithmetic:
         return self.mux(self.any(rest), emptied, value)
 
     def divide(self, a: Words, b: Words, width: int, *, signed: bool, remainder: bool) -> Words:
-        """Quotient rounded to minus infinity, or its remainder; 0 if the divisor is 0."""
+        """Quotient rounded towards minus infinity, or its remainder; 0 if the divisor is 0."""
         if not signed:
             return self._divide(a, b, remainder)
         g = self.graph

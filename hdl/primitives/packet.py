@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, ShapeLike, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..core.errors import InvalidValue
 from ..topology.tags import TagScheme
-from .errors import InvalidValue
 
 __all__ = [
     "Packet",
@@ -146,9 +146,9 @@ class TagDecoder(wiring.Component):
         This terminal's own address, in the code of the scheme. Constant.
     tag : In(width)
     source : Out(width)
-        Where the packet came from. XOR routing only.
+        Where the packet came from. XOR tags only.
     arrived : Out(1)
-        1 if this terminal is the destination. Destination routing only.
+        1 if this terminal is the destination. Destination tags only.
     """
 
     def __init__(self, scheme: TagScheme) -> None:

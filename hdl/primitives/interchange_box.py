@@ -1,4 +1,4 @@
-"""The interchange box: the datapath that every switch of the library is built around."""
+"""The interchange box: the datapath that all switches of the library contain."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from ..core.checks import check_radix
 if TYPE_CHECKING:
     import enum
 else:
-    from amaranth.lib import enum  # one of Python's with a shape, which type checkers can't see
+    from amaranth.lib import enum  # a Python enum with a shape, which type checkers can't see
 
 __all__ = ["BoxState", "InterchangeBox"]
 
@@ -20,8 +20,8 @@ __all__ = ["BoxState", "InterchangeBox"]
 class BoxState(enum.Enum, shape=2):
     """The four states of the 2 x 2 interchange box (Siegel et al., Fig. 1).
 
-    The low bit says which input the upper output (0) shows; the high bit is the complement of the
-    input that the lower output (1) shows. So a state costs no decoding.
+    The low bit is the number of the input shown by the upper output (0); the high bit is the
+    complement of the input shown by the lower output (1). So a state needs no decoding.
     """
 
     STRAIGHT = 0b00
@@ -33,7 +33,7 @@ class BoxState(enum.Enum, shape=2):
 class InterchangeBox(wiring.Component):
     """A k x k crossbar without storage: each output shows one of the inputs.
 
-    All outputs are combinational. With two ports the box is set by one `BoxState`; with more, each
+    All outputs are combinational. A box of radix 2 is set by one `BoxState`. In a larger box, each
     output selects an input or is idle, which gives every one-to-one, broadcast and partial
     broadcast connection. An idle output is zero.
 
@@ -42,7 +42,7 @@ class InterchangeBox(wiring.Component):
     radix : int
         Number of inputs and of outputs, at least 2.
     shape : ShapeLike
-        Shape of what is carried.
+        Shape of the data.
 
     Members
     -------
@@ -72,9 +72,9 @@ class InterchangeBox(wiring.Component):
         super().__init__({"i": In(shape).array(radix), "o": Out(shape).array(radix), **control})
 
     def set(self, m: Module, select: Sequence[ValueLike], enable: ValueLike) -> None:
-        """Drive the control inputs from the input that each output shall show.
+        """Drive the control inputs so that each output shows the selected input.
 
-        A box of radix 2 has no idle outputs: there `enable` is left to who uses the outputs.
+        A box of radix 2 has no idle outputs: there, the user of the outputs must apply `enable`.
         """
         if self.radix == 2:
             upper, lower = (Value.cast(choice)[0] for choice in select)
