@@ -70,6 +70,18 @@ def test_wrong_arguments_are_named(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("option", [{"engine": "warp"}, {"faults": ["x"]}, {"bins": 1}])
+def test_wrong_options_are_refused_before_anything_is_built(
+    option: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build_nothing(*_: Any, **__: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(sys.modules["multicube.sim.run.simulation"], "bench_for", build_nothing)
+    with pytest.raises(ValueError, match=r"^(Engine|Fault|Bins) must be "):
+        simulate(NETWORK, **option)
+
+
 @cache
 def bench() -> Bench:
     return bench_for(NETWORK, RUN.sources(NETWORK), bins=4)

@@ -488,7 +488,7 @@ def test_tool_that_takes_too_long(
     yosys: None, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     words = ["--verilog", str(_foreign(tmp_path)), "--top", "foreign", "--seeds", "0"]
-    assert _call(*words, "--limit", "0.01") == 1
+    assert _call(*words, "--limit", "0.01") == 2
     assert capsys.readouterr().err == "multicube: yosys took longer than the limit of 0.01 s\n"
 
 

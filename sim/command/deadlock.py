@@ -3,8 +3,10 @@
 import json
 
 import click
+from tqdm import tqdm
 
 from ...hdl.routing.deadlock import dependencies, dependency_cycle
+from ..run.progress import phase
 from .words import network_arguments, network_from
 
 __all__ = ["deadlock"]
@@ -16,8 +18,10 @@ __all__ = ["deadlock"]
 def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
     """Check the routing of a network for deadlock: a cycle of channels that wait for each other."""
     built = network_from(network, parameters)
-    waits = dependencies(map(built.moves, range(built.ports)), built.is_escape)
-    cycle = dependency_cycle(waits)
+    with tqdm(range(built.ports), unit="destinations", disable=None, leave=False) as destinations:
+        waits = dependencies(map(built.moves, destinations), built.is_escape)
+    with phase("looking for a circle"):
+        cycle = dependency_cycle(waits)
     pairs = sum(map(len, waits.values()))
     if as_json:
         record = {

@@ -13,6 +13,7 @@ from ...hdl.routing.passes import conflicts, settings, state_name
 from ...hdl.topology.multistage import MultistagePlan
 from ...hdl.topology.permutations import PERMUTATIONS, Permutation
 from ...hdl.topology.tags import TagScheme
+from ..run.progress import phase
 from ..workload.traffic import pattern
 from .words import network_arguments, network_from
 
@@ -38,7 +39,8 @@ def permute(
     built = network_from(network, parameters)
     plan, tags = built.single_paths(), built.tags
     destinations = _destinations(permutation, built.ports)
-    found = conflicts(plan, destinations)
+    with phase("looking for conflicts"):
+        found = conflicts(plan, destinations)
     record: dict[str, Any] = {
         "network": built.family,
         "parameters": built.chosen,
@@ -48,10 +50,12 @@ def permute(
         **_pass(plan, tags, destinations, set_=not found),
     }
     if passes:
-        record["passes"] = [_pass(plan, tags, one) for one in decompose(plan, destinations)]
-        record["direct_passes"] = [
-            _pass(plan, tags, one) for one in direct_passes(built.plan, destinations)
-        ]
+        with phase("looking for passes through intermediate terminals"):
+            record["passes"] = [_pass(plan, tags, one) for one in decompose(plan, destinations)]
+        with phase("looking for passes straight to the destinations"):
+            record["direct_passes"] = [
+                _pass(plan, tags, one) for one in direct_passes(built.plan, destinations)
+            ]
     if as_json:
         click.echo(json.dumps(record))
         return

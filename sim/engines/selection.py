@@ -12,9 +12,15 @@ from .compiled import CompiledEngine
 from .compiled.build import compiler_command
 from .compiled.errors import NoCompiler
 
-__all__ = ["ENGINES", "open_engines", "resolve_engine"]
+__all__ = ["ENGINES", "check_engine", "open_engines", "resolve_engine"]
 
 ENGINES = ("auto", "compiled", "amaranth")
+
+
+def check_engine(name: str) -> None:
+    """Raise ValueError if there is no such engine."""
+    if name not in ENGINES:
+        raise InvalidValue(f"Engine must be one of {', '.join(ENGINES)}, not {name!r}")
 
 
 def resolve_engine(name: str) -> str:
@@ -27,8 +33,7 @@ def resolve_engine(name: str) -> str:
     ValueError
         If there is no such engine.
     """
-    if name not in ENGINES:
-        raise InvalidValue(f"Engine must be one of {', '.join(ENGINES)}, not {name!r}")
+    check_engine(name)
     if name != "auto":
         return name
     try:

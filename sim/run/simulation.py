@@ -11,16 +11,17 @@ from tqdm import tqdm
 from ...hdl.bench import Bench, SourcePlan, bench_for
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import LONG_TIME_BITS, TIME_BITS
-from ...hdl.core.checks import check_field, check_kind, check_limit
+from ...hdl.core.checks import check_field, check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
 from ..engines import Engine
-from ..engines.selection import open_engines, resolve_engine
+from ..engines.selection import check_engine, open_engines
 from ..measure.result import Latency, Result, SimulationError, ratio_interval
 from ..theory import predict
-from ..workload.faults import inject, parse_fault
+from ..workload.faults import Injection, inject, parse_fault
 from ..workload.traffic import TRACE_START, Pattern, Trace, check_load, pattern
 from .probe import Probe
+from .progress import phase
 from .warmup import MAXIMUM, is_settled
 
 __all__ = ["Run", "run_bench", "simulate", "simulate_runs", "whole_run", "whole_runs"]
@@ -448,10 +449,16 @@ def simulate_runs(
         raise InvalidValue("Runs must be given, at least one")
     for run in runs:
         check_kind("Run", run, Run, "a Run")
-    resolve_engine(engine)
-    benches = _broken(_benches(network, runs, bins), faults)
+    check_engine(engine)
+    injections = [parse_fault(fault) for fault in faults]
+    if bins is not None:
+        bins = check_integer("Bins", bins, 2, 2**LONG_TIME_BITS)
+    with phase(f"building the bench of {network.ports} terminals", progress):
+        benches = _broken(_benches(network, runs, bins), injections)
+    with phase("preparing the engine", progress):
+        steppers = open_engines(engine, benches, vcd=vcd, threads=threads)
     results: list[Result] = []
-    for stepper in open_engines(engine, benches, vcd=vcd, threads=threads):
+    for stepper in steppers:
         with stepper:
             first = len(results)
             steps = [
@@ -520,8 +527,7 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     return [bench, *(bench.with_sources(run.sources(network)) for run in others)]
 
 
-def _broken(benches: list[Bench], faults: Sequence[str]) -> list[Bench]:
-    injections = [parse_fault(fault) for fault in faults]
+def _broken(benches: list[Bench], injections: Sequence[Injection]) -> list[Bench]:
     if not injections:
         return benches
     plan = benches[0].network.fault_plan
