@@ -52,7 +52,7 @@ def play(network: Network, *runs: Run, **options: Any) -> list[Result]:
 
 def check(result: Result, network: Network) -> None:
     assert json.loads(json.dumps(result.to_json())) == result.to_json()
-    assert result.faults(ordered=True, finite=is_finite(result.traffic)) == ""
+    assert result.violations(ordered=True, finite=is_finite(result.traffic)) == ""
     assert result.injected == result.delivered + result.dropped
     assert result.generated == result.injected + result.rejected + result.unsent
     if isinstance(network, CombiningNetwork):

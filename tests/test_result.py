@@ -114,7 +114,7 @@ def test_books(result: Result) -> None:
     assert result.generated == result.rejected + result.unsent + result.injected
     assert result.injected == result.delivered
     assert (result.lost, result.misrouted, result.duplicated, result.reordered) == (0, 0, 0, 0)
-    assert result.faults(ordered=True, finite=False) == ""
+    assert result.violations(ordered=True, finite=False) == ""
 
 
 def test_terminals(result: Result) -> None:
@@ -175,13 +175,13 @@ def test_json_is_plain(result: Result) -> None:
 def test_faults(result: Result, changes: dict, faults: str) -> None:
     """A run without a seed here is one in which all packets must be sent."""
     changed = replace(result, **changes)
-    assert changed.faults(ordered=True, finite=changed.seed is None) == faults
+    assert changed.violations(ordered=True, finite=changed.seed is None) == faults
 
 
 def test_order_counts_where_it_is_promised(result: Result) -> None:
     late = replace(result, reordered=5)
-    assert late.faults(ordered=True, finite=False) == "5 reordered"
-    assert late.faults(ordered=False, finite=False) == ""
+    assert late.violations(ordered=True, finite=False) == "5 reordered"
+    assert late.violations(ordered=False, finite=False) == ""
 
 
 def test_error_crosses_processes(result: Result) -> None:

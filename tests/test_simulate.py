@@ -85,7 +85,7 @@ def test_nothing_is_lost(load: float, depth: int, switch: str) -> None:
 
 
 def check_books(result: Result) -> None:
-    assert result.faults(ordered=True, finite=False) == ""
+    assert result.violations(ordered=True, finite=False) == ""
     assert result.injected == result.delivered
     assert result.generated == result.injected + result.rejected + result.unsent
     assert result.injected > 0 or result.generated <= 4

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 from amaranth.hdl import ShapeLike
 
@@ -238,10 +238,6 @@ class Parameters(Mapping[str, Any]):
         """Replace values, such as "auto" by its meaning; for `__post_init__` only."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
-
-    def altered(self, **values: Any) -> Self:
-        """A copy with some values replaced."""
-        return type(self)(**{**self, **values})
 
 
 @cache

@@ -216,7 +216,7 @@ class Result:
         """All fields as plain lists, dictionaries, numbers and strings."""
         return asdict(self)
 
-    def faults(self, *, ordered: bool, finite: bool) -> str:
+    def violations(self, *, ordered: bool, finite: bool) -> str:
         """The errors that the packet counts show, as text; empty if there are none.
 
         `ordered` says whether flows must keep their order, `finite` whether all packets must be

@@ -499,9 +499,9 @@ def _steps(engine: Engine, lane: int, network: Network, bench: Bench, run: Run) 
 
 def _audit(network: Network, run: Run, result: Result) -> None:
     """Raise SimulationError if a run's packet counts do not balance."""
-    faults = result.faults(ordered=network.ordered, finite=_is_finite(run))
-    if faults:
-        raise SimulationError(f"The books do not balance: {faults}", result)
+    violations = result.violations(ordered=network.ordered, finite=_is_finite(run))
+    if violations:
+        raise SimulationError(f"The books do not balance: {violations}", result)
 
 
 def _is_finite(run: Run) -> bool:
