@@ -494,7 +494,7 @@ def test_interrupted_sweep(number: int, status: int, tmp_path: Path) -> None:
     assert record["partial"] is True
     assert [point["offered_load"] for point in record["points"]] == [0.1]
     assert len((tmp_path / "curve.csv").read_text().splitlines()) == 2
-    assert not any(worker.is_running() for worker in below)
+    assert not psutil.wait_procs(below, timeout=10)[1]
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

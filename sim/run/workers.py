@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import resource_tracker as python_tracker
 from typing import Any
 
 from loky import ProcessPoolExecutor
+from loky.backend import resource_tracker as loky_tracker
 
 from ...hdl.core.children import end_programs
 
@@ -36,6 +38,7 @@ def finished_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, An
     """
     if not jobs:
         return
+    _start_trackers()
     workers = ProcessPoolExecutor(
         min(processes, len(jobs)), initializer=_serve, initargs=(os.getpid(),)
     )
@@ -50,8 +53,23 @@ def finished_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, An
             except (BrokenProcessPool, MemoryError):
                 continue
             yield numbers[job], result
-    finally:
+    except BaseException:
         workers.shutdown(kill_workers=True)
+        raise
+    workers.shutdown()
+
+
+def _start_trackers() -> None:
+    """Start the processes that remove what killed workers leave, without their warnings of it."""
+    usual = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        loky_tracker.ensure_running()
+        python_tracker.ensure_running()
+    finally:
+        del os.environ["PYTHONWARNINGS"]
+        if usual is not None:
+            os.environ["PYTHONWARNINGS"] = usual
 
 
 def _serve(parent: int) -> None:
