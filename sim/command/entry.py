@@ -115,7 +115,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
 
 
 def _bug() -> NoReturn:
-    """Show the exception that is being handled, which should not be."""
+    """Report the exception being handled as a bug."""
     traceback.print_exc()
     _fail("this is a bug in multicube; please report it with this traceback", 70)
 
