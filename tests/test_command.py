@@ -586,6 +586,18 @@ def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     assert sorted(os.listdir(os.fsencode(tmp_path))) == [b"\xff.v", b"\xff.v.json"]
 
 
+def test_terminals_of_ascii_only(tmp_path: Path) -> None:
+    done = run(
+        "sim cube ports=2 --cycles 200 --warmup 0",
+        tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    (row,) = (line for line in done.stdout.splitlines() if line.startswith(b"| latency "))
+    assert b" +- " in row
+    assert b"\\" not in done.stdout
+
+
 def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     words = "sim cube ports=2 --vcd waves.vcd --cycles 2000 --warmup 0"
     limit = ["bash", "-c", 'ulimit -f 8 && exec "$@"', "bash"]

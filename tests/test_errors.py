@@ -69,6 +69,17 @@ def test_a_bug_shows_its_traceback(
     assert request == "multicube: this is a bug in multicube; please report it with this traceback"
 
 
+def test_no_more_threads_are_no_bug(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(
+        importlib.import_module("multicube.sim.command.simulation"), "simulate", fail
+    )
+    line = "multicube: The machine can't start another thread\n"
+    assert call("sim", "cube", "ports=2") == (2, "", line)
+
+
 def test_none_and_one(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         None + 1  # noqa: B018

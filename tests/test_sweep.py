@@ -373,6 +373,15 @@ def test_scheduler_needs_distributed(monkeypatch: pytest.MonkeyPatch) -> None:
         sweep(build("cube", ports=2), [0.1], scheduler="tcp://127.0.0.1:1")
 
 
+def test_scheduler_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def client(address: str, timeout: float) -> SimpleNamespace:
+        return SimpleNamespace(nthreads=dict, close=lambda: None)
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=client))
+    with pytest.raises(ValueError, match=r"^Scheduler tcp://127\.0\.0\.1:1 has no workers$"):
+        sweep(build("cube", ports=2), [0.1], scheduler="tcp://127.0.0.1:1")
+
+
 def test_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     def client(address: str, timeout: float) -> None:
         raise OSError(f"Timed out trying to connect to {address} after {timeout} s")

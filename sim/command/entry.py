@@ -1,5 +1,6 @@
 """Entry point of the command: its subcommands, and how errors are reported."""
 
+import codecs
 import io
 import re
 import sys
@@ -28,6 +29,11 @@ __all__ = ["main"]
 
 _LONGEST_WORD = 60
 """Characters of a word that an error message shows."""
+
+_PLAIN = "multicube-plain"
+"""What becomes of characters that a terminal has not: its name among Python's error handlers."""
+
+_ASCII = {"±": "+-", "…": "~"}
 
 _PLUGINS = "multicube.commands"
 """Entry point group under which other packages offer subcommands."""
@@ -75,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         # As on standard error: a file name that is not UTF-8 does not make the command fail.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.reconfigure(errors=_PLAIN)
     with terminable() as terminations:
         try:
             _run(arguments)
@@ -112,6 +118,16 @@ def _run(arguments: list[str] | None) -> NoReturn:
         _fail("The machine can't start another thread", 2)
     except Exception:
         _bug()
+
+
+def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    """ASCII for a character that can't be encoded, or what standard error shows for it."""
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] in _ASCII:
+        return _ASCII[error.object[error.start]], error.start + 1
+    return codecs.backslashreplace_errors(error)
+
+
+codecs.register_error(_PLAIN, _plain)
 
 
 def _bug() -> NoReturn:

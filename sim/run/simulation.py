@@ -451,8 +451,6 @@ def simulate_runs(
         check_kind("Run", run, Run, "a Run")
     check_engine(engine)
     injections = [parse_fault(fault) for fault in faults]
-    if bins is not None:
-        bins = check_integer("Bins", bins, 2, 2**LONG_TIME_BITS)
     with phase(f"building the bench of {network.ports} terminals", progress):
         benches = _broken(_benches(network, runs, bins), injections)
     with phase("preparing the engine", progress):
@@ -512,10 +510,11 @@ def _is_finite(run: Run) -> bool:
 
 def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Bench]:
     first, *others = runs
-    if bins is None:
-        bins = min(2048, max(2, MOST_BINS // network.ports))
     sources = first.sources(network)
     time = max(run.time_bits(network) for run in runs)
+    if bins is None:
+        bins = min(2048, max(2, MOST_BINS // network.ports))
+    bins = check_integer("Bins", bins, 2, 1 << time)
     bench = bench_for(network, sources, bins=bins, time=time)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
