@@ -313,7 +313,7 @@ def test_defaults_are_free_of_deadlock(name: str, call: Call) -> None:
     outcome = call("deadlock", name, "--json")
     if outcome.status == 0:
         record = json.loads(outcome.out)
-        assert (record["network"], record["free"], record["circle"]) == (name, True, None)
+        assert (record["network"], record["free"], record["cycle"]) == (name, True, None)
         assert deadlock_cycle(build(name)) is None
     else:
         assert_refused(outcome)
