@@ -320,8 +320,8 @@ def test_command(
         ("combining --ports axis", "need a network that carries packets, not combining"),
         ("cube switch=unbuffered --ports axis", "need a network that loses no packet, but this "),
         ("cube parity=packet --ports axis", "need a network that loses no packet, but this "),
-        ("cube --ports axis --partitions", "are those of a whole network, without --partitions"),
-        ("cube --ports axis --node", "are those of a whole network, without --node"),
+        ("cube --ports axis --partitions", "need a whole network, without --partitions"),
+        ("cube --ports axis --node", "need a whole network, without --node"),
         ("cube --core -o net.core", "Output net.core would be taken for a core file"),
     ],
 )

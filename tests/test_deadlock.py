@@ -123,7 +123,7 @@ def test_rejects_networks_that_do_not_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "circle"),
+    ("words", "cycle"),
     [
         ("torus k=5 n=1 channels=1", ["1", "2", "3", "4", "0", "1"]),
         ("mesh k=3 n=2", None),
@@ -131,7 +131,7 @@ def test_rejects_networks_that_do_not_wait() -> None:
         ("omega ports=8 switch=wormhole length=4", None),
     ],
 )
-def test_command(words: str, circle: list[str] | None) -> None:
+def test_command(words: str, cycle: list[str] | None) -> None:
     """The command says how many channels there are, and which of them form a cycle, if any."""
     family, *parameters = words.split()
     network = build(family, **dict(word.split("=") for word in parameters))
@@ -141,16 +141,16 @@ def test_command(words: str, circle: list[str] | None) -> None:
     record = json.loads(said.output)
     assert record["channels"] == len(waits)
     assert record["dependencies"] == sum(map(len, waits.values()))
-    assert record["free"] == (circle is None)
+    assert record["free"] == (cycle is None)
     assert build(record["network"], **record["parameters"]).parameters == network.parameters
     text = CliRunner().invoke(command, words.split(), catch_exceptions=False).output
-    if circle is None:
-        assert record["circle"] is None
+    if cycle is None:
+        assert record["cycle"] is None
         assert "no cycle of channels: free of deadlock" in text
     else:
-        assert [name.split("_")[1].split(".")[0] for name in record["circle"]] == circle
+        assert [name.split("_")[1].split(".")[0] for name in record["cycle"]] == cycle
         assert "it can deadlock" in text
-        assert all(f"  {name}\n" in text for name in record["circle"])
+        assert all(f"  {name}\n" in text for name in record["cycle"])
 
 
 def test_command_rejects_memory() -> None:

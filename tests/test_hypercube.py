@@ -308,7 +308,7 @@ def test_networks_are_free_of_deadlock(routing: Any) -> None:
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_channels_wait_for_themselves_without_an_order(n: int) -> None:
-    """The check finds circles where there are some, and what it finds is one."""
+    """The check finds cycles of channels where there are some, and what it finds is a cycle."""
     found = waits(n, lambda node, to: [(node, i, 0) for i in any_order(node, to)])
     cycle = dependency_cycle(found)
     assert cycle is not None
@@ -344,7 +344,7 @@ def test_routings_are_minimal_and_as_adaptive_as_promised(n: int) -> None:
 
 def test_network_without_an_order_deadlocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bench sees a deadlock, and the check foretells it: a square whose nodes route in turn
-    lowest dimension first and highest first, so that worms turn in a circle."""
+    lowest dimension first and highest first, so that worms wait in a cycle."""
 
     def relation(node: int, to: int) -> list[Channel]:
         bits = any_order(node, to)

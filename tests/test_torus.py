@@ -289,7 +289,7 @@ def test_one_channel_deadlocks(form: str, k: int, shift: int) -> None:
 
 
 def test_bench_sees_a_router_without_dateline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If nothing is held to wrap around, all worms take channel 0, and turn in a circle."""
+    """If nothing is held to wrap around, all worms take channel 0, and wait in a cycle."""
     packets = [TracePacket(0, node, (node + 2) % 4, 16) for node in range(4)]
     monkeypatch.setattr(TorusRouter, "_around", lambda self, here, there: Const(0))
     with pytest.raises(SimulationError, match="4 lost or stuck"):

@@ -20,7 +20,7 @@ def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
     built = network_from(network, parameters)
     with tqdm(range(built.ports), unit="destinations", disable=None, leave=False) as destinations:
         waits = dependencies(map(built.moves, destinations), built.is_escape)
-    with phase("looking for a circle"):
+    with phase("looking for a cycle of channels"):
         cycle = dependency_cycle(waits)
     pairs = sum(map(len, waits.values()))
     if as_json:
@@ -30,7 +30,7 @@ def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
             "channels": len(waits),
             "dependencies": pairs,
             "free": cycle is None,
-            "circle": None if cycle is None else list(map(str, cycle)),
+            "cycle": None if cycle is None else list(map(str, cycle)),
         }
         click.echo(json.dumps(record))
         return

@@ -131,7 +131,7 @@ codecs.register_error(_PLAIN, _plain)
 
 
 def _bug() -> NoReturn:
-    """Show the exception that is being handled, which should not be."""
+    """Report the exception being handled as a bug."""
     traceback.print_exc()
     _fail("this is a bug in multicube; please report it with this traceback", 70)
 

@@ -136,7 +136,7 @@ class Result:
         Attempts per delivered packet in the window, 1 if nothing is dropped. None if nothing was
         delivered.
     lost, misrouted, duplicated, reordered, damaged : int or None
-        Errors of the network. `lost` is None for a partial run. `damaged` counts flits that did not
+        Violations. `lost` is None for a partial run. `damaged` counts flits that did not
         follow their header correctly. In networks of more than 8,192 terminals `duplicated` and
         `reordered` are not known, and None.
     stamps_differ : bool or None
@@ -217,10 +217,10 @@ class Result:
         return asdict(self)
 
     def violations(self, *, ordered: bool, finite: bool) -> str:
-        """The errors that the packet counts show, as text; empty if there are none.
+        """The violations that the packet counts show, as text; empty if there are none.
 
         `ordered` says whether flows must keep their order, `finite` whether all packets must be
-        sent. These are errors of the network, not the faults that were injected.
+        sent.
         """
         wrong = [
             f"{count} {what}"

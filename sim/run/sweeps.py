@@ -99,11 +99,11 @@ def sweep(
     Raises
     ------
     SimulationError, TypeError, ValueError
-        As `simulate_runs`.
+        As for `simulate_runs`.
     LoadsLost
-        If processes were killed, and again when what they had simulated was run again.
+        If processes were killed, and killed again when their loads were run again.
     KeyboardInterrupt
-        If it came before any run had ended; later the sweep is partial.
+        If it is raised before any run has ended; later, the sweep is partial.
     """
     check_kind("Network", network, Network, "a network")
     if isinstance(traffic, str):
@@ -137,7 +137,7 @@ def sweep(
             runs = {load: Run(traffic, load, **parameters) for load in wanted}
             bar.total = (bar.total or 0) + len(runs)
             side_by_side = -(-len(runs) // workers) if engine == "compiled" else 1
-            # What is lost runs once more with fewer processes, each with less to hold.
+            # Lost loads run once more, with fewer processes, so that they need less memory.
             for processes, share in ((workers, side_by_side), (-(-workers // 2), 1)):
                 left = [load for load in runs if load not in found]
                 shares = [left[at : at + share] for at in range(0, len(left), share)]
@@ -146,7 +146,7 @@ def sweep(
                     for each in shares
                 ]
                 for number, results in finished(jobs, processes):
-                    # One that was interrupted, and so ended early, is no point of a curve.
+                    # A run that was interrupted, and so ended early, is left out.
                     whole = {
                         load: result
                         for load, result in zip(shares[number], results)
@@ -178,7 +178,7 @@ def sweep(
 
 
 def _checked(loads: Sequence[float]) -> list[float]:
-    """The distinct loads of a sequence or an array, by size."""
+    """The distinct loads of a sequence or an array, in increasing order."""
     try:
         given = list(loads)
     except TypeError:
@@ -191,15 +191,15 @@ def _checked(loads: Sequence[float]) -> list[float]:
 
 
 class LoadsLost(MulticubeError):
-    """Loads that could not be simulated, for their processes were killed.
+    """Some loads could not be simulated, because their processes were killed.
 
-    `sweep` holds all others.
+    `sweep` holds the results of all other loads.
     """
 
     def __init__(self, sweep: Sweep) -> None:
         loads = ", ".join(f"{load:g}" for load in sweep.lost)
         super().__init__(
-            f"Processes were killed, by lack of memory maybe; no result for these loads: {loads}"
+            f"Processes were killed, perhaps for lack of memory; no result for these loads: {loads}"
         )
         self.sweep = sweep
 
@@ -208,11 +208,11 @@ class LoadsLost(MulticubeError):
 
 
 Finished = Callable[[Sequence[Job], int], Iterator[tuple[int, Any]]]
-"""What carries out jobs with a number of processes, as `workers.finished_jobs` does."""
+"""Runs jobs with a number of processes, as `workers.finished_jobs` does."""
 
 
 def _finished_here(jobs: Sequence[Job], _: int) -> Iterator[tuple[int, Any]]:
-    """Carry out jobs in this process, until one is interrupted."""
+    """Run jobs in this process, until one is interrupted."""
     for number, (function, arguments, options) in enumerate(jobs):
         results = function(*arguments, **options)
         yield number, results
@@ -221,7 +221,7 @@ def _finished_here(jobs: Sequence[Job], _: int) -> Iterator[tuple[int, Any]]:
 
 
 def _finished_on_cluster(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, Any]]:
-    """Carry out jobs where joblib's are carried out now."""
+    """Run jobs on joblib's current backend."""
     delayed = [joblib.delayed(function)(*words, **options) for function, words, options in jobs]
     yield from enumerate(joblib.Parallel(n_jobs=processes, return_as="generator")(delayed))
 
