@@ -309,6 +309,21 @@ def test_killed_processes_lose_nothing(monkeypatch: pytest.MonkeyPatch, curve: S
     assert (found.partial, found.lost) == (False, ())
 
 
+def test_one_deadly_load_costs_no_other(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> None:
+    """Whatever runs when a process is killed is lost, until each load runs alone."""
+
+    def kill(jobs: list, _: int) -> Iterator[tuple[int, list[Result]]]:
+        if not any(run.load == 0.2 for _, (_, runs), _ in jobs for run in runs):
+            for number, (_, (_, runs), _) in enumerate(jobs):
+                yield number, [replace(curve.zero_load, offered_load=run.load) for run in runs]
+
+    monkeypatch.setattr(module, "finished_jobs", kill)
+    with pytest.raises(LoadsLost) as caught:
+        sweep(build("cube", ports=2), [0.1, 0.2, 0.3], processes=2, refine=False)
+    assert caught.value.sweep.lost == (0.2,)
+    assert [point.offered_load for point in caught.value.sweep.points] == [0.1, 0.3]
+
+
 def test_lost_loads_are_named(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> None:
     def kill(jobs: list, _: int) -> Iterator[tuple[int, list[Result]]]:
         for number, (_, (_, (run, *_)), _) in enumerate(jobs):

@@ -137,9 +137,8 @@ def sweep(
             runs = {load: Run(traffic, load, **parameters) for load in wanted}
             bar.total = (bar.total or 0) + len(runs)
             side_by_side = -(-len(runs) // workers) if engine == "compiled" else 1
-            # Lost loads run once more, with fewer processes, so that they need less memory.
-            for processes, share in ((workers, side_by_side), (-(-workers // 2), 1)):
-                left = [load for load in runs if load not in found]
+
+            def attempt(left: Sequence[float], processes: int, share: int) -> None:
                 shares = [left[at : at + share] for at in range(0, len(left), share)]
                 jobs: list[Job] = [
                     (simulate_runs, (network, [runs[load] for load in each]), options)
@@ -154,6 +153,16 @@ def sweep(
                     }
                     found.update(whole)
                     bar.update(len(whole))
+
+            def missing() -> list[float]:
+                return [load for load in runs if load not in found]
+
+            attempt(missing(), workers, side_by_side)
+            # Lost loads run again with fewer processes, so that they need less memory, and then
+            # alone: what ends one process takes the unfinished jobs of the others with it.
+            attempt(missing(), -(-workers // 2), 1)
+            for load in missing():
+                attempt([load], 1, 1)
             lost.extend(load for load in runs if load not in found)
 
         partial = False
