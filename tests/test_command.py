@@ -626,3 +626,33 @@ def test_seeds_differ_from_point_to_point_only_in_load(call: Call) -> None:
     assert call(*words) == call(*words)
     texts = [call(*words, "--seed", str(seed)).out for seed in (1, 2, 3)]
     assert all(a != b for a, b in itertools.combinations(texts, 2))
+
+
+INTERRUPTED_IMPORT = """
+import builtins
+usual = builtins.__import__
+
+def interrupted(name, *rest, **options):
+    if name == "click":
+        raise KeyboardInterrupt
+    return usual(name, *rest, **options)
+
+builtins.__import__ = interrupted
+from multicube.sim.command import main
+main(["list"])
+"""
+
+
+def test_interruption_while_the_command_is_loaded_is_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "multicube: interrupted\n")
+
+
+def test_names_of_the_simulation_package_are_there() -> None:
+    package = importlib.import_module("multicube.sim")
+    assert dir(package) == package.__all__
+    assert all(getattr(package, name).__name__ == name for name in package.__all__)
+    with pytest.raises(AttributeError, match=r"has no attribute 'simulator'$"):
+        package.simulator  # noqa: B018
