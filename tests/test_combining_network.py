@@ -316,10 +316,10 @@ def test_one_box_is_serial(policy: str, merge: str, pace: float | None) -> None:
 @pytest.mark.parametrize(
     ("policy", "merge"),
     [
-        long("none", "pairwise"),
+        ("none", "pairwise"),
         ("rp3", "pairwise"),
-        long("all", "pairwise"),
-        long("all", "unlimited"),
+        ("all", "pairwise"),
+        ("all", "unlimited"),
     ],
 )
 def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
@@ -332,20 +332,20 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
 @pytest.mark.parametrize(
     ("ports", "parameters", "traffic"),
     [
-        long(2, {"depth": 2, "wait": 1}, {"words": 1, "memory": 0.2}),
+        (2, {"depth": 2, "wait": 1}, {"words": 1, "memory": 0.2}),
         (2, {"depth": 2, "wait": 1, "merge": "unlimited"}, {"words": 1, "memory": 0.2}),
-        long(2, {"depth": 8, "wait": 8, "merge": "unlimited", "outstanding": 16}, {"words": 1}),
-        long(2, {"depth": 3, "wait": 3, "outstanding": 2}, {"words": 4, "load": 0.4}),
+        (2, {"depth": 8, "wait": 8, "merge": "unlimited", "outstanding": 16}, {"words": 1}),
+        (2, {"depth": 3, "wait": 3, "outstanding": 2}, {"words": 4, "load": 0.4}),
         (4, {"wiring": "omega"}, {"words": 3, "memory": 0.5, "take": 0.5}),
-        long(8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
-        long(8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
-        long(16, {"width": 32, "wait": 2, "outstanding": 2}, {"words": 2, "requests": 20}),
-        long(16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
-        long(16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
-        long(8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
+        (8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
+        (8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
+        (16, {"width": 32, "wait": 2, "outstanding": 2}, {"words": 2, "requests": 20}),
+        (16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
+        (16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
+        (8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
         (4, {"lengths": (1, 3), "merge": "unlimited"}, {"words": 2, "memory": 0.4}),
         (8, {"paths": 2}, {"words": 2}),
-        long(8, {"paths": 2, "radix": 4, "lengths": "1:2"}, {"words": 3, "requests": 40}),
+        (8, {"paths": 2, "radix": 4, "lengths": "1:2"}, {"words": 3, "requests": 40}),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
@@ -366,7 +366,7 @@ def test_an_unhindered_request_takes_one_cycle_a_box_and_one_in_the_memory() -> 
 
 @pytest.mark.parametrize(
     ("ports", "radix", "merge"),
-    [(2, 2, "pairwise"), (16, 2, "pairwise"), long(16, 4, "unlimited")],
+    [(2, 2, "pairwise"), (16, 2, "pairwise"), (16, 4, "unlimited")],
 )
 def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
     ports: int, radix: int, merge: str
@@ -387,8 +387,8 @@ def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
         (2, {"depth": 1}, {"words": 1, "memory": 0.3}),
         (4, {"depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2, "take": 0.6}),
         (4, {"depth": 4, "delay": 2, "lengths": 4}, {"words": 1, "memory": 0.5}),
-        long(16, {"radix": 4, "depth": 8, "lengths": "1:3"}, {"words": 3, "requests": 20}),
-        long(8, {"paths": 2, "radix": 4, "depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2}),
+        (16, {"radix": 4, "depth": 8, "lengths": "1:3"}, {"words": 3, "requests": 20}),
+        (8, {"paths": 2, "radix": 4, "depth": 8, "delay": 2, "lengths": "2:3"}, {"words": 2}),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
@@ -402,9 +402,7 @@ def test_networks_with_queues_at_the_inputs_are_serial(
 INPUT_QUEUES = {"queues": "input", "combine": "none", "depth": 8, "delay": 2, "lengths": "2:3"}
 
 
-@pytest.mark.parametrize(
-    "parameters", [{}, long({"lengths": (2, 3)}), INPUT_QUEUES, long({"paths": 2})]
-)
+@pytest.mark.parametrize("parameters", [{}, {"lengths": (2, 3)}, INPUT_QUEUES, {"paths": 2}])
 def test_engines_agree(parameters: dict) -> None:
     network = small(4, **parameters)
     traffic = Traffic(take=0.7, requests=25)

@@ -166,11 +166,11 @@ def check_arrivals(load: Load, trace: list) -> None:
 @pytest.mark.parametrize(
     "parameters",
     [
-        long({"k": 3, "n": 2, "depth": 1, "length": "1:4"}),
-        long({"k": 2, "n": 3, "depth": 3, "length": "1:8", "decision": 2}),
-        long({"k": 4, "n": 1, "depth": 2, "length": 2, "decision": 4}),
-        long({"k": 3, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1}),
-        long({"k": 4, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1}),
+        {"k": 3, "n": 2, "depth": 1, "length": "1:4"},
+        {"k": 2, "n": 3, "depth": 3, "length": "1:8", "decision": 2},
+        {"k": 4, "n": 1, "depth": 2, "length": 2, "decision": 4},
+        {"k": 3, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1},
+        {"k": 4, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1},
         {"k": 2, "n": 3, "depth": 8, "length": "1:4", "decision": 3, "broadcast": 1},
     ],
     ids=str,
@@ -208,11 +208,11 @@ def run(network: DCSHNetwork, **options: Any) -> Result:
 @pytest.mark.parametrize(
     "parameters",
     [
-        long({"k": 2, "n": 1, "depth": 1, "length": "1:8"}),
+        {"k": 2, "n": 1, "depth": 1, "length": "1:8"},
         {"k": 3, "n": 2, "length": "1:8", "decision": 2},
-        long({"k": 3, "n": 2, "depth": 8, "length": "1:8", "broadcast": 1}),
+        {"k": 3, "n": 2, "depth": 8, "length": "1:8", "broadcast": 1},
         *(
-            long({"k": k, "n": n, "depth": depth, "length": "1:8", "broadcast": broadcast})
+            {"k": k, "n": n, "depth": depth, "length": "1:8", "broadcast": broadcast}
             for k, n in ((2, 4), (4, 2), (4, 3), (5, 2), (8, 2))
             for depth, broadcast in ((1, 0), (5, 0), (8, 1), (16, 1))
         ),
@@ -227,7 +227,7 @@ def test_books_balance_under_full_load(parameters: dict[str, Any]) -> None:
         run(network, traffic=name, load=0.3, cycles=2000, engine="compiled")
 
 
-@pytest.mark.parametrize("broadcast", [long(0), 1])
+@pytest.mark.parametrize("broadcast", [0, 1])
 def test_engines_agree(broadcast: int) -> None:
     network = DCSHNetwork(2, 2, decision=2, length="1:4", broadcast=broadcast)
     records = [
@@ -244,7 +244,7 @@ def test_engines_agree(broadcast: int) -> None:
     assert records[0] == records[1]
 
 
-@pytest.mark.parametrize("decision", [long(1), 2])
+@pytest.mark.parametrize("decision", [1, 2])
 def test_mean_latency_without_load(decision: int) -> None:
     """Equation (3) with (1) and (2): 4 x 4 nodes, sphere of a cluster."""
     network = DCSHNetwork(4, 2, decision=decision, length=8)
@@ -338,8 +338,8 @@ def test_broadcasts_would_deadlock_if_packets_were_not_taken_whole(
 @pytest.mark.parametrize(
     "parameters",
     [
-        long({"k": 3, "n": 2, "decision": 2, "depth": 1}),
-        long({"k": 2, "n": 3, "length": "1:4"}),
+        {"k": 3, "n": 2, "decision": 2, "depth": 1},
+        {"k": 2, "n": 3, "length": "1:4"},
         {"k": 2, "n": 3, "length": 4, "broadcast": 1},
     ],
     ids=str,

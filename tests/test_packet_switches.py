@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from amaranth.hdl import Value
 from amaranth.lib import data
-from long_runs import long
 from multicube.hdl.boxes import (
     BoxState,
     InputQueuedSwitch,
@@ -28,18 +27,11 @@ VARIANTS = [
     if radix != 3 or routing == "destination"
 ]
 # The routing meets the queues nowhere, so a few depths are enough for the second kind.
-ALL_CASES = [
+CASES = [
     (radix, routing, depth)
     for radix, routing in VARIANTS
     for depth in (DEPTHS if routing == "destination" else [1, 3])
 ]
-# Larger boxes are slow, and do at each port what the small ones do.
-QUICK_CASES = {
-    *(case for case in ALL_CASES if case[0] == 2),
-    *((3, "destination", 1), (3, "destination", 3)),
-    *((4, "destination", 2), (4, "xor", 1), (8, "destination", 2)),
-}
-CASES = [case if case in QUICK_CASES else long(*case) for case in ALL_CASES]
 PAYLOAD = 16
 
 
@@ -219,7 +211,7 @@ def test_packet_switch_has_full_throughput(
 
 @pytest.mark.parametrize(
     ("radix", "routing"),
-    [long(*variant) if variant == (8, "xor") else variant for variant in VARIANTS],
+    VARIANTS,
 )
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_packet_switch_has_one_cycle_of_latency(

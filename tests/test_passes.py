@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
-from long_runs import long
 from multicube.hdl.boxes import BoxState, InterchangeBox
 from multicube.hdl.networks import build
 from multicube.hdl.routing.decomposition import decompose, direct_passes
@@ -37,16 +36,16 @@ from multicube.hdl.topology.permutations import (
 from multicube.sim.run.passes import run_passes
 
 SIZES = [
-    *((2, 2), (4, 2), (8, 2), (16, 2), long(64, 2)),
-    *((16, 4), (64, 4), long(64, 8), (9, 3), (27, 3)),
+    *((2, 2), (4, 2), (8, 2), (16, 2), (64, 2)),
+    *((16, 4), (64, 4), (64, 8), (9, 3), (27, 3)),
 ]
 
 every_plan = pytest.mark.parametrize("name", PLANS)
 every_run = pytest.mark.parametrize(
     ("ports", "routing"),
     [
-        *((8, "xor"), long(8, "destination"), long(16, "xor"), (16, "destination")),
-        *(long(64, "xor"), long(64, "destination")),
+        *((8, "xor"), (8, "destination"), (16, "xor"), (16, "destination")),
+        *((64, "xor"), (64, "destination")),
     ],
 )
 

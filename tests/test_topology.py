@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.core.fabric import Fabric, Pin
 from multicube.hdl.networks.catalogue import FAMILIES, find
@@ -17,14 +16,6 @@ SIZES = [(2, 2), (4, 2), (8, 2), (64, 2), (4, 4), (16, 4), (64, 4), (8, 8), (64,
 SIZE_IDS = [f"{ports}-by-{radix}" for ports, radix in SIZES]
 
 every_size = pytest.mark.parametrize(("ports", "radix"), SIZES, ids=SIZE_IDS)
-every_size_by_pairs = pytest.mark.parametrize(
-    ("ports", "radix"),
-    [
-        (long if size[0] == 64 else pytest.param)(*size, id=name)
-        for size, name in zip(SIZES, SIZE_IDS)
-    ],
-)
-"""For what follows every pair of terminals, on every plan: 64 terminals take long."""
 every_plan = pytest.mark.parametrize("name", PLANS)
 
 
@@ -81,7 +72,7 @@ LABELS: dict[str, Callable[[int, int, int, int, int], int]] = {
 }
 
 
-@every_size_by_pairs
+@every_size
 @every_plan
 def test_plan_uses_the_lines_of_the_literature(name: str, ports: int, radix: int) -> None:
     plan = multistage_plan(name, ports, radix)
@@ -131,7 +122,7 @@ def receivers(fabric: Fabric) -> dict[Pin, Pin]:
     }
 
 
-@every_size_by_pairs
+@every_size
 @every_plan
 def test_packets_follow_their_tags_through_the_fabric(name: str, ports: int, radix: int) -> None:
     """Wire by wire: boxes that know nothing but the top digit bring every pair together.

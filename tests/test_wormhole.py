@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from amaranth.lib.wiring import Component
-from long_runs import long
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.primitives.packet import Packet
 
@@ -179,12 +178,6 @@ CASES = [
 ]
 
 
-def sized(kind: Callable, radix: int, routing: str, *values: int) -> Any:
-    """Values of a test; large switches are for long runs only, but for one of crosspoints."""
-    fast = radix < 4 or (kind is crosspoint and routing == "xor")
-    return (pytest.param if fast else long)(kind, radix, routing, *values)
-
-
 def sometimes(seed: int) -> Callable[[int, int], bool]:
     """Ready seldom for a while, so that queues fill, and often for a while."""
     generator = random.Random(seed)
@@ -206,7 +199,7 @@ def check_worms(wires: Wires, flits: list[int]) -> list[tuple[int, int]]:
     return packets
 
 
-@pytest.mark.parametrize(("kind", "radix", "routing", "depth"), [sized(*case) for case in CASES])
+@pytest.mark.parametrize(("kind", "radix", "routing", "depth"), CASES)
 def test_flit_switch_follows_the_model(
     transport: Callable[..., list], kind: Callable, radix: int, routing: str, depth: int
 ) -> None:
@@ -271,7 +264,7 @@ def packets(wires: Wires, order: list[list[int]], length: int) -> list[list[int]
 @pytest.mark.parametrize(
     ("kind", "radix", "routing", "depth", "length"),
     [
-        sized(*case, length)
+        (*case, length)
         for case in CASES
         for length in (2, LONGEST)
         # A queue as deep as the longest packet and no deeper stops behind shorter ones.
