@@ -34,8 +34,7 @@ def wait_for(condition: Any, seconds: float = 60) -> None:
 def count_workers(_: int) -> int:
     # Not by `children`, which takes a process for another when the clock of the machine is set.
     return sum(
-        each.info["ppid"] == os.getppid()
-        and "loky.backend.popen_loky_posix" in (each.info["cmdline"] or ())
+        each.info["ppid"] == os.getppid() and "popen_loky" in " ".join(each.info["cmdline"] or ())
         for each in psutil.process_iter(["ppid", "cmdline"])
     )
 

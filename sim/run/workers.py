@@ -10,8 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker as python_tracker
 from typing import Any
 
-from loky import ProcessPoolExecutor
-from loky.backend import resource_tracker as loky_tracker
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
 from ...hdl.core.children import end_programs
 
