@@ -151,7 +151,8 @@ def test_what_the_routers_did(schedule: str, links: str) -> None:
     network = ConnectionMachine(3, processors=2, buffers=2, schedule=schedule, links=links)
     result = simulate(network, traffic="one-each", seed=3)
     assert result.delivered == network.ports
-    step = PacketBench(network, Run(pattern("one-each", 16)).sources(network), bins=2).network.step
+    bench = PacketBench(network, Run(pattern("one-each", 16)).sources(network), bins=2)
+    step = network.step_of(bench.packet)
     assert result.statistics["petit_cycles"] == -(-result.cycles // step)
     stored = result.statistics["buffer_occupancy"]
     assert 0 < stored["mean"] <= stored["max"] <= 2

@@ -244,7 +244,9 @@ class Comparison:
             fold=FOLDS.get(given["combine"]),
         )
         self.tag_bits = network.tags.code.width
-        self.step_cycles = network.step
+        # The stamps of a bench of packets lengthen messages, and so the steps of serial wires.
+        packet = bench.packet if isinstance(bench, PacketBench) else network.packet
+        self.step_cycles = network.step_of(packet)
         self.referred = self.combined = self.fullest = self.slowest = 0
         self._first: tuple[tuple[int, int], int] | None = None
         self._since = 0
