@@ -1,6 +1,5 @@
 """The contents of a packet's payload on the test bench, which let the sink check its arrival."""
 
-from amaranth.hdl import Shape
 from amaranth.lib import data
 
 from ..networks.network import PacketNetwork
@@ -108,7 +107,7 @@ def stamp_for(network: PacketNetwork, *, time: int = TIME_BITS) -> Stamp:
         sequence = SEQUENCE_BITS if network.ordered else 12
     return Stamp(
         network.tags.code.width,
-        Shape.cast(network.parameters["payload"]).width,
+        network.packet["payload"].width,
         sequence=sequence,
         length=network.lengths[1].bit_length() if network.packet.flits else 0,
         destination=network.consumes_tags,

@@ -149,7 +149,7 @@ class CombiningNetwork(Network):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above.
+        If a field does not allow an argument, or arguments are not compatible.
     """
 
     parameters_type = CombiningParameters

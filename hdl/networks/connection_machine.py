@@ -78,7 +78,7 @@ class ConnectionMachine(PacketNetwork):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above.
+        If a field does not allow an argument, or arguments are not compatible.
     """
 
     parameters_type = ConnectionMachineParameters

@@ -45,6 +45,12 @@ class DCSHParameters(Parameters):
             raise InvalidValue(
                 f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, not with k={k} and n={n}"
             )
+        longest = parse_lengths(self.length)[1]
+        if self.broadcast and self.depth < longest:
+            raise InvalidValue(
+                f"Depth must be at least the length of {longest} flits "
+                f"with broadcast=1, not {self.depth}"
+            )
 
 
 class DCSHNetwork(PacketNetwork):
@@ -80,7 +86,7 @@ class DCSHNetwork(PacketNetwork):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above.
+        If a field does not allow an argument, or arguments are not compatible.
     """
 
     parameters_type = DCSHParameters
@@ -94,11 +100,6 @@ class DCSHNetwork(PacketNetwork):
         given = self.parameters
         self.plan = DCSH(given.k, given.n)
         self.lengths = parse_lengths(given.length)
-        if given.broadcast and given.depth < self.lengths[1]:
-            raise InvalidValue(
-                f"Depth must be at least the length of {self.lengths[1]} flits "
-                f"with broadcast=1, not {given.depth}"
-            )
         self.ports = self.plan.nodes
         self.stages = 2 * given.n + 1
         self.zero_load_cycles = given.n * given.decision + 1

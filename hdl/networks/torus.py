@@ -49,6 +49,8 @@ class TorusParameters(Parameters):
         super().__post_init__()
         if self.channels == "auto":
             self._resolve(channels=2 if self.wrap else 1)
+        if self.n > _MOST_NODES.bit_length() or self.k**self.n > _MOST_NODES:
+            raise InvalidValue(f"Nodes k^n must be at most {_MOST_NODES}, not {self.k}^{self.n}")
 
 
 class TorusNetwork(PacketNetwork):
@@ -82,7 +84,7 @@ class TorusNetwork(PacketNetwork):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above.
+        If a field does not allow an argument, or arguments are not compatible.
     """
 
     parameters_type = TorusParameters
@@ -94,8 +96,6 @@ class TorusNetwork(PacketNetwork):
         given = self.parameters
         assert given.channels != "auto"  # resolved by the record
         self.plan = Torus(given.k, given.n, given.wrap, given.directions, given.channels)
-        if given.n > _MOST_NODES.bit_length() or self.plan.nodes > _MOST_NODES:
-            raise InvalidValue(f"Nodes k^n must be at most {_MOST_NODES}, not {given.k}^{given.n}")
         self.lengths = parse_lengths(given.length)
         self.family = "mesh" if not given.wrap else "torus" if given.directions == 2 else "ring"
         self.ports = self.plan.nodes

@@ -217,7 +217,7 @@ class StageSequencedNetwork(PacketNetwork):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above.
+        If a field does not allow an argument, or arguments are not compatible.
     """
 
     parameters_type = StageSequencedParameters
