@@ -323,11 +323,15 @@ class Messenger:
 
     def _totals(self) -> "_Totals":
         bench, read = self._bench, self._engine.read
+
+        def metered(statistic: str) -> int:
+            return sum(read(list(bench.meters.get(statistic, {}).values()), "total"))
+
         return _Totals(
             sum(read(bench.sources, "injected")),
             sum(read(bench.sinks, "delivered")),
-            sum(read(list(bench.meters.get("combined", {}).values()), "total")),
-            sum(read(list(bench.meters.get("referred", {}).values()), "total")),
+            metered("combined"),
+            metered("referred"),
         )
 
     def _number(self, word: int) -> int:

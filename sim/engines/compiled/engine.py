@@ -145,9 +145,13 @@ class CompiledEngine:
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
         """The value of one port in each of many cells."""
         machine, lane = self._at(run)
-        for cell in cells:
-            self.fabric.check_pin(Pin(cell, (port,)))
-        return machine.read(cells, port, lane)
+        try:
+            return machine.read(cells, port, lane)
+        except KeyError:
+            # Checked only now: runs read the counters of thousands of cells, again and again.
+            for cell in cells:
+                self.fabric.check_pin(Pin(cell, (port,)))
+            raise
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
         """All rows of a memory; names of inner submodules have dots, such as `sender.flows`."""
@@ -158,9 +162,12 @@ class CompiledEngine:
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
         """The sum, row by row, of a memory over many cells of one type."""
         machine, lane = self._at(run)
-        for cell in cells:
-            self.fabric.check_cell(cell)
-        return machine.memory_sum(cells, name, lane)
+        try:
+            return machine.memory_sum(cells, name, lane)
+        except KeyError:
+            for cell in cells:
+                self.fabric.check_cell(cell)
+            raise
 
     def signal(self, cell: str, name: str, run: int = 0) -> int:
         """Any named signal inside a cell; in inner submodules with dots, such as `queue_0.level`.
