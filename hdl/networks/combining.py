@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 from amaranth.lib.wiring import In
@@ -13,12 +14,13 @@ from ..boxes.combining import (
     InputBufferedBox,
     MemoryLink,
 )
+from ..boxes.combining.pacing import request_length
 from ..boxes.unbuffered import later_bits
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, word
-from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules
+from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules, find_operation
 from ..operations.memory import POLICIES as COMBINE_POLICIES
 from ..terminals.memory_module import MemoryModule
 from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
@@ -243,6 +245,23 @@ class CombiningNetwork(Network):
             return {"later": later_bits(width, digit_bits, stage)}
 
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
+
+    def mix(self, names: Sequence[str]) -> tuple[int, ...]:
+        """The codes of the operations of these names; "all" means all operations.
+
+        Raises
+        ------
+        ValueError
+            If the network does not have an operation.
+        """
+        if tuple(names) == ("all",):
+            return tuple(range(len(self.operations)))
+        return tuple(self.operations.index(find_operation(name, self.operations)) for name in names)
+
+    def mean_length(self, operations: Sequence[str] = ()) -> float:
+        """As in `Network`; of all operations, if none are given."""
+        requests = [self.operations[code] for code in self.mix(operations or ("all",))]
+        return fmean(request_length(operation, self.lengths) for operation in requests)
 
     def locate(self, word: int, path: int = 0) -> Place:
         """The location of a word, with a tag for one of the paths to it.

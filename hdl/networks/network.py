@@ -6,7 +6,7 @@ the attributes and methods here, and never about its class or family.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -162,6 +162,13 @@ class Network(FabricComponent, ABC):
     def theory(self) -> Theory | None:
         """The formula for this network under uniform traffic, or None."""
         return None
+
+    def mean_length(self, operations: Sequence[str] = ()) -> float:
+        """Mean cycles that a packet occupies a link: its flits, if each takes one cycle.
+
+        In a network with memory, of requests for these operations; all are equally frequent.
+        """
+        return sum(self.lengths) / 2
 
     @property
     def fault_plan(self) -> MultistagePlan | None:

@@ -72,6 +72,7 @@ class Sweep:
             {
                 "offered_load": point.offered_load,
                 "throughput": point.throughput,
+                "packet_length": point.packet_length,
                 "latency_mean": point.latency.mean,
                 "latency_ci99": point.latency.ci99,
                 "latency_p50": point.latency.p50,

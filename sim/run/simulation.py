@@ -109,6 +109,12 @@ class Run:
             longest = warmup + self.cycles
         return TIME_BITS if longest < 2**TIME_BITS else LONG_TIME_BITS
 
+    def packet_length(self, network: Network) -> float:
+        """Mean flits of a packet; in a network with memory, mean cycles of a request on a link."""
+        if isinstance(self.traffic, Trace):
+            return self.traffic.mean_length
+        return network.mean_length(self.operations or OPERATIONS)
+
     def sources(self, network: Network) -> SourcePlan:
         """The sources that generate this run's traffic."""
         if network.has_memory:
@@ -237,6 +243,7 @@ def _random_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
         settled=settled,
         partial=partial,
         offered_load=run.load,
+        packet_length=run.packet_length(network),
         throughput_ci99=throughput_ci99,
         generated=sum(probe.sources("generated")),
         rejected=rejected,
@@ -289,6 +296,7 @@ def _finite_run(probe: Probe, network: Network, run: Run, engine: str) -> _Steps
         settled=True,
         partial=partial,
         offered_load=packets / (network.ports * span),
+        packet_length=run.packet_length(network),
         throughput_ci99=None,
         generated=packets,
         rejected=0,

@@ -119,7 +119,7 @@ def sweep(
     finished: Finished = finished_jobs if workers > 1 else _finished_here
     found: dict[float, Result] = {}
     lost: list[float] = []
-    zero_load = ZERO_LOAD / (sum(network.lengths) / 2)
+    zero_load = ZERO_LOAD / network.mean_length()
 
     def points() -> list[Result]:
         asked = sorted(load for load in found if load != zero_load or load in loads)

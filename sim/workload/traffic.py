@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from statistics import fmean
 from typing import TypeVar
 
 import numpy as np
@@ -15,7 +16,6 @@ from ...hdl.core.checks import check_integer, check_kind, check_number
 from ...hdl.core.errors import InvalidType, InvalidValue
 from ...hdl.core.input_file import read_input
 from ...hdl.networks import CombiningNetwork, Network, PacketNetwork
-from ...hdl.operations.memory import find_operation
 from ...hdl.topology.permutations import PERMUTATIONS
 from ...hdl.topology.tags import AddressCode
 
@@ -121,18 +121,13 @@ class Pattern:
         """
         if self.local:
             raise InvalidValue(f"Traffic {self.name} is not for networks with memory")
-        known = network.operations
-        if tuple(operations) == ("all",):
-            mix = tuple(range(len(known)))
-        else:
-            mix = tuple(known.index(find_operation(name, known)) for name in operations)
         straps = self._straps(network, network.code, load, seed)
         straps = [{**own, "turn": number % network.paths} for number, own in enumerate(straps)]
         parameters = {
             "rows": network.parameters.rows,
             "outstanding": network.parameters.outstanding,
             "depth": depth,
-            "mix": mix,
+            "mix": network.mix(operations),
             "history": history,
         }
         return SourcePlan(Processor, parameters, straps)
@@ -326,6 +321,11 @@ class Trace:
     def cycles(self) -> int:
         """Cycles from 0 to the last packet's, inclusive."""
         return max(packet.cycle for packet in self.packets) + 1
+
+    @property
+    def mean_length(self) -> float:
+        """Mean flits of a packet."""
+        return fmean(packet.length for packet in self.packets)
 
     def check(self, network: PacketNetwork) -> None:
         """Raise ValueError if the trace is empty, or does not fit this network."""
