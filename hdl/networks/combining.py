@@ -133,8 +133,6 @@ class CombiningNetwork(Network):
     plan : MultistagePlan or RedundantPathPlan
     tags : TagScheme or None
         None with several paths.
-    code : AddressCode
-        The code of module numbers in tags.
     tag_bits : tuple[TagBit, ...]
         The meaning of each bit of a request's tag, from the lowest: ("module", b) for bit b of the
         module's code, ("path", b) for bit b of the number of the path.
@@ -161,7 +159,6 @@ class CombiningNetwork(Network):
     has_memory = True
     plan: MultistagePlan | RedundantPathPlan
     tags: TagScheme | None
-    code: AddressCode
     tag_bits: tuple[TagBit, ...]
     paths: int
 
@@ -171,13 +168,13 @@ class CombiningNetwork(Network):
             plan = multistage_plan(given.wiring, given.ports, given.radix)
             self.plan = self.wiring_plan = plan
             self.tags = plan.tags()
-            self.code = self.tags.code
+            self._code = self.tags.code
             self.tag_bits = _tag_bits(self.tags)
         else:
             redundant = redundant_path_plan(given.ports, given.radix, given.paths)
             self.plan = redundant
             self.tags = None
-            self.code = redundant.code
+            self._code = redundant.code
             self.tag_bits = redundant.tag_bits
         self.paths = given.paths
         assert isinstance(given.lengths, int | str)  # the record converts a pair to text
@@ -245,6 +242,11 @@ class CombiningNetwork(Network):
             return {"later": later_bits(width, digit_bits, stage)}
 
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
+
+    @property
+    def code(self) -> AddressCode:
+        """The code of module numbers in tags."""
+        return self._code
 
     def mix(self, names: Sequence[str]) -> tuple[int, ...]:
         """The codes of the operations of these names; "all" means all operations.

@@ -19,7 +19,7 @@ from ..core.fabric import Fabric, FabricComponent, Pin, Scope
 from ..core.parameters import Parameters
 from ..primitives.packet import Packet
 from ..topology.multistage import MultistagePlan
-from ..topology.tags import TagScheme
+from ..topology.tags import AddressCode, TagScheme
 
 __all__ = ["Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
 
@@ -171,6 +171,11 @@ class Network(FabricComponent, ABC):
         return sum(self.lengths) / 2
 
     @property
+    @abstractmethod
+    def code(self) -> AddressCode:
+        """The code of the terminals' addresses, or of the numbers of memory modules."""
+
+    @property
     def fault_plan(self) -> MultistagePlan | None:
         """The plan whose stages, boxes and lines name the places of faults, or None."""
         return None
@@ -268,6 +273,10 @@ class PacketNetwork(Network):
             fabric.link(Pin(None, ("i", index)), entry)
             fabric.link(exit_, Pin(None, ("o", index)))
         return fabric
+
+    @property
+    def code(self) -> AddressCode:
+        return self.tags.code
 
     @property
     def packet(self) -> Packet:

@@ -86,6 +86,8 @@ class Run:
         check_kind("Traffic", self.traffic, (Pattern, Trace), "a Pattern or a Trace")
         check_load(self.load)
         object.__setattr__(self, "load", float(self.load))
+        if isinstance(self.traffic, Pattern):
+            self.traffic.check_load(self.load)
         check_field(self, "cycles", "Cycles", 1, LONGEST)
         check_field(self, "seed", "Seed", 0)
         check_field(self, "source_depth", "Source depth", 1, DEEPEST)
@@ -312,7 +314,7 @@ def _amount(traffic: Pattern | Trace, network: Network) -> tuple[int, int]:
     """The number of packets of finite traffic, and of the cycles in which they are generated."""
     if isinstance(traffic, Trace):
         return len(traffic.packets), traffic.cycles
-    return traffic.quota * network.ports, traffic.quota
+    return traffic.packets, traffic.quota
 
 
 def _batch(network: Network) -> int:
@@ -457,6 +459,7 @@ def simulate_runs(
         raise InvalidValue("Runs must be given, at least one")
     for run in runs:
         check_kind("Run", run, Run, "a Run")
+        run.traffic.check(network)
     check_engine(engine)
     injections = [parse_fault(fault) for fault in faults]
     with phase(f"building the bench of {network.ports} terminals", progress):
@@ -575,7 +578,7 @@ def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result
 def simulate(
     network: Network,
     *,
-    traffic: str | Pattern | Trace = "uniform",
+    traffic: Any = "uniform",
     load: float = 0.5,
     cycles: int = 2000,
     warmup: int | Literal["auto"] = "auto",
@@ -589,8 +592,8 @@ def simulate(
 
     Parameters
     ----------
-    traffic : str, Pattern or Trace
-        A string is parsed by `workload.traffic.pattern`.
+    traffic : str, Sequence, np.ndarray, Callable, Pattern or Trace
+        Anything but a trace is read by `workload.traffic.pattern`.
 
     Raises
     ------
@@ -598,7 +601,7 @@ def simulate(
         As for `simulate_runs`.
     """
     check_kind("Network", network, Network, "a network")
-    if isinstance(traffic, str):
+    if not isinstance(traffic, Trace):
         traffic = pattern(traffic, network.ports)
     check_kind("Operations", operations, Sequence, "a sequence of names")
     run = Run(traffic, load, cycles, warmup, seed, source_depth, tuple(operations), history)

@@ -14,7 +14,7 @@ from ...hdl.networks import Network
 from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
-from ..workload.traffic import Pattern, check_load, pattern
+from ..workload.traffic import check_load, pattern
 from .simulation import Run, simulate_runs
 from .workers import Job, finished_jobs
 
@@ -65,7 +65,7 @@ def sweep(
     network: Network,
     loads: Sequence[float],
     *,
-    traffic: str | Pattern = "uniform",
+    traffic: Any = "uniform",
     engine: str = "auto",
     refine: bool = True,
     processes: int | None = None,
@@ -81,7 +81,8 @@ def sweep(
     network : Network
     loads : Sequence[float]
         Packets per terminal per cycle, 0 to 1; at least one.
-    traffic : str or Pattern
+    traffic : str, Sequence, np.ndarray, Callable or Pattern
+        As `workload.traffic.pattern` reads it; its packets must not end by themselves.
     engine : str
     refine : bool
         Divide the interval in which saturation begins by 16.
@@ -106,10 +107,13 @@ def sweep(
         If it is raised before any run has ended; later, the sweep is partial.
     """
     check_kind("Network", network, Network, "a network")
-    if isinstance(traffic, str):
-        traffic = pattern(traffic, network.ports)
-    check_kind("Traffic", traffic, Pattern, "a Pattern")
+    traffic = pattern(traffic, network.ports)
+    traffic.check(network)
+    if traffic.quota:
+        raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: all is sent at once")
     loads = _checked(loads)
+    for load in loads:
+        traffic.check_load(load)
     if processes is not None:
         processes = check_integer("Processes", processes, 1)
         check_limit("Processes", processes, MOST_PROCESSES)
