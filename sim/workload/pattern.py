@@ -153,7 +153,7 @@ class Pattern:
         straps = [{**own, "bias": round(bias * 2**BIAS_BITS), "scope": scope} for own in straps]
         if network.broadcasts:
             straps = [{**own, "spread": round(self.spread * 2**BIAS_BITS)} for own in straps]
-        parameters = {"depth": min(depth, self.quota or depth), **self._parts()}
+        parameters = {"depth": min(depth, self.quota or depth), **self.parts}
         return SourcePlan(BernoulliSource, parameters, straps, self._tables(network.code))
 
     def processors(
@@ -191,12 +191,13 @@ class Pattern:
             "depth": depth,
             "mix": network.mix(operations),
             "history": history,
-            **self._parts(),
+            **self.parts,
         }
         return SourcePlan(Processor, parameters, straps, self._tables(network.code))
 
-    def _parts(self) -> dict[str, Any]:
-        """The parameters of the parts that only some sources have."""
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The parameters of the parts that only some sources have: tables, and bursts."""
         return {
             **({} if self.matrix is None else {"slots": table_slots(self.matrix)}),
             **({} if self.bursts is None else {"bursts": True}),
