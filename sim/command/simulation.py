@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -48,8 +48,15 @@ def _latency_row(latency: Latency) -> list[str]:
     return [_number(latency.mean) + spread, *exact]
 
 
-def print_result(result: Result) -> None:
-    """Print the result of a run."""
+def _rates(result: Result, unit: str) -> tuple[float, str]:
+    """The factor of rates for a unit, and the name of the unit."""
+    if unit == "flits":
+        return result.packet_length, unit
+    return 1, "packets" if result.round_trip is None else "requests"
+
+
+def print_result(result: Result, unit: str = "packets") -> None:
+    """Print the result of a run, its rates in "packets" or "flits"."""
     memory = result.round_trip is not None
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
     click.echo(told(result.network, result.parameters))
@@ -67,16 +74,18 @@ def print_result(result: Result) -> None:
     if result.predicted["latency_mean"] is not None:
         table.add_row("predicted", _number(result.predicted["latency_mean"]))
     Console().print(table)
-    spread = "" if result.throughput_ci99 is None else f" ± {result.throughput_ci99:.4f}"
+    per, counted = _rates(result, unit)
+    ci99 = result.throughput_ci99
+    spread = "" if ci99 is None else f" ± {per * ci99:.4f}"
     predicted = result.predicted["throughput"]
-    theory = "" if predicted is None else f", predicted {predicted:.4f}"
+    theory = "" if predicted is None else f", predicted {per * predicted:.4f}"
     busiest = max(result.links, key=result.links.__getitem__, default=None)
     link = "" if busiest is None else f"; busiest link: {busiest} with {result.links[busiest]:.4f}"
     click.echo(
-        f"throughput {result.throughput:.4f}{spread} {packet}s per {terminal} per cycle "
-        f"(offered {result.offered_load:.4f}{theory});\n"
+        f"throughput {per * result.throughput:.4f}{spread} {counted} per {terminal} per cycle "
+        f"(offered {per * result.offered_load:.4f}{theory});\n"
         f"least served: {terminal} {result.least_served['terminal']} with "
-        f"{result.least_served['throughput']:.4f}{link}"
+        f"{per * result.least_served['throughput']:.4f}{link}"
     )
     click.echo(
         f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
@@ -113,7 +122,9 @@ def print_result(result: Result) -> None:
 
 @click.command()
 @network_arguments
-@click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle.")
+@click.option(
+    "--load", default=0.5, show_default=True, help="Packets (see --unit) per terminal per cycle."
+)
 @click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
 @click.option(
     "--fault",
@@ -132,6 +143,7 @@ def sim(
     vcd: str | None,
     faults: tuple[str, ...],
     traffic: str,
+    unit: Literal["packets", "flits"],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -153,6 +165,7 @@ def sim(
         built,
         traffic=packets,
         load=load,
+        unit=unit,
         vcd=vcd,
         faults=faults,
         progress=True,
@@ -162,7 +175,7 @@ def sim(
         click.echo(json.dumps(result.to_json()))
     else:
         with messages(outputs):
-            print_result(result)
+            print_result(result, unit)
     if result.partial:
         sys.exit(INTERRUPTED)
 
@@ -174,12 +187,13 @@ def _refuse(name: str, whose: str, why: str) -> None:
         raise InvalidValue(f"{whose} no --{name.replace('_', '-')}: {why}")
 
 
-def _print_sweep(curve: Sweep) -> None:
+def _print_sweep(curve: Sweep, unit: str) -> None:
+    per, counted = _rates(curve.points[0], unit) if curve.points else (1.0, unit)
     table = Table("load", "throughput", "mean", "p99", "predicted", "verdict")
     for point in curve.points:
         table.add_row(
-            f"{point.offered_load:.4f}",
-            f"{point.throughput:.4f}",
+            f"{per * point.offered_load:.4f}",
+            f"{per * point.throughput:.4f}",
             _latency_row(point.latency)[0],
             _latency_row(point.latency)[3],
             _number(point.predicted["latency_mean"]),
@@ -190,10 +204,10 @@ def _print_sweep(curve: Sweep) -> None:
     if curve.saturation_interval is None:
         click.echo("saturation throughput: not reached")
     else:
-        low, high = curve.saturation_interval
+        low, high = (per * load for load in curve.saturation_interval)
         click.echo(
-            f"saturation throughput: {curve.saturation_throughput:.4f} packets per terminal per "
-            f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
+            f"saturation throughput: {per * (curve.saturation_throughput or 0):.4f} {counted} per "
+            f"terminal per cycle; saturation begins between loads {low:.4f} and {high:.4f}"
         )
     if curve.partial:
         click.echo("PARTIAL: the sweep was interrupted")
@@ -221,6 +235,7 @@ def sweep(
     parameters: tuple[str, ...],
     loads: str,
     output: tuple[str, ...],
+    unit: Literal["packets", "flits"],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -231,7 +246,11 @@ def sweep(
     failure: LoadsLost | None = None
     try:
         curve = run_sweep(
-            network_from(network, parameters), parse_loads(loads), progress=True, **options
+            network_from(network, parameters),
+            parse_loads(loads),
+            unit=unit,
+            progress=True,
+            **options,
         )
     except LoadsLost as error:
         curve, failure = error.sweep, error
@@ -243,7 +262,7 @@ def sweep(
         click.echo(json.dumps(curve.to_json()))
     else:
         with messages(output):
-            _print_sweep(curve)
+            _print_sweep(curve, unit)
             for path in output:
                 click.echo(f"wrote {path}")
     if failure is not None:

@@ -10,6 +10,7 @@ import click
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, is_standard_output
 from ...hdl.networks import FAMILIES, Network, build
+from ..run.run import UNITS
 
 __all__ = [
     "INTERRUPTED",
@@ -112,7 +113,19 @@ warmup_option = click.option(
 )
 
 _RUN_OPTIONS = (
-    click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
+    click.option(
+        "--traffic",
+        default="uniform",
+        show_default=True,
+        help="Where packets go: uniform, tornado, 1,0,3,2, file:FILE, ... (docs/traffic.md).",
+    ),
+    click.option(
+        "--unit",
+        type=click.Choice(UNITS),
+        default=UNITS[0],
+        show_default=True,
+        help="Unit of loads, and of the rates that are printed.",
+    ),
     click.option(
         "--cycles", default=2000, show_default=True, help="Length of the measurement window."
     ),

@@ -20,7 +20,7 @@ from .finite_run import finite_run
 from .probe import Probe
 from .progress import phase
 from .random_run import random_run
-from .run import Run
+from .run import Run, packet_load
 from .steps import Steps
 
 __all__ = ["Run", "run_bench", "simulate", "simulate_runs", "whole_run", "whole_runs"]
@@ -199,6 +199,7 @@ def simulate(
     *,
     traffic: Any = "uniform",
     load: float = 0.5,
+    unit: Literal["packets", "flits"] = "packets",
     cycles: int = 2000,
     warmup: int | Literal["auto"] = "auto",
     seed: int = 1,
@@ -213,6 +214,8 @@ def simulate(
     ----------
     traffic : str, Sequence, np.ndarray, Callable, Pattern or Trace
         Anything but a trace is read by `workload.traffic.pattern`.
+    unit : str
+        What `load` counts, per terminal per cycle.
 
     Raises
     ------
@@ -223,6 +226,7 @@ def simulate(
     if not isinstance(traffic, Trace):
         traffic = pattern(traffic, network.ports)
     check_kind("Operations", operations, Sequence, "a sequence of names")
+    load = packet_load(load, unit, network, operations)
     run = Run(traffic, load, cycles, warmup, seed, source_depth, tuple(operations), history)
     return simulate_runs(network, [run], **options)[0]
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Literal
 
 import joblib
 from tqdm import tqdm
@@ -15,7 +15,7 @@ from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
 from ..workload.traffic import check_load, pattern
-from .run import Run
+from .run import Run, packet_load
 from .simulation import simulate_runs
 from .workers import Job, finished_jobs
 
@@ -67,6 +67,7 @@ def sweep(
     loads: Sequence[float],
     *,
     traffic: Any = "uniform",
+    unit: Literal["packets", "flits"] = "packets",
     engine: str = "auto",
     refine: bool = True,
     processes: int | None = None,
@@ -81,9 +82,11 @@ def sweep(
     ----------
     network : Network
     loads : Sequence[float]
-        Packets per terminal per cycle, 0 to 1; at least one.
+        Packets (or flits) per terminal per cycle, 0 to 1; at least one.
     traffic : str, Sequence, np.ndarray, Callable or Pattern
         As `workload.traffic.pattern` reads it; its packets must not end by themselves.
+    unit : str
+        What `loads` count; those of the results are always in packets.
     engine : str
     refine : bool
         Divide the interval in which saturation begins by 16.
@@ -112,7 +115,8 @@ def sweep(
     traffic.check(network)
     if traffic.quota:
         raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: all is sent at once")
-    loads = _checked(loads)
+    operations = parameters.get("operations", ())
+    loads = [packet_load(load, unit, network, operations) for load in _checked(loads)]
     for load in loads:
         traffic.check_load(load)
     if processes is not None:
