@@ -222,7 +222,7 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
     packets = [TracePacket(period * turn, *pair, length) for turn, pair in enumerate(pairs)]
     bench = bench_for(network, Trace("singles", tuple(packets)).sources(network), bins=2)
     with CompiledEngine(bench) as engine:
-        probe = Probe(engine, 0, bench)
+        probe = Probe(engine, [0], bench)
         probe.set("send", 1)
         probe.set("measure", 1)
         engine.step(TRACE_START)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from multicube.hdl.networks import build
 from multicube.sim import Result, SimulationError, simulate
-from multicube.sim.measure.result import Latency, ratio_interval
+from multicube.sim.measure.batches import ratio_interval
+from multicube.sim.measure.result import Latency
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,11 @@ def test_books(result: Result) -> None:
 def test_terminals(result: Result) -> None:
     delivered, injected = (result.terminals[word] for word in ("delivered", "injected"))
     assert len(delivered) == len(injected) == 4
-    assert sum(delivered) == sum(result.latency.histogram) == sum(result.network_latency.histogram)
+    timed = sum(result.latency.histogram)
+    assert timed == sum(result.network_latency.histogram)
+    # Some are delivered that were born before the window, some born in it are delivered later.
+    assert abs(sum(delivered) - timed) < 20
+    assert result.untimed == 0
     assert result.throughput == sum(delivered) / (4 * 400)
     slowest = result.least_served
     assert slowest == {"terminal": injected.index(min(injected)), "throughput": min(injected) / 400}

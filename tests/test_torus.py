@@ -154,7 +154,7 @@ def alone(
     bench = bench_for(dut, Trace("alone", tuple(packets)).sources(dut), bins=2)
     meters = [name for name, _ in bench.link_meters]
     with CompiledEngine(bench) as engine:
-        probe = Probe(engine, 0, bench)
+        probe = Probe(engine, [0], bench)
         engine.set("send", 1)
         engine.set("measure", 1)
         engine.step(TRACE_START)

@@ -48,6 +48,31 @@ def _latency_row(latency: Latency) -> list[str]:
     return [_number(latency.mean) + spread, *exact]
 
 
+_ENDED = {
+    "given": "its length was given",
+    "precise": "it grew until the results were precise",
+    "saturated": "it grew until saturation was certain",
+    "limit": "it grew to its limit before the results were precise",
+    "finite": "",
+    "interrupted": "",
+}
+"""What is said about the end of a window, by `Result.ended`."""
+
+
+def _reached(result: Result) -> str:
+    """The relative half widths of the intervals, as text."""
+    known = (
+        ("latency", result.latency.mean, result.latency.ci99),
+        ("throughput", result.throughput, result.throughput_ci99),
+    )
+    widths = [
+        f"{what} ± {100 * width / value:.2g} %" for what, value, width in known if value and width
+    ]
+    if not result.uncorrelated:
+        widths.append("perhaps more, as its parts are correlated")
+    return f" ({', '.join(widths)})" if widths else ""
+
+
 def print_result(result: Result) -> None:
     """Print the result of a run."""
     memory = result.round_trip is not None
@@ -106,6 +131,8 @@ def print_result(result: Result) -> None:
     if result.damaged:
         click.echo(f"{result.damaged} damaged flits")
     click.echo(result.verdict)
+    if _ENDED[result.ended]:
+        click.echo(f"window: {_ENDED[result.ended]}{_reached(result)}")
     if result.partial:
         click.echo("PARTIAL: the run was interrupted")
 
@@ -137,10 +164,10 @@ def sim(
     """Simulate a network cycle by cycle, and report what was measured."""
     built = network_from(network, parameters)
     if trace is not None:
-        for name in ("traffic", "load", "cycles", "warmup", "seed", "source_depth"):
+        for name in ("traffic", *_MEASURED, "seed", "source_depth"):
             _refuse(name, "A trace takes", "it lists every packet itself")
     elif is_finite(traffic):
-        for name in ("load", "cycles", "warmup"):
+        for name in _MEASURED:
             _refuse(
                 name, f"Traffic {traffic} takes", "all packets are sent at once, and all measured"
             )
@@ -162,6 +189,10 @@ def sim(
             print_result(result)
     if result.partial:
         sys.exit(INTERRUPTED)
+
+
+_MEASURED = ("load", "cycles", "warmup", "precision", "limit", "seeds")
+"""Options for traffic without end."""
 
 
 def _refuse(name: str, whose: str, why: str) -> None:
@@ -191,6 +222,12 @@ def _print_sweep(curve: Sweep) -> None:
         click.echo(
             f"saturation throughput: {curve.saturation_throughput:.4f} packets per terminal per "
             f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
+        )
+    undecided = sum(point.saturated is None for point in curve.points)
+    if undecided:
+        click.echo(
+            f"{undecided} point{'s'[: undecided > 1]} undecided: longer windows (--cycles, "
+            "--limit) or more --seeds would tell whether they are saturated"
         )
     if curve.partial:
         click.echo("PARTIAL: the sweep was interrupted")

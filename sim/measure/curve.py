@@ -89,10 +89,17 @@ class Sweep:
 
 
 def saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None:
-    """Highest load below saturation, and lowest saturated load; None if none is saturated."""
+    """Highest load below saturation, and lowest saturated load; None if none is saturated.
+
+    Points that were not decided, since their windows were too short, don't count.
+    """
     saturated = [point.offered_load for point in points if point.saturated]
     if not saturated:
         return None
     first = min(saturated)
-    carried = [point.offered_load for point in points if point.offered_load < first]
+    carried = [
+        point.offered_load
+        for point in points
+        if point.saturated is False and point.offered_load < first
+    ]
     return max(carried, default=0.0), first

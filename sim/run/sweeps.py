@@ -85,7 +85,7 @@ def sweep(
     traffic : str or Pattern
     engine : str
     refine : bool
-        Divide the interval in which saturation begins by 16.
+        Divide the interval in which saturation begins by 16, or less where points stay undecided.
     processes : int, optional
         Processes on this machine; one per core if not given.
     scheduler : str, optional
@@ -95,7 +95,7 @@ def sweep(
     bins : int, optional
         Bins of each histogram.
     **parameters
-        Further fields of `Run`: cycles, warmup, seed, source_depth.
+        Further fields of `Run`: cycles, warmup, seed, source_depth, precision, limit, seeds.
 
     Raises
     ------
@@ -174,7 +174,8 @@ def sweep(
                 if interval is None or lost:
                     break
                 low, high = interval
-                measure([round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)])
+                between = [round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)]
+                measure([load for load in between if load not in found])
         except KeyboardInterrupt:
             if not points():
                 raise
