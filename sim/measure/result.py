@@ -167,7 +167,10 @@ class Result:
     terminals : dict
         Packets `injected` and `delivered` in the window, by terminal.
     links : dict[str, float]
-        Utilisation of each link, in packets per cycle, by the output that drives it.
+        Use of each link's wires in flits per cycle, at most 1, by name: "node 5 -> node 6, +x".
+        In a network with memory it counts whole requests, and whole replies.
+    channels : dict[str, list[float]]
+        The same for each virtual channel of the links that have several.
     statistics : dict[str, Any]
         Further statistics of the window that depend on the network (its method `statistics`).
     """
@@ -210,6 +213,7 @@ class Result:
     least_served: dict[str, float]
     terminals: dict[str, list[int]] = field(repr=False)
     links: dict[str, float] = field(repr=False)
+    channels: dict[str, list[float]] = field(repr=False)
     statistics: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from amaranth.lib.wiring import Out
 from ...hdl.bench import Bench
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import STAMP_SUM_BITS
+from ...hdl.core.fabric import Pin
 from ...hdl.networks.network import Window
-from ..engines import Engine
+from ..engines import Engine, PortEngine
 from ..measure.access_history import is_serializable
 from ..measure.result import Latency
 
-__all__ = ["Probe"]
+__all__ = ["Probe", "crossings"]
 
 
 class Probe:
@@ -121,11 +122,21 @@ class Probe:
             ci99,
         )
 
-    def links(self, cycles: int) -> dict[str, float]:
-        names = [name for name, _ in self.bench.link_meters]
-        packed = self.engine.read(names, "crossed", self.run)
-        return {
-            str(output): (counts >> COUNT_BITS * index) % 2**COUNT_BITS / cycles
-            for counts, (_, outputs) in zip(packed, self.bench.link_meters)
-            for index, output in enumerate(outputs)
-        }
+    def links(self) -> dict[str, list[int]]:
+        """Flits that crossed each link in the window, on each of its virtual channels."""
+        links: dict[str, dict[int, int]] = {}
+        for output, flits in crossings(self.engine, self.bench, self.run).items():
+            if output in self.bench.wires:
+                wire = self.bench.wires[output]
+                links.setdefault(wire.link, {})[wire.channel] = flits
+        return {link: [flits[number] for number in sorted(flits)] for link, flits in links.items()}
+
+
+def crossings(engine: PortEngine, bench: Bench, run: int = 0) -> dict[Pin, int]:
+    """Flits that crossed each metered link so far while `measure` was 1, by its output."""
+    packed = engine.read([name for name, _ in bench.link_meters], "crossed", run)
+    return {
+        output: (counts >> COUNT_BITS * index) % 2**COUNT_BITS
+        for counts, (_, outputs) in zip(packed, bench.link_meters)
+        for index, output in enumerate(outputs)
+    }

@@ -366,6 +366,7 @@ def _result(
     measured = probe.sinks("measured")
     slowest = int(np.argmin(entered))
     window = max(cycles, 1)
+    links = probe.links()
     return Result(
         network=network.family,
         parameters=network.chosen,
@@ -392,7 +393,12 @@ def _result(
         serializable=None if partial else probe.serializable,
         least_served={"terminal": slowest, "throughput": entered[slowest] / window},
         terminals={"injected": entered, "delivered": measured},
-        links=probe.links(window),
+        links={link: sum(flits) / window for link, flits in links.items()},
+        channels={
+            link: [each / window for each in flits]
+            for link, flits in links.items()
+            if len(flits) > 1
+        },
         statistics=probe.statistics(window),
         **rest,
     )
