@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     )
     from .run.passes import run_passes
     from .run.programs import Pause, ProgramRun, ProgramsStuck, Request, run_programs
-    from .run.simulation import Run, simulate, simulate_runs
+    from .run.run import Run
+    from .run.simulation import simulate, simulate_runs
     from .run.sweeps import sweep
     from .theory import predict
     from .workload.traffic import Trace, TracePacket, pattern, read_trace
@@ -36,7 +37,7 @@ _HOMES = {
     "ProgramsStuck": ".run.programs",
     "Request": ".run.programs",
     "Result": ".measure.result",
-    "Run": ".run.simulation",
+    "Run": ".run.run",
     "SimulationError": ".measure.result",
     "Sweep": ".measure.curve",
     "Trace": ".workload.traffic",
