@@ -66,6 +66,8 @@ class Bench(Fabric):
         the meter that counts it.
     latencies : tuple[str, ...]
         The kinds of latency that the sinks record.
+    bins : int
+        Bins of the histograms of each sink.
     time : int
         Latencies are exact in runs of fewer than 2^time cycles.
     packet : Packet or None
@@ -83,8 +85,9 @@ class Bench(Fabric):
     sources: list[str]
     sinks: list[str]
 
-    def __init__(self, time: int) -> None:
+    def __init__(self, bins: int, time: int) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
+        self.bins = bins
         self.time = time
         self.link_meters: list[tuple[str, list[Pin]]] = []
         self._metered: list[tuple[Pin, Pin]] = []
@@ -164,7 +167,7 @@ class PacketBench(Bench):
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
                 "use send_messages for a network that combines"
             )
-        super().__init__(time)
+        super().__init__(bins, time)
         code = network.tags.code
         stamp = stamp_for(network, time=time)
         self.follows_flows = stamp.followed
@@ -225,7 +228,7 @@ class MemoryBench(Bench):
     def __init__(
         self, network: CombiningNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
     ) -> None:
-        super().__init__(time)
+        super().__init__(bins, time)
         self.network = network
         self.sources = self.sinks = [f"processor_{number}" for number in range(network.ports)]
         self.history = sources.parameters["history"]

@@ -171,6 +171,10 @@ class Result:
         In a network with memory it counts whole requests, and whole replies.
     channels : dict[str, list[float]]
         The same for each virtual channel of the links that have several.
+    run : dict[str, Any]
+        What was asked for: all that is needed, besides network and parameters, to run it again
+        (`run.rerun`). These are the fields of `Run`, the bins and faults of `simulate_runs`, and
+        the `version` of multicube. The `traffic` of a trace is None, and `trace` its name.
     statistics : dict[str, Any]
         Further statistics of the window that depend on the network (its method `statistics`).
     """
@@ -214,6 +218,7 @@ class Result:
     terminals: dict[str, list[int]] = field(repr=False)
     links: dict[str, float] = field(repr=False)
     channels: dict[str, list[float]] = field(repr=False)
+    run: dict[str, Any] = field(default_factory=dict, repr=False)
     statistics: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from tqdm import tqdm
@@ -20,6 +21,7 @@ from .finite_run import finite_run
 from .probe import Probe
 from .progress import phase
 from .random_run import random_run
+from .record import recorded
 from .run import Run
 from .steps import Steps
 
@@ -97,6 +99,10 @@ def simulate_runs(
             results += _advance(stepper, steps, progress)
         if results[-1].partial:
             break
+    results = [
+        replace(result, run=recorded(run, benches[0].bins, faults))
+        for run, result in zip(runs, results)
+    ]
     for run, result in zip(runs, results):
         _audit(network, run, result)
     return results
@@ -119,6 +125,7 @@ def run_bench(engine: Engine, network: Network, bench: Bench, run: Run) -> Resul
         As for `simulate_runs`.
     """
     (result,) = _advance(engine, [_steps(engine, 0, network, bench, run)], progress=False)
+    result = replace(result, run=recorded(run, bench.bins, ()))
     _audit(network, run, result)
     return result
 
