@@ -22,6 +22,7 @@ from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.hdl.topology import TagScheme, multistage_plan
 from multicube.sim.engines.amaranth import AmaranthEngine
+from multicube.sim.run.probe import crossings
 
 MASK = (1 << 64) - 1
 
@@ -671,10 +672,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
         engine.step(400)
         engine.set("send", 0)
         engine.step(100)
-        crossed = 0
-        for name, pins in bench.link_meters:
-            word = engine.read([name], "crossed")[0]
-            crossed += sum(word >> 32 * link & (1 << 32) - 1 for link in range(len(pins)))
+        crossed = sum(crossings(engine, bench).values())
         counts = {
             name: sum(engine.read(bench.sinks, name))
             for name in ("delivered", "misrouted", "duplicated", "reordered", "measured")

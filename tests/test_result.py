@@ -150,11 +150,11 @@ def test_links_carry_the_throughput(result: Result) -> None:
     # Each column of links carries every packet: its mean is the throughput, but for the packets
     # that were on their way when the window began and ended.
     for stage in (0, 1):
-        column = [used for name, used in result.links.items() if name.startswith(f"box_{stage}_")]
+        column = [used for name, used in result.links.items() if name.startswith(f"stage {stage}")]
         assert len(column) == 4
         assert np.mean(column) == pytest.approx(result.throughput, abs=5 / 400)
     assert len(result.links) == 8
-    last = [result.links[f"box_1_{box}.o.{port}"] for box in range(2) for port in range(2)]
+    last = [result.links[f"stage 1, box {end // 2} -> terminal {end}"] for end in range(4)]
     assert sum(last) * 400 == pytest.approx(sum(result.terminals["delivered"]))
 
 

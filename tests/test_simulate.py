@@ -213,7 +213,7 @@ def test_hot_spot_saturates_at_its_terminal(h: float) -> None:
     assert not below.saturated
     assert above.saturated
     assert above.terminals["delivered"][0] == 800
-    assert above.links["box_1_0.o.0"] == 1
+    assert above.links["stage 1, box 0 -> terminal 0"] == 1
     assert below.predicted["latency_mean"] is None
 
 
@@ -221,7 +221,8 @@ def test_hot_spot_saturates_at_its_terminal(h: float) -> None:
 
 
 def test_trace_of_one_packet() -> None:
-    result = play(build("cube"), [(0, 3, 6)])
+    network = build("cube")
+    result = play(network, [(0, 3, 6)])
     assert result.latency.histogram == [0, 0, 0, 1]
     assert result.cycles == 4  # 0 to 3
     assert result.seed is None
@@ -231,7 +232,7 @@ def test_trace_of_one_packet() -> None:
     assert not result.saturated
     assert not result.partial
     used = {name for name, share in result.links.items() if share}
-    assert used == {str(pin) for pin in build("cube").path(3, 6)}
+    assert used == {network.wires[pin].link for pin in network.path(3, 6)}
 
 
 def test_trace_burst_of_one_source() -> None:

@@ -129,11 +129,14 @@ class DCSHNetwork(PacketNetwork):
             length=self.lengths[1] if self.broadcasts else None,
         )
         for node in range(plan.nodes):
-            fabric.place(Cell(f"router_{node}", router, {"address": plan.code.encode(node)}))
+            straps = {"address": plan.code.encode(node)}
+            fabric.place(Cell(f"router_{node}", router, straps, title=f"node {node}"))
             for i in range(plan.n):
                 straps = {"dimension": i, "position": plan.position(node, i)}
-                fabric.place(Cell(f"channel_{node}_{i}", channel, straps))
-                fabric.place(Cell(f"multiplexer_{node}_{i}", multiplexer))
+                title = f"channel of dimension {i}"
+                fabric.place(Cell(f"channel_{node}_{i}", channel, straps, title=title))
+                title = f"multiplexer of dimension {i}"
+                fabric.place(Cell(f"multiplexer_{node}_{i}", multiplexer, title=title))
                 fabric.link(Pin(f"router_{node}", ("o", i)), Pin(f"channel_{node}_{i}", ("i",)))
                 fabric.link(Pin(f"multiplexer_{node}_{i}", ("o",)), Pin(f"router_{node}", ("i", i)))
         for owner, i, hearers in plan.channels():

@@ -8,6 +8,7 @@ from amaranth.hdl import ShapeLike
 
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
+from ..core.wires import Lane
 from ..primitives.packet import Packet
 from ..routers.hypercube_router import HypercubeRouter
 from ..routing.hypercube import (
@@ -102,7 +103,7 @@ class HypercubeNetwork(PacketNetwork):
         )
         for node in range(self.ports):
             straps = {} if self.routing == "ecube" else {"address": node}
-            fabric.place(Cell(f"router_{node}", router, straps))
+            fabric.place(Cell(f"router_{node}", router, straps, title=f"node {node}"))
         for node in range(self.ports):
             for i in range(self.n):
                 here, there = f"router_{node}", f"router_{node ^ 1 << i}"
@@ -148,6 +149,11 @@ class HypercubeNetwork(PacketNetwork):
     def is_escape(self, channel: Pin) -> bool:
         """As in `PacketNetwork`."""
         return int(channel.path[1]) <= self.n
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`."""
+        channel, dimension = divmod(int(output.path[1]), self.n + 1)
+        return Lane() if dimension == self.n else Lane(f"dimension {dimension}", channel)
 
     def _pin(self, channel: Channel) -> Pin:
         node, dimension, number = channel

@@ -7,6 +7,7 @@ the attributes and methods here, and never about its class or family.
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,6 +18,7 @@ from amaranth.lib.wiring import In, Out
 from ..core.errors import InvalidValue
 from ..core.fabric import Fabric, FabricComponent, Pin, Scope
 from ..core.parameters import Parameters
+from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
 from ..topology.multistage import MultistagePlan
 from ..topology.tags import TagScheme
@@ -195,6 +197,13 @@ class Network(FabricComponent, ABC):
         """Whether this is an escape channel; all are, unless headers have a choice."""
         return True
 
+    def lane(self, output: Pin) -> Lane:
+        """The direction and virtual channel of the link that an output of a cell drives.
+
+        Needed only where the ends of the link do not tell: see `core.wires`.
+        """
+        return Lane()
+
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """The statistics of a window other than packets and latencies.
 
@@ -261,6 +270,16 @@ class PacketNetwork(Network):
             fabric.link(Pin(None, ("i", index)), entry)
             fabric.link(exit_, Pin(None, ("o", index)))
         return fabric
+
+    @cached_property
+    def wires(self) -> dict[Pin, Wire]:
+        """The wires that each output of a cell drives: the names of links in results."""
+        inside = (
+            (driver, receiver)
+            for driver, receiver in self.fabric.links
+            if driver.cell is not None and self.fabric.sends_stream(driver)
+        )
+        return named_wires(self.fabric, inside, self.lane)
 
     @property
     def packet(self) -> Packet:

@@ -9,6 +9,7 @@ from amaranth.hdl import ShapeLike
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, fixed, integer, payload_shape
+from ..core.wires import Lane
 from ..primitives.packet import Packet
 from ..routers.torus_router import TorusRouter
 from ..topology.torus import Hop, Torus
@@ -104,7 +105,8 @@ class TorusNetwork(PacketNetwork):
         self.isolates = given.k == 2  # It is then a hypercube.
         self.tags = self.plan.tags()
         self.router = self._router(self.packet)
-        self._ports = {hop: port for port, hop in enumerate(self.plan.hops())}
+        self._hops = self.plan.hops()
+        self._ports = {hop: port for port, hop in enumerate(self._hops)}
 
     def _router(self, packet: Packet) -> CellType:
         size = {"depth": self.parameters.depth, "decision": self.parameters.decision}
@@ -121,7 +123,7 @@ class TorusNetwork(PacketNetwork):
         terminal = len(self._ports)
         for node in range(self.ports):
             straps = {"address": self.tags.code.encode(node)}
-            fabric.place(Cell(f"router_{node}", router, straps))
+            fabric.place(Cell(f"router_{node}", router, straps, title=f"node {node}"))
         for node in range(self.ports):
             for hop, port in self._ports.items():
                 beyond = self.plan.neighbour(node, hop.dimension, hop.way)
@@ -151,6 +153,14 @@ class TorusNetwork(PacketNetwork):
             pin: [] if hop is None else [pins[self.plan.beyond(node, hop)]]
             for node, (pin, hop) in enumerate(zip(pins, hops))
         }
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`."""
+        port = int(output.path[1])
+        if port == len(self._hops):
+            return Lane()
+        hop = self._hops[port]
+        return Lane(hop.direction, hop.channel)
 
     def _pin(self, node: int, hop: Hop | None) -> Pin:
         """The output for a channel, or (None) for the terminal."""

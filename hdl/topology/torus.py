@@ -21,6 +21,12 @@ class Hop(NamedTuple):
     way: int
     channel: int
 
+    @property
+    def direction(self) -> str:
+        """The direction as text: `+x`, `-y`, `+z`; from the fourth dimension on `-dimension 3`."""
+        axis = "xyz"[self.dimension] if self.dimension < 3 else f"dimension {self.dimension}"
+        return f"{'+-'[self.way]}{axis}"
+
 
 @dataclass(frozen=True)
 class Torus:

@@ -21,6 +21,7 @@ from .draw import draw
 from .hardware import export, list_
 from .paper import paper
 from .permute import permute
+from .rerun import rerun
 from .simulation import sim, sweep
 from .synth import synth
 from .words import INTERRUPTED
@@ -68,7 +69,7 @@ def multicube() -> None:
     """Interconnection networks of parallel computers as real hardware."""
 
 
-for command in (list_, sim, sweep, permute, deadlock, draw, paper, export, synth, bench):
+for command in (list_, sim, sweep, rerun, permute, deadlock, draw, paper, export, synth, bench):
     multicube.add_command(command)
 
 

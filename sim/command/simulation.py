@@ -95,13 +95,15 @@ def print_result(result: Result) -> None:
     predicted = result.predicted["throughput"]
     theory = "" if predicted is None else f", predicted {predicted:.4f}"
     busiest = max(result.links, key=result.links.__getitem__, default=None)
-    link = "" if busiest is None else f"; busiest link: {busiest} with {result.links[busiest]:.4f}"
+    units = "requests or replies" if memory else "flits"
     click.echo(
         f"throughput {result.throughput:.4f}{spread} {packet}s per {terminal} per cycle "
         f"(offered {result.offered_load:.4f}{theory});\n"
         f"least served: {terminal} {result.least_served['terminal']} with "
-        f"{result.least_served['throughput']:.4f}{link}"
+        f"{result.least_served['throughput']:.4f}"
     )
+    if busiest is not None:
+        click.echo(f"busiest link: {busiest} with {result.links[busiest]:.4f} {units} per cycle")
     click.echo(
         f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
         f"unsent, {result.injected} injected, {result.delivered} delivered;\n"

@@ -161,7 +161,14 @@ class Result:
     terminals : dict
         Packets `injected` and `delivered` in the window, by terminal.
     links : dict[str, float]
-        Utilisation of each link, in packets per cycle, by the output that drives it.
+        Use of each link's wires in flits per cycle, at most 1, by name: "node 5 -> node 6, +x".
+        In a network with memory it counts whole requests, and whole replies.
+    channels : dict[str, list[float]]
+        The same for each virtual channel of the links that have several.
+    run : dict[str, Any]
+        What was asked for: all that is needed, besides network and parameters, to run it again
+        (`run.rerun`). These are the fields of `Run`, the bins and faults of `simulate_runs`, and
+        the `version` of multicube. The `traffic` of a trace is None, and `trace` its name.
     statistics : dict[str, Any]
         Further statistics of the window that depend on the network (its method `statistics`).
     """
@@ -207,6 +214,8 @@ class Result:
     least_served: dict[str, float]
     terminals: dict[str, list[int]] = field(repr=False)
     links: dict[str, float] = field(repr=False)
+    channels: dict[str, list[float]] = field(repr=False)
+    run: dict[str, Any] = field(default_factory=dict, repr=False)
     statistics: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from amaranth.lib.wiring import Out
 from ...hdl.bench import Bench
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import STAMP_SUM_BITS
+from ...hdl.core.fabric import Pin
 from ...hdl.networks.network import Window
-from ..engines import Engine
+from ..engines import Engine, PortEngine
 from ..measure.access_history import is_serializable
 from ..measure.result import Latency
 
-__all__ = ["Probe"]
+__all__ = ["Probe", "crossings"]
 
 
 class Probe:
@@ -145,12 +146,23 @@ class Probe:
         counts = [self.engine.memory_sum(self.bench.sinks, memory, run) for run in self.runs]
         return np.sum(np.array(counts, object), axis=0).tolist()
 
-    def links(self, cycles: int) -> dict[str, float]:
-        names = [name for name, _ in self.bench.link_meters]
-        shares = [self.engine.read(names, "crossed", run) for run in self.runs]
-        return {
-            str(output): sum((word >> COUNT_BITS * index) % 2**COUNT_BITS for word in words)
-            / (cycles * len(self.runs))
-            for words, (_, outputs) in zip(zip(*shares), self.bench.link_meters)
-            for index, output in enumerate(outputs)
-        }
+    def links(self) -> dict[str, list[int]]:
+        """Flits that crossed each link in the window, on each of its virtual channels."""
+        links: dict[str, dict[int, int]] = {}
+        for run in self.runs:
+            for output, flits in crossings(self.engine, self.bench, run).items():
+                if output in self.bench.wires:
+                    wire = self.bench.wires[output]
+                    channels = links.setdefault(wire.link, {})
+                    channels[wire.channel] = channels.get(wire.channel, 0) + flits
+        return {link: [flits[number] for number in sorted(flits)] for link, flits in links.items()}
+
+
+def crossings(engine: PortEngine, bench: Bench, run: int = 0) -> dict[Pin, int]:
+    """Flits that crossed each metered link so far while `measure` was 1, by its output."""
+    packed = engine.read([name for name, _ in bench.link_meters], "crossed", run)
+    return {
+        output: (counts >> COUNT_BITS * index) % 2**COUNT_BITS
+        for counts, (_, outputs) in zip(packed, bench.link_meters)
+        for index, output in enumerate(outputs)
+    }

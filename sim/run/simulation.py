@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tqdm import tqdm
@@ -20,6 +21,7 @@ from .finite_run import finite_run
 from .probe import Probe
 from .progress import phase
 from .random_run import random_run
+from .record import recorded
 from .run import Run
 from .steps import Steps
 
@@ -98,6 +100,10 @@ def simulate_runs(
             results += _advance(stepper, _steps(stepper, network, benches[0], share), progress)
         if results[-1].partial:
             break
+    results = [
+        replace(result, run=recorded(run, benches[0].bins, faults))
+        for run, result in zip(runs, results)
+    ]
     for run, result in zip(runs, results):
         _audit(network, run, result)
     return results
@@ -121,6 +127,7 @@ def run_bench(engine: Engine, network: Network, bench: Bench, run: Run) -> Resul
     """
     check_limit("Seeds", run.seeds, 1)
     (result,) = _advance(engine, _steps(engine, network, bench, [run]), progress=False)
+    result = replace(result, run=recorded(run, bench.bins, ()))
     _audit(network, run, result)
     return result
 

@@ -63,6 +63,7 @@ def result_of(
     slowest = int(np.argmin(entered))
     window = max(cycles, 1)
     span = window * len(probe.runs)
+    links = probe.links()
     return Result(
         network=network.family,
         parameters=network.chosen,
@@ -89,7 +90,12 @@ def result_of(
         serializable=None if partial else probe.serializable,
         least_served={"terminal": slowest, "throughput": entered[slowest] / span},
         terminals={"injected": entered, "delivered": measured},
-        links=probe.links(window),
+        links={link: sum(flits) / span for link, flits in links.items()},
+        channels={
+            link: [each / span for each in flits]
+            for link, flits in links.items()
+            if len(flits) > 1
+        },
         statistics=probe.statistics(window),
         **rest,
     )
