@@ -171,6 +171,16 @@ class BoardEngine:
             raise InvalidValue(
                 "Traffic with a fixed number of packets needs a board built for it (finite)"
             )
+        sources = [bench.cells[name] for name in bench.sources]
+        known = {*self.board.straps, "address", "quota"}
+        if (
+            any(cell.contents or cell.straps.keys() - known for cell in sources)
+            or len({cell.straps["load"] for cell in sources}) > 1
+        ):
+            raise InvalidValue(
+                "Traffic on a board must have the same load at all terminals, no bursts, and no "
+                "matrix"
+            )
         self.line.ask(Command.CLEAR)
         self._gate()
         for terminal, name in enumerate(bench.sources):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from multicube.hdl.networks import build
-from multicube.sim import Result, SimulationError, simulate
+from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.measure.batches import ratio_interval
 from multicube.sim.measure.result import Latency
 
@@ -129,6 +129,34 @@ def test_terminals(result: Result) -> None:
     assert result.throughput == sum(delivered) / (4 * 400)
     slowest = result.least_served
     assert slowest == {"terminal": injected.index(min(injected)), "throughput": min(injected) / 400}
+
+
+def test_flits_are_what_the_last_links_carried() -> None:
+    """Throughput in flits, from the mean length; and counted on the links to the terminals."""
+    network = build("cube", ports=4, switch="wormhole", length="2:5", depth=8)
+    found = simulate(network, load=0.05, cycles=4000, warmup=100, bins=64)
+    assert found.packet_length == 3.5
+    assert found.offered_flits == pytest.approx(0.175)
+    last = [rate for link, rate in found.links.items() if link.startswith("box_1_")]
+    assert len(last) == 4
+    # 800 packets; lengths have a deviation of 1.1 flits
+    assert found.throughput_flits == pytest.approx(sum(last) / 4, rel=4 * 1.12 / 3.5 / 800**0.5)
+
+
+def test_length_of_requests() -> None:
+    """Words of a load, and of other requests, each for as many beats."""
+    network = build("combining", ports=4, lengths="2:4", beats=2)
+    for operations, length in ((["load"], 4), (["load", "fetch-and-add"], 6), (["store"], 8)):
+        found = simulate(network, load=0.01, cycles=50, operations=operations, history=0, bins=64)
+        assert found.packet_length == length
+
+
+def test_length_of_a_trace() -> None:
+    packets = [TracePacket(0, 0, 1, 3), TracePacket(9, 1, 1, 1), TracePacket(9, 2, 1, 4)]
+    network = build("cube", ports=4, switch="wormhole", length=8)
+    found = simulate(network, traffic=Trace("three", tuple(packets)))
+    assert found.packet_length == pytest.approx(8 / 3)
+    assert sum(found.links.values()) * found.cycles == 2 * 8  # in two stages
 
 
 def test_latency_in_the_network_is_the_smaller(result: Result) -> None:

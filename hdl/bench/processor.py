@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The processors of a network with memory: they send requests, and check the replies."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -12,6 +12,8 @@ from ..core.checks import check_integer
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode
+from .bursts import add_bursts, burst_members
+from .destination_table import check_slots, draw_destination
 from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency, window_members
 from .sources import BIAS_BITS, LOAD_BITS, uniform_code
 from .stamp import TIME_BITS
@@ -60,7 +62,7 @@ class Processor(wiring.Component):
     If the queue is full, the request is rejected and counted. The first request of the queue is
     sent as soon as fewer than `outstanding` requests are unanswered. With probability `bias` it is
     for word 0 of the `favourite` memory module, otherwise for a word drawn uniformly from all.
-    Operation and operand are random too.
+    Operation and operand are random too. With a table and bursts as in `BernoulliSource`.
 
     A reply is *misrouted* if its tag is not that of its request, and *duplicated* if no request has
     its identity. Latencies end when the last word of the reply has arrived; they start when the
@@ -94,6 +96,8 @@ class Processor(wiring.Component):
         Width of times and latencies: exact in runs of fewer than 2^time cycles.
     history : int
         How many answered requests are recorded, from the first on; 0 for none.
+    slots, bursts, table
+        As in `BernoulliSource`, for the modules of the requests.
 
     Members
     -------
@@ -109,6 +113,8 @@ class Processor(wiring.Component):
         Number of requests after which no more are generated; 0 for no limit. Constant.
     turn : In(max(1, path bits))
         With several paths: row r uses path (r + turn) mod paths. Constant.
+    starts, stops, begins_on
+        With bursts only: as in `Bursts`.
     now : In(32)
         Number of this cycle.
     open, measure : In(1)
@@ -160,6 +166,9 @@ class Processor(wiring.Component):
         bins: int,
         time: int = TIME_BITS,
         history: int = 0,
+        slots: int = 0,
+        bursts: bool = False,
+        table: tuple[int, ...] = (),
     ) -> None:
         outstanding = check_integer("Outstanding", outstanding, 1)
         depth = check_integer("Depth", depth, 1)
@@ -174,6 +183,9 @@ class Processor(wiring.Component):
         self.mix = mix
         self.lengths = lengths
         self.time = time
+        self.slots = check_slots(slots)
+        self.bursts = bursts
+        self.table = table
         super().__init__(
             {
                 "seed": In(128),
@@ -192,6 +204,7 @@ class Processor(wiring.Component):
                 **latency_members("total", time),
                 **latency_members("network", time),
                 "background_sum": Out(SUM_BITS),
+                **(burst_members() if bursts else {}),
             }
         )
         self.total_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
@@ -209,7 +222,12 @@ class Processor(wiring.Component):
         request = self.o.request
         taken = Signal()
         m.d.comb += taken.eq(request.valid & request.ready)
-        queue = self._generate(m, random.value[-LOAD_BITS:], random.valid)
+        ready, table = random.valid, None
+        if self.slots:
+            drawn_, table = draw_destination(m, self.seed, self.code, self.slots, self.table)
+            ready &= drawn_
+        on = add_bursts(m, self) if self.bursts else Const(1)
+        queue = self._generate(m, random.value[-LOAD_BITS:], ready & on)
         busy, identity, free = self._identities(m, taken)
         paced_request = paced(m, "pacer", "request", self.lengths, self.o)
 
@@ -223,9 +241,9 @@ class Processor(wiring.Component):
             queue.o.ready.eq(taken),
         ]
         drawn = Signal()
-        with m.If(random.valid & (taken | ~drawn)):
+        with m.If(ready & (taken | ~drawn)):
             m.d.sync += drawn.eq(1)
-            self._draw(m, what, favoured, random.value, choice.value)
+            self._draw(m, what, favoured, random.value, choice.value, table)
 
         m.d.sync += [
             self.pending.eq(request.valid & ~request.ready),
@@ -301,12 +319,19 @@ class Processor(wiring.Component):
         return busy, identity, free
 
     def _draw(
-        self, m: Module, what: data.View, favoured: Signal, luck: Value, choice: Value
+        self,
+        m: Module,
+        what: data.View,
+        favoured: Signal,
+        luck: Value,
+        choice: Value,
+        table: Value | None,
     ) -> None:
         """Choose word, operation and operand of a request."""
         whim, draw = luck[:BIAS_BITS], luck[BIAS_BITS:-LOAD_BITS]
         hot = whim < self.bias
-        module = Mux(hot, self.favourite, uniform_code(draw, self.code))
+        anywhere = uniform_code(draw, self.code) if table is None else table
+        module = Mux(hot, self.favourite, anywhere)
         row = Signal(self.link.address)
         m.d.comb += row.eq(Mux(hot, 0, choice[:32] * self.rows >> 32))
         path = row + self.turn

@@ -6,7 +6,7 @@ the attributes and methods here, and never about its class or family.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
@@ -21,7 +21,7 @@ from ..core.parameters import Parameters
 from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
 from ..topology.multistage import MultistagePlan
-from ..topology.tags import TagScheme
+from ..topology.tags import AddressCode, TagScheme
 
 __all__ = ["Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
 
@@ -165,6 +165,18 @@ class Network(FabricComponent, ABC):
         """The formula for this network under uniform traffic, or None."""
         return None
 
+    def mean_length(self, operations: Sequence[str] = ()) -> float:
+        """Mean cycles that a packet occupies a link: its flits, if each takes one cycle.
+
+        In a network with memory, of requests for these operations; all are equally frequent.
+        """
+        return sum(self.lengths) / 2
+
+    @property
+    @abstractmethod
+    def code(self) -> AddressCode:
+        """The code of the terminals' addresses, or of the numbers of memory modules."""
+
     @property
     def fault_plan(self) -> MultistagePlan | None:
         """The plan whose stages, boxes and lines name the places of faults, or None."""
@@ -280,6 +292,10 @@ class PacketNetwork(Network):
             if driver.cell is not None and self.fabric.sends_stream(driver)
         )
         return named_wires(self.fabric, inside, self.lane)
+
+    @property
+    def code(self) -> AddressCode:
+        return self.tags.code
 
     @property
     def packet(self) -> Packet:

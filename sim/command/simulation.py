@@ -17,7 +17,7 @@ from ..report.save import FORMATS, save_sweep
 from ..run.simulation import simulate
 from ..run.sweeps import LoadsLost, parse_loads
 from ..run.sweeps import sweep as run_sweep
-from ..workload.traffic import is_finite, read_trace
+from ..workload.traffic import Pattern, Trace, pattern, read_trace, short_name
 from .words import (
     INTERRUPTED,
     check_outputs,
@@ -79,8 +79,9 @@ def print_result(result: Result) -> None:
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
     click.echo(told(result.network, result.parameters))
     click.echo(
-        f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
-        f"(warm-up, window, drain) on engine {result.engine}"
+        f"{short_name(result.traffic)} traffic, "
+        f"{result.warmup} + {result.cycles} + {result.drain} cycles (warm-up, window, drain) "
+        f"on engine {result.engine}"
     )
     table = Table("cycles", "mean", "p50", "p95", "p99", "max")
     table.add_row("latency", *_latency_row(result.latency))
@@ -168,16 +169,18 @@ def sim(
     if trace is not None:
         for name in ("traffic", *_MEASURED, "seed", "source_depth"):
             _refuse(name, "A trace takes", "it lists every packet itself")
-    elif is_finite(traffic):
-        for name in _MEASURED:
-            _refuse(
-                name, f"Traffic {traffic} takes", "all packets are sent at once, and all measured"
-            )
+        packets: Pattern | Trace = read_trace(trace, built.ports)
+    else:
+        packets = pattern(traffic, built.ports)
+        if packets.quota:
+            why = "all packets are sent at once, and all measured"
+            for name in _MEASURED:
+                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
     outputs = () if vcd is None else (vcd,)
     check_outputs(outputs, as_json)
     result = simulate(
         built,
-        traffic=traffic if trace is None else read_trace(trace, built.ports),
+        traffic=packets,
         load=load,
         vcd=vcd,
         faults=faults,

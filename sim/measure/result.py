@@ -110,7 +110,10 @@ class Result:
         Whether the batches, of which the confidence intervals are made, were shown to be
         uncorrelated. If not, the intervals may be too narrow.
     offered_load, throughput : float
-        Packets per terminal per cycle.
+        Packets per terminal per cycle; `offered_flits` and `throughput_flits` are in flits.
+    packet_length : float
+        Mean flits of a packet as it is generated; in a network with memory, mean cycles that a
+        request occupies a link.
     throughput_ci99 : float or None
         Half the width of its 99 % confidence interval.
     generated, rejected, unsent : int
@@ -187,6 +190,7 @@ class Result:
     uncorrelated: bool
     offered_load: float
     throughput: float
+    packet_length: float
     throughput_ci99: float | None
     generated: int
     rejected: int
@@ -217,6 +221,16 @@ class Result:
     channels: dict[str, list[float]] = field(repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
     statistics: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def offered_flits(self) -> float:
+        """Flits offered per terminal per cycle."""
+        return self.offered_load * self.packet_length
+
+    @property
+    def throughput_flits(self) -> float:
+        """Flits delivered per terminal per cycle."""
+        return self.throughput * self.packet_length
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain lists, dictionaries, numbers and strings."""

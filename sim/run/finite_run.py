@@ -55,6 +55,7 @@ def finite_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
         untimed=None,
         partial=partial,
         offered_load=packets / (network.ports * span),
+        packet_length=run.packet_length(network),
         throughput_ci99=None,
         generated=packets,
         rejected=0,

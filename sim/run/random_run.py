@@ -73,6 +73,7 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
         ended="interrupted" if partial else window.ended,
         uncorrelated=throughput.uncorrelated and total.uncorrelated,
         offered_load=run.load,
+        packet_length=run.packet_length(network),
         throughput_ci99=rate_ci99,
         generated=generated,
         rejected=rejected,

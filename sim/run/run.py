@@ -86,6 +86,8 @@ class Run:
         check_kind("Traffic", self.traffic, (Pattern, Trace), "a Pattern or a Trace")
         check_load(self.load)
         object.__setattr__(self, "load", float(self.load))
+        if isinstance(self.traffic, Pattern):
+            self.traffic.check_load(self.load)
         check_field(self, "limit", "Limit", 1, LONGEST)
         if self.cycles is not None:
             check_field(self, "cycles", "Cycles", 1, LONGEST)
@@ -121,6 +123,12 @@ class Run:
             # Packets born at the end of the window are followed for at most as long again.
             longest = warmup + 2 * self.longest
         return TIME_BITS if longest < 2**TIME_BITS else LONG_TIME_BITS
+
+    def packet_length(self, network: Network) -> float:
+        """Mean flits of a packet; in a network with memory, mean cycles of a request on a link."""
+        if isinstance(self.traffic, Trace):
+            return self.traffic.mean_length
+        return network.mean_length(self.operations or OPERATIONS)
 
     def sources(self, network: Network, number: int = 0) -> SourcePlan:
         """The sources that generate this run's traffic, with the seed of this number."""
@@ -173,7 +181,7 @@ def amount(traffic: Pattern | Trace, network: Network) -> tuple[int, int]:
     """The number of packets of finite traffic, and of the cycles in which they are generated."""
     if isinstance(traffic, Trace):
         return len(traffic.packets), traffic.cycles
-    return traffic.quota * network.ports, traffic.quota
+    return traffic.packets, traffic.quota
 
 
 def most_warmup(run: Run, network: Network) -> int:

@@ -16,7 +16,7 @@ from ..engines import Engine
 from ..engines.selection import check_engine, open_engines
 from ..measure.result import Result, SimulationError
 from ..workload.faults import Injection, inject, parse_fault
-from ..workload.traffic import Pattern, Trace, pattern
+from ..workload.traffic import Trace, pattern
 from .finite_run import finite_run
 from .probe import Probe
 from .progress import phase
@@ -82,6 +82,7 @@ def simulate_runs(
         raise InvalidValue("Runs must be given, at least one")
     for run in runs:
         check_kind("Run", run, Run, "a Run")
+        run.traffic.check(network)
     check_engine(engine)
     injections = [parse_fault(fault) for fault in faults]
     with phase(f"building the bench of {network.ports} terminals", progress):
@@ -164,6 +165,8 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
             raise InvalidValue("Traces can't run in parallel")
+        if run.traffic.parts != first.traffic.parts:
+            raise InvalidValue("Parallel runs must all have bursts, or tables of one size, or none")
         for what in ("source_depth", "operations", "history"):
             if getattr(run, what) != getattr(first, what):
                 name = what.replace("_", " ")
@@ -213,7 +216,7 @@ def _advance(engine: Engine, steps: list[Steps], progress: bool) -> list[Result]
 def simulate(
     network: Network,
     *,
-    traffic: str | Pattern | Trace = "uniform",
+    traffic: Any = "uniform",
     operations: Sequence[str] = (),
     engine: str = "auto",
     bins: int | None = None,
@@ -227,8 +230,8 @@ def simulate(
 
     Parameters
     ----------
-    traffic : str, Pattern or Trace
-        A string is parsed by `workload.traffic.pattern`.
+    traffic : str, Sequence, np.ndarray, Callable, Pattern or Trace
+        Anything but a trace is read by `workload.traffic.pattern`.
     engine, bins, faults, vcd, threads, progress
         As in `simulate_runs`.
     **parameters
@@ -241,7 +244,7 @@ def simulate(
         As for `simulate_runs`.
     """
     check_kind("Network", network, Network, "a network")
-    if isinstance(traffic, str):
+    if not isinstance(traffic, Trace):
         traffic = pattern(traffic, network.ports)
     check_kind("Operations", operations, Sequence, "a sequence of names")
     run = Run(traffic, operations=tuple(operations), **parameters)

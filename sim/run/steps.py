@@ -92,9 +92,7 @@ def result_of(
         terminals={"injected": entered, "delivered": measured},
         links={link: sum(flits) / span for link, flits in links.items()},
         channels={
-            link: [each / span for each in flits]
-            for link, flits in links.items()
-            if len(flits) > 1
+            link: [each / span for each in flits] for link, flits in links.items() if len(flits) > 1
         },
         statistics=probe.statistics(window),
         **rest,

@@ -14,7 +14,7 @@ from ...hdl.networks import Network
 from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
-from ..workload.traffic import Pattern, check_load, pattern
+from ..workload.traffic import check_load, pattern
 from .run import Run
 from .simulation import simulate_runs
 from .workers import Job, finished_jobs
@@ -66,7 +66,7 @@ def sweep(
     network: Network,
     loads: Sequence[float],
     *,
-    traffic: str | Pattern = "uniform",
+    traffic: Any = "uniform",
     engine: str = "auto",
     refine: bool = True,
     processes: int | None = None,
@@ -82,7 +82,8 @@ def sweep(
     network : Network
     loads : Sequence[float]
         Packets per terminal per cycle, 0 to 1; at least one.
-    traffic : str or Pattern
+    traffic : str, Sequence, np.ndarray, Callable or Pattern
+        As `workload.traffic.pattern` reads it; its packets must not end by themselves.
     engine : str
     refine : bool
         Divide the interval in which saturation begins by 16, or less where points stay undecided.
@@ -107,10 +108,13 @@ def sweep(
         If it is raised before any run has ended; later, the sweep is partial.
     """
     check_kind("Network", network, Network, "a network")
-    if isinstance(traffic, str):
-        traffic = pattern(traffic, network.ports)
-    check_kind("Traffic", traffic, Pattern, "a Pattern")
+    traffic = pattern(traffic, network.ports)
+    traffic.check(network)
+    if traffic.quota:
+        raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: all is sent at once")
     loads = _checked(loads)
+    for load in loads:
+        traffic.check_load(load)
     if processes is not None:
         processes = check_integer("Processes", processes, 1)
         check_limit("Processes", processes, MOST_PROCESSES)
@@ -120,7 +124,7 @@ def sweep(
     finished: Finished = finished_jobs if workers > 1 else _finished_here
     found: dict[float, Result] = {}
     lost: list[float] = []
-    zero_load = ZERO_LOAD / (sum(network.lengths) / 2)
+    zero_load = ZERO_LOAD / network.mean_length()
 
     def points() -> list[Result]:
         asked = sorted(load for load in found if load != zero_load or load in loads)
