@@ -21,7 +21,7 @@ from .wires import Wires, wire_members
 
 __all__ = ["COMBINES", "LINKS", "SCHEDULES", "HypercubeNode"]
 
-SCHEDULES = ("petit", "parallel")
+SCHEDULES = ("dimension", "parallel")
 """Whether each step serves one dimension, in turn, or all wires."""
 
 LINKS = ("word", "serial")
@@ -92,8 +92,8 @@ class HypercubeNode(wiring.Component):
         B, at least 1.
     age : int
         Width of ages in bits, with priority "oldest".
-    schedule : "petit" or "parallel"
-        Petit: step t serves only dimension t mod n; parallel: every step serves all dimensions.
+    schedule : "dimension" or "parallel"
+        Dimension: step t serves only dimension t mod n; parallel: every step serves all dimensions.
     priority : "oldest" or "fixed"
     links : "word" or "serial"
     combine : "none", "add", "or", "max" or "overwrite"
@@ -141,7 +141,7 @@ class HypercubeNode(wiring.Component):
         processors: int = 1,
         buffers: int = 4,
         age: int = 16,
-        schedule: str = "petit",
+        schedule: str = "dimension",
         priority: str = "oldest",
         links: str = "word",
         combine: str = "none",
@@ -205,7 +205,7 @@ class HypercubeNode(wiring.Component):
         m = Module()
         wires, processors = self._served, self.processors
         places = self.buffers + wires
-        petit = self.schedule == "petit"
+        in_turn = self.schedule == "dimension"
         m.submodules.inject = inject = Inject(
             self.packet, self.message, processors=processors, buffers=self.buffers
         )
@@ -225,7 +225,7 @@ class HypercubeNode(wiring.Component):
         m.submodules.wires = links = Wires(
             self.message,
             dimensions=self.dimensions,
-            shared=petit,
+            shared=in_turn,
             serial=self.links == "serial",
         )
         for port in range(processors):
@@ -247,7 +247,7 @@ class HypercubeNode(wiring.Component):
 
         # For each wire that is served: its dimension, one bit of n.
         dimensions: list[Value] = [Const(1 << k, self.dimensions) for k in range(wires)]
-        if petit:
+        if in_turn:
             turn = Signal(self.dimensions, init=1)
             with m.If(step):
                 m.d.sync += turn.eq(turn.rotate_left(1))
