@@ -71,7 +71,10 @@ def test_plan_rejects(dimensions: int, processors: int, message: str) -> None:
         ({"processors": 128}, "^Processors must be from 1 to 64, not 128$"),
         ({"buffers": 0}, "^Buffers must be from 1 to 64, not 0$"),
         ({"payload": 0}, "^Payload must be from 1 to 4096, not 0$"),
-        ({"schedule": "random"}, "^Schedule must be one of dimension, parallel, not 'random'$"),
+        (
+            {"schedule": "random"},
+            "^Schedule must be one of dimension, pipelined, parallel, not 'random'$",
+        ),
         ({"priority": "newest"}, "^Priority must be one of oldest, fixed, not 'newest'$"),
         ({"links": "optical"}, "^Links must be one of word, serial, not 'optical'$"),
         ({"age": 0}, "^Age must be from 1 to 48, not 0$"),

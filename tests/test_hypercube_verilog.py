@@ -40,6 +40,9 @@ FABRICS: dict[str, Callable[[], Fabric]] = {
     "parallel": lambda: machine(2, buffers=2),
     "dimension, of 2 processors": lambda: machine(2, processors=2, buffers=1, schedule="dimension"),
     "serial": lambda: machine(2, buffers=1, links="serial"),
+    "pipelined": lambda: machine(
+        2, buffers=1, links="serial", schedule="pipelined", priority="fixed"
+    ),
     "adds": lambda: machine(2, buffers=2, schedule="dimension", combine="add"),
     "e-cube": lambda: wormhole("ecube"),
     "p-cube": lambda: wormhole("pcube"),
@@ -51,13 +54,16 @@ FABRICS: dict[str, Callable[[], Fabric]] = {
     "router": lambda: alone(wormhole("ecube", depth=1)),
 }
 
-QUICK = ("e-cube", "serial node")
+QUICK = ("e-cube", "serial node", "pipelined")
 """Those that `make test` tries."""
 
 MORE: dict[str, Callable[[], Fabric]] = {
     "parallel, of 4 processors": lambda: machine(3, processors=4, buffers=3),
     "dimension, of 4 processors": lambda: machine(3, processors=4, schedule="dimension"),
     "dimension and serial": lambda: machine(2, schedule="dimension", links="serial", processors=2),
+    "pipelined, of 2 processors": lambda: machine(
+        3, processors=2, buffers=2, links="serial", schedule="pipelined"
+    ),
     "fixed": lambda: machine(1, priority="fixed", buffers=3),
     "dimension and fixed": lambda: machine(3, schedule="dimension", priority="fixed", buffers=1),
     "fixed and serial": lambda: machine(3, priority="fixed", links="serial"),

@@ -37,7 +37,9 @@ class ConnectionMachineParameters(Parameters):
     processors: int = integer(1, "terminals per node, a power of two", least=1, most=64)
     buffers: int = integer(4, "packets that a node can store", least=1, most=64)
     payload: ShapeLike = payload_shape()
-    schedule: str = word("dimension", "whether a step serves one dimension, or all", SCHEDULES)
+    schedule: str = word(
+        "dimension", "whether a step serves one dimension, or all; see docs/hypercube.md", SCHEDULES
+    )
     priority: str = word("oldest", "which packets are routed first, deflected last", PRIORITIES)
     links: str = word("word", "whether wires carry a packet per cycle, or bit by bit", LINKS)
     combine: str = word(
@@ -67,6 +69,8 @@ class ConnectionMachine(PacketNetwork):
     node : CellType
     step : int
         Cycles per step.
+    parts : int
+        Steps by which the end of a message follows its header.
     served : int
         Number of wires, of all nodes together, that can take a message in a step.
 
@@ -95,11 +99,12 @@ class ConnectionMachine(PacketNetwork):
         self.ports = self.plan.terminals
         self.tags = self.plan.tags()
         self.node = self._node(self.packet)
-        self.step = self.step_of(self.packet)
+        node = self.node.build()
+        self.step, self.parts = node.cycles, node.parts
         self.served = self.plan.nodes * (given.n if given.schedule == "parallel" else 1)
         self.punctual = given.schedule == "parallel"
         self.stages = given.n + 1
-        self.zero_load_cycles = (given.n + 2) * self.step
+        self.zero_load_cycles = (given.n + 2 + self.parts) * self.step
 
     def _node(self, packet: Packet) -> CellType:
         given = self.parameters

@@ -2,7 +2,8 @@
 
 One message from each of 65,536 processors takes 800 microseconds (4.2); more processors per node
 use its wires better (4.1). The time of the machine follows from the steps of the routers: in
-each, a message crosses a serial wire at one bit per clock cycle.
+each, a message crosses a serial wire at one bit per clock cycle. The paper gives no clock
+frequency.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 
 from ...hdl.networks import ConnectionMachine
 from ..measure.result import Result
+from ..run.messages import Message, send_messages
 from ..run.simulation import Run, whole_runs
 from ..workload.traffic import pattern
 from .item import Column, Item, Options, PaperResult
@@ -22,15 +24,17 @@ __all__ = ["ITEMS", "SOURCE"]
 SOURCE = "Stanfill 1987"
 
 CLOCK_MHZ = 4
-"""Clock frequency of the Connection Machine CM-1."""
+"""An assumption: the paper does not give the clock frequency."""
 PUBLISHED_US = 800
 """Published time for 65,536 messages of 32 bits (4.2)."""
 _PROCESSORS = 16
 _LARGEST = 12
+_SERIAL = 6
+"""Largest dimension for which serial wires are simulated too."""
 _DIMENSIONS = (6, 10)
 _PER_NODE = (1, 2, 4, 8, 16, 32)
 _LEAST = _PROCESSORS * _LARGEST // 2
-"""Fewest steps, of one dimension each, in which a node's messages can cross n/2 wires."""
+"""Fewest dimension cycles in which a node's messages can cross n/2 wires."""
 
 
 def _one_each(options: Options, seeds: int, **parameters: Any) -> list[Result]:
@@ -65,22 +69,33 @@ def _full_size(options: Options) -> Iterator[dict[str, Any]]:
             processors = per_node << n
             # A message crosses n/2 wires on average; a node sends P messages over n wires or one.
             served = n if schedule == "parallel" else 1
-            bits = ConnectionMachine(**parameters, links="serial").step
-            yield {
-                "n": n,
-                "processors": processors,
-                "schedule": schedule,
-                "priority": priority,
-                "router": f"{schedule}, {priority}",
-                "predicted": per_node * n / 2 / served,
-                "measured": told["router_steps"],
-                "wire_use": told["wire_use"],
-                "referred": told["referred"] / processors,
-                "stored": told["buffer_occupancy"]["mean"],
-                "bits": bits,
-                "microseconds": told["router_steps"] * bits / CLOCK_MHZ,
-                "published": PUBLISHED_US if n == _LARGEST else None,
-            }
+            # Pipelined, messages make the same steps, but these are shorter.
+            for timing in (schedule,) if schedule == "parallel" else ("dimension", "pipelined"):
+                serial = ConnectionMachine(**{**parameters, "schedule": timing, "links": "serial"})
+                cycles = (told["router_steps"] + serial.parts) * serial.step
+                yield {
+                    "n": n,
+                    "processors": processors,
+                    "schedule": timing,
+                    "priority": priority,
+                    "router": f"{timing}, {priority}",
+                    "predicted": per_node * n / 2 / served,
+                    "measured": told["router_steps"],
+                    "wire_use": told["wire_use"],
+                    "referred": told["referred"] / processors,
+                    "stored": told["buffer_occupancy"]["mean"],
+                    "bits": serial.step,
+                    "microseconds": cycles / CLOCK_MHZ,
+                    "serial": _serial(serial, options) if n <= _SERIAL else None,
+                    "published": PUBLISHED_US if n == _LARGEST else None,
+                }
+
+
+def _serial(network: ConnectionMachine, options: Options) -> float:
+    """Microseconds from the first offer to the last delivery, over serial wires."""
+    destinations = np.random.default_rng(options.seed).integers(network.ports, size=network.ports)
+    messages = [Message(*pair, 1) for pair in enumerate(destinations.tolist())]
+    return send_messages(network, messages, engine=options.engine).cycles / CLOCK_MHZ
 
 
 def one_message_each(options: Options) -> PaperResult:
@@ -97,26 +112,28 @@ def one_message_each(options: Options) -> PaperResult:
             Column("stored", "stored", ".2f"),
             Column("bits"),
             Column("microseconds", "us at 4 MHz", ",.0f"),
+            Column("serial", "serial", ",.0f"),
             Column("published", "paper"),
         ),
         rows=rows,
         draw=lambda: _draw_full_size(rows),
         notes=(
-            "2^n nodes of P = 16 processors (2 with --quick), 4 buffers per node. Steps: "
-            "steps of the routers, in which one dimension is served (dimension) or all (parallel).",
+            "2^n nodes of P = 16 processors (2 with --quick), 4 buffers per node. Steps: of the "
+            "routers; each serves one dimension (dimension, pipelined) or all (parallel).",
             "At least: the mean distance is n/2, so a node's P messages cross P n/2 wires, of "
             "which it serves one or n per step. Wire use: the share of the wires served that "
             "carried a message.",
             "N: processors. Referred: mean deflections per message. Stored: mean messages in a "
             "node.",
-            "Bits of a message on a serial wire: a valid bit of 1, then its relative address, "
-            "processor, 32 bits of payload, and with priority oldest its step of birth. "
-            f"Microseconds: steps times bits at {CLOCK_MHZ} MHz.",
-            f"One dimension at a time takes at least {_LEAST} steps, if no wire is ever "
-            f"idle: {_LEAST * 32 / CLOCK_MHZ:.0f} us for the 32 bits of data alone, and "
-            f"{_LEAST * 49 / CLOCK_MHZ:,.0f} us with address and processor. The published "
-            f"{PUBLISHED_US} us lie between what these routers take with one dimension at a time "
-            "and with all at once.",
+            "Bits: clock cycles of a step on serial wires. For a whole message a valid bit of 1, "
+            "then its relative address, processor, 32 bits of payload, and with priority oldest "
+            "its step of birth; pipelined, only what is before the payload, which follows.",
+            f"Microseconds: steps times bits at {CLOCK_MHZ} MHz, an assumption, and pipelined the "
+            "steps in which the last payload follows. Serial: measured with serial wires, other "
+            "random destinations.",
+            f"One dimension at a time takes at least {_LEAST} steps, if no wire is ever idle: "
+            f"{_LEAST * 49 / CLOCK_MHZ:,.0f} us with whole messages of 49 bits, "
+            f"{_LEAST * 17 / CLOCK_MHZ:,.0f} us with the 17 before the payload.",
         ),
     )
 
@@ -124,7 +141,7 @@ def one_message_each(options: Options) -> PaperResult:
 def _draw_full_size(rows: Sequence[dict[str, Any]]) -> Figure:
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     steps, time = figure.subplots(1, 2)
-    for colour, schedule in enumerate(("dimension", "parallel")):
+    for colour, schedule in enumerate(("dimension", "parallel", "pipelined")):
         for priority, mark in (("oldest", "o"), ("fixed", "x")):
             points = [
                 row for row in rows if (row["schedule"], row["priority"]) == (schedule, priority)
@@ -132,9 +149,10 @@ def _draw_full_size(rows: Sequence[dict[str, Any]]) -> Figure:
             sizes = [row["processors"] for row in points]
             look = {"color": f"C{colour}", "label": f"{schedule}, {priority}"}
             style = "-" if priority == "oldest" else ""
-            steps.plot(sizes, [row["measured"] for row in points], f"{style}{mark}", **look)
+            if schedule != "pipelined":
+                steps.plot(sizes, [row["measured"] for row in points], f"{style}{mark}", **look)
             time.plot(sizes, [row["microseconds"] for row in points], f"{style}{mark}", **look)
-            if priority == "oldest":
+            if priority == "oldest" and schedule != "pipelined":
                 steps.plot(
                     sizes, [row["predicted"] for row in points], "--", color=f"C{colour}", lw=1
                 )
