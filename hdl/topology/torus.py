@@ -129,6 +129,14 @@ class Torus:
         digits[dimension] = position % self.k
         return self.code.join(digits)
 
+    def carries(self, node: int, hop: Hop) -> bool:
+        """Whether any packet takes this channel of a node."""
+        here = self.code.split(node)[hop.dimension]
+        taken = (self._way(here, there) for there in range(self.k) if there != here)
+        return (hop.way, hop.channel) in {
+            (way, int(around and self.channels > 1)) for way, around in taken
+        }
+
     def beyond(self, node: int, hop: Hop) -> int:
         """The node that a channel leads to; the channel must not leave the edge of a mesh."""
         neighbour = self.neighbour(node, hop.dimension, hop.way)
