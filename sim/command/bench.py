@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ..run.compare import Timing, compare_engines
+from ..run.engine_timings import Timing, time_engines
 from .words import INTERRUPTED, network_arguments, network_from
 
 __all__ = ["bench"]
@@ -40,7 +40,7 @@ def bench(
     timings = []
     interrupted = False
     try:
-        for timing in compare_engines(
+        for timing in time_engines(
             built, load=load, side_by_side=runs, seconds=seconds, verilator_limit=verilator_limit
         ):
             timings.append(timing)

@@ -10,6 +10,7 @@ import click
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, is_standard_output
 from ...hdl.networks import FAMILIES, Network, build
+from . import INTERRUPTED
 
 __all__ = [
     "INTERRUPTED",
@@ -22,9 +23,6 @@ __all__ = [
     "told",
     "warmup_option",
 ]
-
-INTERRUPTED = 130
-"""Status of a command that Ctrl-C has ended, when it has told what it had."""
 
 
 def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:

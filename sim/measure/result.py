@@ -245,6 +245,8 @@ class Result:
 class SimulationError(MulticubeError):
     """The packet counts of a run do not balance. They are in `result`."""
 
+    status = 1
+
     def __init__(self, message: str, result: "Result | MessageRun") -> None:
         super().__init__(message)
         self.result = result
