@@ -30,7 +30,7 @@ def one_packet(*words: Any) -> Trace:
 
 
 CALLS: list[tuple[Callable[[], Any], str]] = [
-    (lambda: simulate("cube"), "Network must be a network, not 'cube'"),
+    (lambda: simulate(5), "Network must be a network, not 5"),
     (lambda: sweep(None, [0.1]), "Network must be a network, not None"),
     (lambda: list(time_engines("cube")), "Network must be a network, not 'cube'"),
     (lambda: simulate(NETWORK, traffic=5), "Traffic must be a Pattern or a Trace, not 5"),

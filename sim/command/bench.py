@@ -35,7 +35,7 @@ def bench(
     verilator_limit: float,
     as_json: bool,
 ) -> None:
-    """Compare the engines on a network with its sources and sinks (uniform traffic)."""
+    """Compare the engines on a network, under uniform traffic."""
     built = network_from(network, parameters)
     timings = []
     interrupted = False

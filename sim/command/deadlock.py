@@ -16,7 +16,10 @@ __all__ = ["deadlock"]
 @network_arguments
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
-    """Check the routing of a network for deadlock: a cycle of channels that wait for each other."""
+    """Check the routing of a network for deadlock.
+
+    Deadlock needs a cycle of channels that wait for each other.
+    """
     built = network_from(network, parameters)
     with tqdm(range(built.ports), unit="destinations", disable=None, leave=False) as destinations:
         waits = dependencies(map(built.moves, destinations), built.is_escape)

@@ -39,16 +39,26 @@ def _subcommand(module: str, name: str, summary: str) -> Subcommand:
 
 
 _SUBCOMMANDS = {
-    "bench": _subcommand("bench", "bench", "Compare the engines on a network (uniform traffic)."),
-    "deadlock": _subcommand("deadlock", "deadlock", "Look for a cycle of channels."),
+    "bench": _subcommand(
+        "bench", "bench", "Compare the engines on a network, under uniform traffic."
+    ),
+    "deadlock": _subcommand("deadlock", "deadlock", "Check the routing of a network for deadlock."),
     "draw": _subcommand("draw", "draw", "Draw the wiring plan of a multistage network."),
     "export": _subcommand("hardware", "export", "Write a network as Verilog."),
-    "list": _subcommand("hardware", "list_", "Show the networks, or the parameters of one."),
+    "list": _subcommand("hardware", "list_", "Show all networks, or the parameters of one."),
     "paper": _subcommand("paper", "paper", "Regenerate a figure or formula of the papers."),
-    "permute": _subcommand("permute", "permute", "Show how a network passes a permutation."),
+    "permute": _subcommand(
+        "permute",
+        "permute",
+        "Show how a network passes a permutation, or which of its paths conflict.",
+    ),
     "sim": _subcommand("simulation", "sim", "Simulate a network at one load."),
-    "sweep": _subcommand("simulation", "sweep", "Simulate a network at many loads."),
-    "synth": _subcommand("synth", "synth", "Measure FPGA resources and clock frequency."),
+    "sweep": _subcommand(
+        "simulation", "sweep", "Simulate a network at many loads, and draw latency and throughput."
+    ),
+    "synth": _subcommand(
+        "synth", "synth", "Measure the FPGA resources of a network, and how fast it can be clocked."
+    ),
 }
 
 

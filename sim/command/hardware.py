@@ -112,9 +112,9 @@ def export(
     top: str,
     as_json: bool,
 ) -> None:
-    """Write a network as Verilog, and the list of its ports as JSON (FILE.v.json).
+    """Write a network as Verilog.
 
-    With -o - the Verilog goes to standard output, and no list of ports is written.
+    The list of its ports is written as JSON beside it, to FILE.v.json. With -o - the Verilog goes to standard output, and no list of ports is written.
     """
     check_outputs([output], as_json)
     built = network_from(network, parameters)

@@ -31,7 +31,7 @@ _SILENT = "x"
 def permute(
     network: str, parameters: tuple[str, ...], permutation: str, passes: bool, as_json: bool
 ) -> None:
-    """Show how a network passes a PERMUTATION, or which of its paths conflict.
+    """Show how a network passes a permutation, or which of its paths conflict.
 
     PERMUTATION is a name as for --traffic (bit-reversal, shift:3), or the destinations of all
     terminals separated by commas (3,0,2,1), with x for a terminal that sends nothing.

@@ -134,7 +134,7 @@ def sim(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network cycle by cycle, and report what was measured."""
+    """Simulate a network at one load."""
     built = network_from(network, parameters)
     if trace is not None:
         for name in ("traffic", "load", "cycles", "warmup", "seed", "source_depth"):
@@ -221,7 +221,7 @@ def sweep(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network at many loads; draw latency and throughput, and the theory's."""
+    """Simulate a network at many loads, and draw latency and throughput."""
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)

@@ -9,6 +9,7 @@ import click
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, is_standard_output
+from ...hdl.core.parameters import pairs
 from ...hdl.networks import FAMILIES, Network, build
 from . import INTERRUPTED
 
@@ -18,7 +19,6 @@ __all__ = [
     "messages",
     "network_arguments",
     "network_from",
-    "pairs",
     "run_options",
     "told",
     "warmup_option",
@@ -40,25 +40,6 @@ def network_from(name: str, words: Sequence[str]) -> Network:
         If a word is not NAME=VALUE or is given twice, or the network has no such parameter.
     """
     return build(name, **pairs(words))
-
-
-def pairs(words: Sequence[str]) -> dict[str, str]:
-    """The NAME=VALUE words of a command, by name.
-
-    Raises
-    ------
-    ValueError
-        If a word is not NAME=VALUE, or is given twice.
-    """
-    parameters: dict[str, str] = {}
-    for word in words:
-        key, separator, value = word.partition("=")
-        if not separator or not key:
-            raise InvalidValue(f"Parameter must be written as name=value, not {word!r}")
-        if key in parameters:
-            raise InvalidValue(f"Parameter {key} is given twice")
-        parameters[key] = value
-    return parameters
 
 
 def check_outputs(outputs: Sequence[str], as_json: bool) -> None:

@@ -1,7 +1,8 @@
 """Interconnection networks of parallel computers as real hardware.
 
 The most used names of `multicube.hdl` and `multicube.sim`, each imported when it is first used:
-`build` makes a network, `simulate` and `sweep` run it, `write_verilog` and `draw` write it to a file.
+`build` makes a network, `simulate` and `sweep` run it, `write_verilog` and `draw` write it to a
+file.
 
 This folder is the package `multicube` itself; `hdl`, `sim` and `boards` are installed inside it.
 """

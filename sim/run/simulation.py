@@ -14,6 +14,7 @@ from ...hdl.bench.stamp import LONG_TIME_BITS, TIME_BITS
 from ...hdl.core.checks import check_field, check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
+from ...hdl.networks.naming import keywords, takes_names
 from ..engines import Engine
 from ..engines.selection import check_engine, open_engines
 from ..measure.result import Latency, Result, SimulationError, ratio_interval
@@ -564,8 +565,10 @@ def _advance(engine: Engine, steps: list[_Steps], progress: bool) -> list[Result
     return [result for result in results if result is not None]
 
 
+@takes_names(*keywords(simulate_runs))
 def simulate(
     network: Network,
+    /,
     *,
     traffic: str | Pattern | Trace = "uniform",
     load: float = 0.5,
@@ -581,6 +584,8 @@ def simulate(
 
     Parameters
     ----------
+    network : Network or str
+        `simulate("torus", k=8, load=0.3)` and `simulate("torus k=8", load=0.3)` build it first.
     traffic : str, Pattern or Trace
         A string is parsed by `workload.traffic.pattern`.
 
