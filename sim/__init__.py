@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     )
     from .run.passes import run_passes
     from .run.programs import Pause, ProgramRun, ProgramsStuck, Request, run_programs
-    from .run.simulation import Run, simulate, simulate_runs
+    from .run.run import Run
+    from .run.simulation import simulate, simulate_runs
     from .run.sweeps import sweep
     from .theory import predict
     from .workload.traffic import Trace, TracePacket, pattern, read_trace
@@ -65,7 +66,8 @@ __getattr__, __dir__ = lazy_names(
         ".run.messages": "Copies CopyRun Message MessageRun Messenger copy_messages send_messages",
         ".run.passes": "run_passes",
         ".run.programs": "Pause ProgramRun ProgramsStuck Request run_programs",
-        ".run.simulation": "Run simulate simulate_runs",
+        ".run.run": "Run",
+        ".run.simulation": "simulate simulate_runs",
         ".run.sweeps": "sweep",
         ".theory": "predict",
         ".workload.traffic": "Trace TracePacket pattern read_trace",

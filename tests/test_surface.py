@@ -31,7 +31,7 @@ def test_every_name_of_a_package_is_there(package: object) -> None:
     for name in package.__all__:
         assert getattr(package, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'simulated'"):
-        package.simulated
+        _ = package.simulated
 
 
 def test_names_are_those_of_the_rooms() -> None:
@@ -176,5 +176,5 @@ def test_draw_writes_a_picture(tmp_path: Path) -> None:
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     with pytest.raises(InvalidValue, match="can be drawn, not 'torus'"):
         multicube.draw("torus", tmp_path / "b.pdf")
-    with pytest.raises(InvalidType, match="^Network must be a network, not 5$"):
+    with pytest.raises(InvalidType, match=r"^Network must be a network, not 5$"):
         multicube.draw(5, tmp_path / "b.pdf")

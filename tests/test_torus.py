@@ -22,7 +22,8 @@ from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.command import main
 from multicube.sim.engines.compiled.engine import CompiledEngine
 from multicube.sim.run.probe import Probe
-from multicube.sim.run.simulation import Run, simulate_runs
+from multicube.sim.run.run import Run
+from multicube.sim.run.simulation import simulate_runs
 from multicube.sim.workload.traffic import TRACE_START, pattern
 
 SEED = 7

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from ...hdl.networks import ConnectionMachine, HypercubeNetwork, PacketNetwork
 from ...hdl.topology.hypercube import Hypercube
 from ..measure.result import Result
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..run.sweeps import ZERO_LOAD
 from ..workload.traffic import Pattern, pattern
 from .item import Column, Item, Options, PaperResult

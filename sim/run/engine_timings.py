@@ -18,7 +18,7 @@ from ..engines.compiled import CompiledEngine
 from ..engines.compiled.errors import CompilerFailed, EngineError, NoCompiler
 from ..engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorMissing, VerilatorTimeout
 from ..workload.traffic import check_load, pattern
-from .simulation import Run
+from .run import Run
 from .workers import Job, finished_jobs
 
 __all__ = ["EnginesDiffer", "Timing", "time_engines"]

@@ -17,7 +17,8 @@ from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
 from ..workload.traffic import Pattern, check_load, pattern
-from .simulation import Run, simulate_runs
+from .run import Run
+from .simulation import simulate_runs
 from .workers import Job, finished_jobs
 
 __all__ = ["LoadsLost", "parse_loads", "sweep"]
