@@ -11,8 +11,9 @@ import multicube.hdl
 import multicube.sim
 import pytest
 from multicube.hdl import FAMILIES, MultistageNetwork, build
+from multicube.hdl.bench import bench_for
 from multicube.hdl.core.errors import InvalidType, InvalidValue
-from multicube.sim import simulate, sweep
+from multicube.sim import Run, Trace, TracePacket, pattern, simulate, sweep
 from multicube.sim.command.entry import multicube as command
 
 SHORT = {"cycles": 50, "warmup": 0, "bins": 8, "source_depth": 4, "engine": "amaranth"}
@@ -178,3 +179,31 @@ def test_draw_writes_a_picture(tmp_path: Path) -> None:
         multicube.draw("torus", tmp_path / "b.pdf")
     with pytest.raises(InvalidType, match=r"^Network must be a network, not 5$"):
         multicube.draw(5, tmp_path / "b.pdf")
+
+
+def test_representations_are_one_line_that_tells_what_it_is() -> None:
+    network = build("cube", ports=4, depth=2)
+    words = "cube ports=4 radix=2 switch=output-queued depth=2 payload=16 routing=destination"
+    assert (str(network), repr(network)) == (words, f"<{words}>")
+    traffic = pattern("uniform", 4)
+    assert repr(traffic) == "<Pattern uniform of 4 terminals>"
+    run = Run(traffic, 0.25)
+    assert repr(run).startswith("Run(traffic=<Pattern uniform of 4 terminals>, load=0.25, ")
+    sources = run.sources(network)
+    assert repr(sources) == "<SourcePlan of 4 terminals: BernoulliSource>"
+    bench = bench_for(network, sources, bins=4)
+    assert repr(bench) == f"<PacketBench of {words}: {len(bench.cells)} cells>"
+    assert repr(network.fabric) == "<Fabric of 4 cells, 12 links>"
+    assert repr(FAMILIES["cube"]) == "<Family cube>"
+    trace = Trace("two", (TracePacket(0, 1, 2), TracePacket(5, 0, 3)))
+    assert repr(trace) == "<Trace two of 2 packets>"
+    result = simulate(network, traffic=trace, engine="amaranth")
+    assert repr(result) == (
+        f"<Result of {words}: two traffic, load 0.0833333, throughput 0.0625, "
+        "latency 2.00 cycles, the trace spans 6 cycles, their delivery took 8>"
+    )
+    assert repr(result.latency) == "<Latency 2.00, p50 2, p95 2, p99 2, max 2 cycles>"
+    curve = sweep(network, [0.1, 1], refine=False, processes=1, **SHORT)
+    assert repr(curve) == (
+        f"<Sweep of {words}: uniform traffic, 2 loads from 0.1 to 1, saturates from 0.1 to 1>"
+    )

@@ -236,6 +236,14 @@ class Parameters(Mapping[str, Any]):
         """The values that a summary leaves out, by name."""
         return {about.name: about.plain for about in cls.described() if about.plain is not None}
 
+    @classmethod
+    def told(cls, values: Mapping[str, Any]) -> str:
+        """Values as words NAME=VALUE, without those that a summary leaves out."""
+        plain = cls.plain()
+        return " ".join(
+            f"{name}={value}" for name, value in values.items() if value != plain.get(name)
+        )
+
     def __getitem__(self, name: str) -> Any:
         if name not in self.__dataclass_fields__:
             raise KeyError(name)

@@ -1,12 +1,13 @@
 """The networks that the library can build, by name. Each network module names its families."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from textwrap import indent, wrap
 from typing import Any
 
 from ..core.checks import check_kind, nearest
 from ..core.errors import InvalidValue
-from ..core.parameters import pairs
+from ..core.parameters import Parameters, pairs
 from . import combining, connection_machine, dcsh, hypercube, torus
 from .family import Family
 from .multistage import network as multistage
@@ -14,7 +15,7 @@ from .multistage import stage_sequenced
 from .network import Network
 from .presets import PRESETS, Preset
 
-__all__ = ["FAMILIES", "build", "described", "find"]
+__all__ = ["FAMILIES", "build", "described", "find", "told"]
 
 _MODULES = (
     multistage,
@@ -95,6 +96,12 @@ def described(text: str) -> tuple[Family, dict[str, str]]:
     check_kind("Network", text, str, "the name of a network")
     name, *words = text.split() or [""]
     return find(name), pairs(words)
+
+
+def told(name: str, parameters: Mapping[str, Any]) -> str:
+    """A name and parameters as words; for a network, without those that a summary leaves out."""
+    record = FAMILIES[name].component.parameters_type if name in FAMILIES else Parameters
+    return f"{name} {record.told(parameters)}".rstrip()
 
 
 def _listing() -> str:

@@ -38,6 +38,9 @@ class Family:
     aliases: tuple[str, ...] = ()
     preset: Preset | None = None
 
+    def __repr__(self) -> str:
+        return f"<Family {self.name}>"
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The arguments that can be chosen, with this family's defaults."""

@@ -157,6 +157,13 @@ class Network(FabricComponent, ABC):
         family = "" if told & parameters.keys() else self.family
         return type(self)(family=family, **self.parameters | parameters)
 
+    def __str__(self) -> str:
+        """Family and parameters, in the words of `build`."""
+        return f"{self.family} {self.parameters_type.told(self.chosen)}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     def __reduce__(self) -> tuple:
         return _again, (type(self), self.family, dict(self.parameters))
 

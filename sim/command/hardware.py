@@ -114,7 +114,7 @@ def export(
 ) -> None:
     """Write a network as Verilog.
 
-    The list of its ports is written as JSON beside it, to FILE.v.json. With -o - the Verilog goes to
+    The list of its ports is written as JSON beside it (FILE.v.json). With -o - the Verilog goes to
     standard output, and no list of ports is written.
     """
     check_outputs([output], as_json)

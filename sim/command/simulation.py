@@ -44,8 +44,7 @@ def _latency_row(latency: Latency) -> list[str]:
         "beyond the histogram" if value is None and latency.mean is not None else _number(value, 0)
         for value in (latency.p50, latency.p95, latency.p99, latency.max)
     ]
-    spread = "" if latency.ci99 is None else f" ± {latency.ci99:.2f}"
-    return [_number(latency.mean) + spread, *exact]
+    return [str(latency), *exact]
 
 
 def print_result(result: Result) -> None:

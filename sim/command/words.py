@@ -1,7 +1,7 @@
 """Arguments that several subcommands share: a network, and the options of a run."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from typing import Any
 
@@ -10,7 +10,8 @@ import click
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, is_standard_output
 from ...hdl.core.parameters import pairs
-from ...hdl.networks import FAMILIES, Network, build
+from ...hdl.networks import Network, build
+from ...hdl.networks.catalogue import told
 from . import INTERRUPTED
 
 __all__ = [
@@ -60,13 +61,6 @@ def messages(outputs: Sequence[str]) -> AbstractContextManager:
     """A context in which messages go to standard error if a file goes to standard output."""
     taken = any(map(is_standard_output, outputs))
     return redirect_stdout(sys.stderr) if taken else nullcontext()
-
-
-def told(name: str, parameters: Mapping[str, Any]) -> str:
-    """A name and its parameters as words; for a network, without those of plain value."""
-    plain = FAMILIES[name].component.parameters_type.plain() if name in FAMILIES else {}
-    words = (f"{key}={value}" for key, value in parameters.items() if value != plain.get(key))
-    return " ".join([name, *words])
 
 
 def _read_warmup(_context: object, _option: object, text: str) -> int | str:

@@ -35,6 +35,15 @@ class Sweep:
     partial: bool = False
     lost: tuple[float, ...] = ()
 
+    def __repr__(self) -> str:
+        loads = [point.offered_load for point in self.points]
+        span = f"{len(loads)} loads" + (f" from {loads[0]:g} to {loads[-1]:g}" if loads else "")
+        interval = self.saturation_interval
+        end = (
+            "not saturated" if interval is None else "saturates from {:g} to {:g}".format(*interval)
+        )
+        return f"<Sweep of {self.network}: {self.traffic} traffic, {span}, {end}>"
+
     @property
     def zero_load_latency(self) -> float | None:
         """Mean latency in cycles when packets hardly ever meet."""

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ...hdl.core.errors import MulticubeError
+from ...hdl.networks.catalogue import told
 
 if TYPE_CHECKING:
     from ..run.messages import MessageRun
@@ -44,6 +45,17 @@ class Latency:
     ci99: float | None
     histogram: list[int]
     beyond: int
+
+    def __repr__(self) -> str:
+        if self.mean is None:
+            return f"<Latency of {self.beyond} packets, not known>"
+        return f"<Latency {self}, p50 {self.p50}, p95 {self.p95}, p99 {self.p99}, max {self.max} cycles>"
+
+    def __str__(self) -> str:
+        """The mean and its confidence interval."""
+        if self.mean is None:
+            return "-"
+        return f"{self.mean:.2f}" + ("" if self.ci99 is None else f" ± {self.ci99:.2f}")
 
     @classmethod
     def unknown(cls, packets: int) -> "Latency":
@@ -211,6 +223,14 @@ class Result:
     terminals: dict[str, list[int]] = field(repr=False)
     links: dict[str, float] = field(repr=False)
     statistics: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        verdict = self.verdict.partition(":")[0]
+        return (
+            f"<Result of {told(self.network, self.parameters)}: {self.traffic} traffic, "
+            f"load {self.offered_load:g}, throughput {self.throughput:.4f}, "
+            f"latency {self.latency} cycles, {verdict}>"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain lists, dictionaries, numbers and strings."""

@@ -67,6 +67,9 @@ class Pattern:
     local: bool = False
     sphere: int = 0
 
+    def __repr__(self) -> str:
+        return f"<Pattern {self.name} of {len(self.favourites)} terminals>"
+
     @property
     def uniform(self) -> bool:
         """Whether all destinations are equally likely, including the sender, as in the paper."""
@@ -321,6 +324,9 @@ class Trace:
 
     name: str
     packets: tuple[TracePacket, ...]
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.name} of {len(self.packets)} packets>"
 
     @property
     def cycles(self) -> int:
