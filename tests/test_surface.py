@@ -127,10 +127,10 @@ def test_build_names_all_networks_and_parameters() -> None:
 
 
 def test_runs_take_a_name_with_parameters() -> None:
-    expected = simulate(build("torus", k=3), load=0.2, **SHORT)
-    assert simulate("torus", k=3, load=0.2, **SHORT) == expected
-    assert simulate("torus k=3", load=0.2, **SHORT) == expected
-    curve = sweep("torus", [0.2], k=3, refine=False, processes=1, **SHORT)
+    expected = simulate(build("cube", ports=2), load=0.2, **SHORT)
+    assert simulate("cube", ports=2, load=0.2, **SHORT) == expected
+    assert simulate("cube ports=2", load=0.2, **SHORT) == expected
+    curve = sweep("cube", [0.2], ports=2, refine=False, processes=1, **SHORT)
     assert curve.points[0].to_json() == expected.to_json()
 
 
@@ -200,7 +200,7 @@ def test_representations_are_one_line_that_tells_what_it_is() -> None:
     result = simulate(network, traffic=trace, engine="amaranth")
     assert repr(result) == (
         f"<Result of {words}: two traffic, load 0.0833333, throughput 0.0625, "
-        "latency 2.00 cycles, the trace spans 6 cycles, their delivery took 8>"
+        "latency 2.00 cycles, the trace spans 6 cycles, its delivery took 8>"
     )
     assert repr(result.latency) == "<Latency 2.00, p50 2, p95 2, p99 2, max 2 cycles>"
     curve = sweep(network, [0.1, 1], refine=False, processes=1, **SHORT)

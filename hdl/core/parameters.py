@@ -240,9 +240,8 @@ class Parameters(Mapping[str, Any]):
     def told(cls, values: Mapping[str, Any]) -> str:
         """Values as words NAME=VALUE, without those that a summary leaves out."""
         plain = cls.plain()
-        return " ".join(
-            f"{name}={value}" for name, value in values.items() if value != plain.get(name)
-        )
+        told = {name: value for name, value in values.items() if value != plain.get(name)}
+        return " ".join(f"{name}={value}" for name, value in told.items())
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.__dataclass_fields__:

@@ -38,10 +38,9 @@ class Sweep:
     def __repr__(self) -> str:
         loads = [point.offered_load for point in self.points]
         span = f"{len(loads)} loads" + (f" from {loads[0]:g} to {loads[-1]:g}" if loads else "")
-        interval = self.saturation_interval
-        end = (
-            "not saturated" if interval is None else "saturates from {:g} to {:g}".format(*interval)
-        )
+        end = "not saturated"
+        if self.saturation_interval is not None:
+            end = "saturates from {:g} to {:g}".format(*self.saturation_interval)
         return f"<Sweep of {self.network}: {self.traffic} traffic, {span}, {end}>"
 
     @property

@@ -49,7 +49,8 @@ class Latency:
     def __repr__(self) -> str:
         if self.mean is None:
             return f"<Latency of {self.beyond} packets, not known>"
-        return f"<Latency {self}, p50 {self.p50}, p95 {self.p95}, p99 {self.p99}, max {self.max} cycles>"
+        tail = f"p50 {self.p50}, p95 {self.p95}, p99 {self.p99}, max {self.max}"
+        return f"<Latency {self}, {tail} cycles>"
 
     def __str__(self) -> str:
         """The mean and its confidence interval."""
