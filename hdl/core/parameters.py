@@ -45,6 +45,8 @@ class Parameter:
         Whether integers are allowed.
     choices : tuple[str, ...]
         Words that are allowed.
+    meanings : Mapping[str, str]
+        What the choices mean, if that is said.
     form : str
         Form of the texts that are allowed; the user of the parameter parses them.
     objects : tuple[type, ...]
@@ -65,6 +67,7 @@ class Parameter:
     most: int | None = None
     number: bool = False
     choices: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
     form: str = ""
     objects: tuple[type, ...] = ()
     shape: bool = False
@@ -172,16 +175,22 @@ def integer(
 def word(
     default: Any,
     description: str,
-    choices: tuple[str, ...],
+    choices: tuple[str, ...] | Mapping[str, str],
     *,
     title: str = "",
     objects: tuple[type, ...] = (),
     plain: Any = None,
     listed: bool = True,
 ) -> Any:
-    """A field that is one of a list of words."""
+    """A field that is one of a list of words, or of a dictionary of words and their meanings."""
     about = Parameter(
-        description, title=title, choices=choices, objects=objects, plain=plain, listed=listed
+        description,
+        title=title,
+        choices=tuple(choices),
+        meanings=choices if isinstance(choices, Mapping) else {},
+        objects=objects,
+        plain=plain,
+        listed=listed,
     )
     return field(default=default, metadata={"about": about})
 

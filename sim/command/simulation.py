@@ -205,7 +205,7 @@ def _print_sweep(curve: Sweep) -> None:
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.png, .svg) or data (.csv, .json) to write; - writes CSV to stdout. "
+    help="Picture (.svg, .png, .pdf) or data (.csv, .json) to write; - writes CSV to stdout. "
     "May be given several times.",
 )
 @click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins.")

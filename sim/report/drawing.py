@@ -16,10 +16,10 @@ from ...hdl.core.output_file import output_format, whole_file
 from ...hdl.networks import Network
 from ...hdl.networks.naming import takes_names
 from ...hdl.topology import MultistagePlan
+from .save import PICTURES
 
 __all__ = [
     "HIGHLIGHT",
-    "PICTURES",
     "Marks",
     "draw",
     "draw_box",
@@ -27,9 +27,6 @@ __all__ = [
     "multistage_figure",
     "save_figure",
 ]
-
-PICTURES = (".svg", ".png", ".pdf")
-"""Name suffixes of pictures."""
 
 HIGHLIGHT = "C3"
 """Colour of paths."""
