@@ -27,8 +27,8 @@ __all__ = ["paper"]
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.svg, .png, .pdf) or table (.csv, .json) to write; - writes CSV to stdout. May be "
-    "given several times. Default: ITEM.svg, or no file with --json.",
+    help="Picture (.svg, .png, .pdf) or table (.csv, .json) to write; - writes CSV to stdout. "
+    "May be given several times. Default: ITEM.svg, or no file with --json.",
 )
 @click.option("--quick", is_flag=True, help="Small networks and short runs only.")
 @click.option("--cycles", type=int, help="Length of each measurement. Default: the item's own.")
