@@ -44,8 +44,7 @@ def _latency_row(latency: Latency) -> list[str]:
         "beyond the histogram" if value is None and latency.mean is not None else _number(value, 0)
         for value in (latency.p50, latency.p95, latency.p99, latency.max)
     ]
-    spread = "" if latency.ci99 is None else f" ± {latency.ci99:.2f}"
-    return [_number(latency.mean) + spread, *exact]
+    return [str(latency), *exact]
 
 
 _ENDED = {
@@ -164,7 +163,7 @@ def sim(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network cycle by cycle, and report what was measured."""
+    """Simulate a network at one load."""
     built = network_from(network, parameters)
     if trace is not None:
         for name in ("traffic", *_MEASURED, "seed", "source_depth"):
@@ -248,7 +247,7 @@ def _print_sweep(curve: Sweep) -> None:
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.png, .svg) or data (.csv, .json) to write; - writes CSV to stdout. "
+    help="Picture (.svg, .png, .pdf) or data (.csv, .json) to write; - writes CSV to stdout. "
     "May be given several times.",
 )
 @click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins.")
@@ -263,7 +262,7 @@ def sweep(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network at many loads; draw latency and throughput, and the theory's."""
+    """Simulate a network at many loads, and draw latency and throughput."""
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)

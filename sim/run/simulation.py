@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from tqdm import tqdm
@@ -12,6 +12,7 @@ from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
+from ...hdl.networks.naming import takes_names
 from ..engines import Engine
 from ..engines.selection import check_engine, open_engines
 from ..measure.result import Result, SimulationError
@@ -213,8 +214,10 @@ def _advance(engine: Engine, steps: list[Steps], progress: bool) -> list[Result]
     return [result for result in results if result is not None]
 
 
+@takes_names(*(each.name for each in fields(Run)))
 def simulate(
     network: Network,
+    /,
     *,
     traffic: Any = "uniform",
     operations: Sequence[str] = (),
@@ -230,6 +233,8 @@ def simulate(
 
     Parameters
     ----------
+    network : Network or str
+        `simulate("torus", k=8, load=0.3)` and `simulate("torus k=8", load=0.3)` build it first.
     traffic : str, Sequence, np.ndarray, Callable, Pattern or Trace
         Anything but a trace is read by `workload.traffic.pattern`.
     engine, bins, faults, vcd, threads, progress

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import fields
 from typing import Any
 
 import joblib
@@ -11,6 +12,7 @@ from tqdm import tqdm
 from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
+from ...hdl.networks.naming import takes_names
 from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
@@ -62,8 +64,10 @@ def parse_loads(text: str) -> list[float]:
     return sorted(set(loads))
 
 
+@takes_names(*(each.name for each in fields(Run) if each.name not in ("traffic", "load")))
 def sweep(
     network: Network,
+    /,
     loads: Sequence[float],
     *,
     traffic: Any = "uniform",
@@ -79,7 +83,8 @@ def sweep(
 
     Parameters
     ----------
-    network : Network
+    network : Network or str
+        `sweep("torus", [0.1, 0.2], k=8)` and `sweep("torus k=8", [0.1, 0.2])` build it first.
     loads : Sequence[float]
         Packets per terminal per cycle, 0 to 1; at least one.
     traffic : str, Sequence, np.ndarray, Callable or Pattern

@@ -66,6 +66,9 @@ class Pattern:
     matrix: np.ndarray | None = field(default=None, repr=False, compare=False)
     bursts: tuple[float, float] | None = None
 
+    def __repr__(self) -> str:
+        return f"<Pattern {short_name(self.name)} of {len(self.favourites)} terminals>"
+
     @property
     def uniform(self) -> bool:
         """Whether packets are independent, and all destinations equally likely, including the
