@@ -263,7 +263,7 @@ class BoardEngine:
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
         """A histogram of two bins: zero cycles, which is empty, and all other latencies."""
-        return [0, sum(self.read(cells, "measured"))]
+        return [0, sum(self.read(cells, "timed"))]
 
     def close(self) -> None:
         """Close the line."""

@@ -42,7 +42,7 @@ NAMES = [
     *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
-    *("stanfill-hypercube", "stanfill-permutation"),
+    *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan"),
     *("dcsh-fig2", "dcsh-fig3"),
 ]
 
@@ -51,7 +51,7 @@ SLOW = (
     *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
-    *("stanfill-hypercube", "stanfill-permutation"),
+    *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan"),
     *("dcsh-fig2", "dcsh-fig3"),
 )
 """Items whose quick runs take longest."""
@@ -117,9 +117,12 @@ def test_json_is_one_line_and_writes_no_file(call: Call, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["siegel-fig99"], "Item must be one of combining-hotspot, .*, not 'siegel-fig99'"),
+        (
+            ["siegel-fig99"],
+            "Item must be .*, not 'siegel-fig99'; did you mean 'siegel-fig9'\\?",
+        ),
         (["-o", "a.svg"], "Output needs an item: multicube paper ITEM -o FILE"),
-        (["siegel-fig1", "-o", "a.txt"], "Output a.txt must end in .csv, .json, .svg, .png"),
+        (["siegel-fig1", "-o", "a.txt"], "Output a.txt must end in .csv, .json, .svg, .png, .pdf"),
         (["siegel-fig1", "-o", "no/a.svg"], "Output no/a.svg can't be written: .*"),
         (["siegel-fig9", "--cycles", "0"], "Cycles must be from 1 to .*, not 0"),
         (["siegel-fig9", "--seed", "-1"], "Seed must be at least 0, not -1"),
@@ -405,11 +408,11 @@ def test_machines() -> None:
 
 @pytest.mark.long
 def test_one_message_each() -> None:
-    """Petit cycles against what wires must carry, and the time against the bits of a message."""
+    """Steps against what wires must carry, and the time against the bits of a message."""
     found = rows("stanfill-800us", quick=True)
-    assert {row["router"] for row in found} == {"petit, oldest", "parallel, oldest"}
+    assert {row["router"] for row in found} == {"dimension, oldest", "parallel, oldest"}
     for row in found:
-        nodes, served = 4, 1 if row["router"].startswith("petit") else 2
+        nodes, served = 4, 1 if row["router"].startswith("dimension") else 2
         assert row["processors"] == 2 * nodes
         assert row["predicted"] == 2 * 2 / 2 / served
         # A message needs a step to enter, one to leave and one at the output.
@@ -425,7 +428,7 @@ def test_one_message_each() -> None:
 @pytest.mark.long
 def test_processors_per_node() -> None:
     found = rows("stanfill-processors-per-node", quick=True)
-    for schedule in ("petit", "parallel"):
+    for schedule in ("dimension", "parallel"):
         one, two = (row for row in found if row["schedule"] == schedule)
         assert (one["ratio"], two["ratio"]) == (None, two["measured"] / one["measured"])
         assert one["least"] <= one["measured"] <= one["most"]

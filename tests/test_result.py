@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from multicube.hdl.networks import build
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate, sweep
-from multicube.sim.measure.result import Latency, ratio_interval
+from multicube.sim.measure.batches import ratio_interval
+from multicube.sim.measure.result import Latency
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,11 @@ def test_books(result: Result) -> None:
 def test_terminals(result: Result) -> None:
     delivered, injected = (result.terminals[word] for word in ("delivered", "injected"))
     assert len(delivered) == len(injected) == 4
-    assert sum(delivered) == sum(result.latency.histogram) == sum(result.network_latency.histogram)
+    timed = sum(result.latency.histogram)
+    assert timed == sum(result.network_latency.histogram)
+    # Some are delivered that were born before the window, some born in it are delivered later.
+    assert abs(sum(delivered) - timed) < 20
+    assert result.untimed == 0
     assert result.throughput == sum(delivered) / (4 * 400)
     slowest = result.least_served
     assert slowest == {"terminal": injected.index(min(injected)), "throughput": min(injected) / 400}
@@ -191,11 +196,11 @@ def test_links_carry_the_throughput(result: Result) -> None:
     # Each column of links carries every packet: its mean is the throughput, but for the packets
     # that were on their way when the window began and ended.
     for stage in (0, 1):
-        column = [used for name, used in result.links.items() if name.startswith(f"box_{stage}_")]
+        column = [used for name, used in result.links.items() if name.startswith(f"stage {stage}")]
         assert len(column) == 4
         assert np.mean(column) == pytest.approx(result.throughput, abs=5 / 400)
     assert len(result.links) == 8
-    last = [result.links[f"box_1_{box}.o.{port}"] for box in range(2) for port in range(2)]
+    last = [result.links[f"stage 1, box {end // 2} -> terminal {end}"] for end in range(4)]
     assert sum(last) * 400 == pytest.approx(sum(result.terminals["delivered"]))
 
 

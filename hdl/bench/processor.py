@@ -14,7 +14,7 @@ from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode
 from .bursts import add_bursts, burst_members
 from .destination_table import check_slots, draw_destination
-from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency
+from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency, window_members
 from .sources import BIAS_BITS, LOAD_BITS, uniform_code
 from .stamp import TIME_BITS
 
@@ -30,6 +30,7 @@ _COUNTERS = (
     "duplicated",
     "measured",
     "latest",
+    "latency_sum",
     "background",
 )
 
@@ -64,9 +65,10 @@ class Processor(wiring.Component):
     Operation and operand are random too. With a table and bursts as in `BernoulliSource`.
 
     A reply is *misrouted* if its tag is not that of its request, and *duplicated* if no request has
-    its identity. Latencies are counted while `measure` is 1. They end when the last word of the
-    reply has arrived; they start when the request was generated (total), or when it was first
-    offered to the network (network). The counters include a reply two cycles after it arrived.
+    its identity. Latencies end when the last word of the reply has arrived; they start when the
+    request was generated (total), or when it was first offered to the network (network). They are
+    recorded for the requests that were born in the measurement window (`WindowAges`). The counters
+    include a reply two cycles after it arrived.
 
     `o.request` comes from registers and memories, `o.reply.ready` is always 1.
 
@@ -117,6 +119,8 @@ class Processor(wiring.Component):
         Number of this cycle.
     open, measure : In(1)
         Nothing is generated, or offered, while `open` is 0.
+    least, most : In(time)
+        From `WindowAges`.
     o : Out(link)
     generated, rejected : Out(32)
         Number of requests generated, and of those rejected because the queue was full.
@@ -128,10 +132,10 @@ class Processor(wiring.Component):
         Number of all replies, of those with the errors above, and of those while `measure` was 1.
     latest : Out(32)
         Cycle in which the last word of the last reply arrived.
-    total_sum, network_sum, total_max, network_max : Out
+    latency_sum, timed, total_sum, network_sum, total_max, network_max : Out
         As in `Sink`, with this `time`.
     background : Out(32)
-        Number of replies while `measure` was 1 to requests that were not for the favourite.
+        Number of requests born in the window that were not for the favourite, and were answered.
     background_sum : Out(64)
         Sum of their latencies (network).
 
@@ -196,6 +200,7 @@ class Processor(wiring.Component):
                 "o": Out(link),
                 "pending": Out(1),
                 **{name: Out(COUNT_BITS) for name in _COUNTERS},
+                **window_members(time),
                 **latency_members("total", time),
                 **latency_members("network", time),
                 "background_sum": Out(SUM_BITS),
@@ -358,29 +363,37 @@ class Processor(wiring.Component):
         alien = Signal()
         strayed = Signal()
         measured = Signal()
-        recorded = Signal()
+        timed = Signal()
+        total, network, age = (Signal(self.time, name=name) for name in ("total", "network", "age"))
+        m.d.comb += [
+            total.eq(last - note.birth),
+            network.eq(last - note.offered),
+            age.eq(self.now - note.birth),
+        ]
+        born_in_window = expected & (age >= self.least) & (age <= self.most)
         m.d.sync += [
             came.eq(reply.valid),
             alien.eq(reply.valid & ~expected),
             strayed.eq(expected & (reply.payload.tag != asked.tag)),
             measured.eq(reply.valid & self.measure),
-            recorded.eq(expected & self.measure),
+            timed.eq(born_in_window),
             self.delivered.eq(self.delivered + came),
             self.duplicated.eq(self.duplicated + alien),
             self.misrouted.eq(self.misrouted + strayed),
             self.measured.eq(self.measured + measured),
+            self.timed.eq(self.timed + timed),
         ]
         with m.If(reply.valid):
             m.d.sync += self.latest.eq(last)
-        for kind, start in (("total", note.birth), ("network", note.offered)):
-            latency = Signal(self.time, name=f"{kind}_latency")
-            m.d.comb += latency.eq(last - start)
-            record_latency(m, self, kind, latency, recorded)
+        with m.If(expected):
+            m.d.sync += self.latency_sum.eq(self.latency_sum + total)
+        record_latency(m, self, "total", total, timed)
+        record_latency(m, self, "network", network, timed)
         held = Signal(self.time)
         background = Signal()
         m.d.sync += [
-            held.eq(latency),
-            background.eq(expected & self.measure & ~note.favoured),
+            held.eq(network),
+            background.eq(born_in_window & ~note.favoured),
             self.background.eq(self.background + background),
             self.background_sum.eq(self.background_sum + Mux(background, held, 0)),
         ]

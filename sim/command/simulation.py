@@ -44,8 +44,32 @@ def _latency_row(latency: Latency) -> list[str]:
         "beyond the histogram" if value is None and latency.mean is not None else _number(value, 0)
         for value in (latency.p50, latency.p95, latency.p99, latency.max)
     ]
-    spread = "" if latency.ci99 is None else f" ± {latency.ci99:.2f}"
-    return [_number(latency.mean) + spread, *exact]
+    return [str(latency), *exact]
+
+
+_ENDED = {
+    "given": "its length was given",
+    "precise": "it grew until the results were precise",
+    "saturated": "it grew until saturation was certain",
+    "limit": "it grew to its limit before the results were precise",
+    "finite": "",
+    "interrupted": "",
+}
+"""What is said about the end of a window, by `Result.ended`."""
+
+
+def _reached(result: Result) -> str:
+    """The relative half widths of the intervals, as text."""
+    known = (
+        ("latency", result.latency.mean, result.latency.ci99),
+        ("throughput", result.throughput, result.throughput_ci99),
+    )
+    widths = [
+        f"{what} ± {100 * width / value:.2g} %" for what, value, width in known if value and width
+    ]
+    if not result.uncorrelated:
+        widths.append("perhaps more, as its parts are correlated")
+    return f" ({', '.join(widths)})" if widths else ""
 
 
 def _rates(result: Result, unit: str) -> tuple[float, str]:
@@ -80,13 +104,15 @@ def print_result(result: Result, unit: str = "packets") -> None:
     predicted = result.predicted["throughput"]
     theory = "" if predicted is None else f", predicted {per * predicted:.4f}"
     busiest = max(result.links, key=result.links.__getitem__, default=None)
-    link = "" if busiest is None else f"; busiest link: {busiest} with {result.links[busiest]:.4f}"
+    units = "requests or replies" if memory else "flits"
     click.echo(
         f"throughput {per * result.throughput:.4f}{spread} {counted} per {terminal} per cycle "
         f"(offered {per * result.offered_load:.4f}{theory});\n"
         f"least served: {terminal} {result.least_served['terminal']} with "
-        f"{per * result.least_served['throughput']:.4f}{link}"
+        f"{per * result.least_served['throughput']:.4f}"
     )
+    if busiest is not None:
+        click.echo(f"busiest link: {busiest} with {result.links[busiest]:.4f} {units} per cycle")
     click.echo(
         f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
         f"unsent, {result.injected} injected, {result.delivered} delivered;\n"
@@ -116,6 +142,8 @@ def print_result(result: Result, unit: str = "packets") -> None:
     if result.damaged:
         click.echo(f"{result.damaged} damaged flits")
     click.echo(result.verdict)
+    if _ENDED[result.ended]:
+        click.echo(f"window: {_ENDED[result.ended]}{_reached(result)}")
     if result.partial:
         click.echo("PARTIAL: the run was interrupted")
 
@@ -147,17 +175,17 @@ def sim(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network cycle by cycle, and report what was measured."""
+    """Simulate a network at one load."""
     built = network_from(network, parameters)
     if trace is not None:
-        for name in ("traffic", "load", "cycles", "warmup", "seed", "source_depth"):
+        for name in ("traffic", *_MEASURED, "seed", "source_depth"):
             _refuse(name, "A trace takes", "it lists every packet itself")
         packets: Pattern | Trace = read_trace(trace, built.ports)
     else:
         packets = pattern(traffic, built.ports)
         if packets.quota:
             why = "all packets are sent at once, and all measured"
-            for name in ("load", "cycles", "warmup"):
+            for name in _MEASURED:
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
     outputs = () if vcd is None else (vcd,)
     check_outputs(outputs, as_json)
@@ -178,6 +206,10 @@ def sim(
             print_result(result, unit)
     if result.partial:
         sys.exit(INTERRUPTED)
+
+
+_MEASURED = ("load", "cycles", "warmup", "precision", "limit", "seeds")
+"""Options for traffic without end."""
 
 
 def _refuse(name: str, whose: str, why: str) -> None:
@@ -209,6 +241,12 @@ def _print_sweep(curve: Sweep, unit: str) -> None:
             f"saturation throughput: {per * (curve.saturation_throughput or 0):.4f} {counted} per "
             f"terminal per cycle; saturation begins between loads {low:.4f} and {high:.4f}"
         )
+    undecided = sum(point.saturated is None for point in curve.points)
+    if undecided:
+        click.echo(
+            f"{undecided} point{'s'[: undecided > 1]} undecided: longer windows (--cycles, "
+            "--limit) or more --seeds would tell whether they are saturated"
+        )
     if curve.partial:
         click.echo("PARTIAL: the sweep was interrupted")
 
@@ -223,7 +261,7 @@ def _print_sweep(curve: Sweep, unit: str) -> None:
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.png, .svg) or data (.csv, .json) to write; - writes CSV to stdout. "
+    help="Picture (.svg, .png, .pdf) or data (.csv, .json) to write; - writes CSV to stdout. "
     "May be given several times.",
 )
 @click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins.")
@@ -239,7 +277,7 @@ def sweep(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network at many loads; draw latency and throughput, and the theory's."""
+    """Simulate a network at many loads, and draw latency and throughput."""
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)

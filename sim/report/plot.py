@@ -12,10 +12,9 @@ from ..measure.curve import Sweep
 from ..measure.result import Result
 from ..theory import predict
 from .drawing import save_figure
+from .save import PICTURES
 
 __all__ = ["draw_sweeps"]
-
-_ENDINGS = (".png", ".svg")
 
 
 def draw_sweeps(
@@ -34,7 +33,7 @@ def draw_sweeps(
     ----------
     sweeps : Sequence[Sweep]
     path : path-like
-        Ends in .png or .svg.
+        Ends in .svg, .png or .pdf.
     labels : Sequence[str], optional
         Labels of the sweeps; their parameters if not given.
     title : str, optional
@@ -44,7 +43,7 @@ def draw_sweeps(
     ValueError
         If the name has another suffix, or the folder does not exist.
     """
-    output_format(path, _ENDINGS)
+    output_format(path, PICTURES)
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     latency, throughput = figure.subplots(1, 2)
     labels = labels or [_label(sweep) for sweep in sweeps]

@@ -7,14 +7,18 @@ import os
 from ...hdl.core.output_file import output_format, whole_file
 from ..measure.curve import Sweep
 
-__all__ = ["FORMATS", "save_sweep"]
+__all__ = ["FORMATS", "PICTURES", "save_sweep"]
 
-FORMATS = (".csv", ".json", ".png", ".svg")
-"""Name suffixes of the files that a sweep can be written to."""
+PICTURES = (".svg", ".png", ".pdf")
+"""Name suffixes of pictures."""
+
+FORMATS = (".csv", ".json", *PICTURES)
+"""Name suffixes of the files that results can be written to."""
 
 
 def save_sweep(sweep: Sweep, path: str | os.PathLike[str]) -> None:
-    """Write a sweep to a file: .csv or `-` (one line per point), .json, .png or .svg.
+    """Write a sweep to a file: .csv or `-` (one line per point), .json, .svg, .png
+    or .pdf.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import fields
 from typing import Any, Literal
 
 import joblib
@@ -11,6 +12,7 @@ from tqdm import tqdm
 from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
+from ...hdl.networks.naming import takes_names
 from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
@@ -62,8 +64,10 @@ def parse_loads(text: str) -> list[float]:
     return sorted(set(loads))
 
 
+@takes_names(*(each.name for each in fields(Run) if each.name not in ("traffic", "load")))
 def sweep(
     network: Network,
+    /,
     loads: Sequence[float],
     *,
     traffic: Any = "uniform",
@@ -80,7 +84,8 @@ def sweep(
 
     Parameters
     ----------
-    network : Network
+    network : Network or str
+        `sweep("torus", [0.1, 0.2], k=8)` and `sweep("torus k=8", [0.1, 0.2])` build it first.
     loads : Sequence[float]
         Packets (or flits) per terminal per cycle, 0 to 1; at least one.
     traffic : str, Sequence, np.ndarray, Callable or Pattern
@@ -89,7 +94,7 @@ def sweep(
         What `loads` count; those of the results are always in packets.
     engine : str
     refine : bool
-        Divide the interval in which saturation begins by 16.
+        Divide the interval in which saturation begins by 16, or less where points stay undecided.
     processes : int, optional
         Processes on this machine; one per core if not given.
     scheduler : str, optional
@@ -99,7 +104,7 @@ def sweep(
     bins : int, optional
         Bins of each histogram.
     **parameters
-        Further fields of `Run`: cycles, warmup, seed, source_depth.
+        Further fields of `Run`: cycles, warmup, seed, source_depth, precision, limit, seeds.
 
     Raises
     ------
@@ -182,7 +187,8 @@ def sweep(
                 if interval is None or lost:
                     break
                 low, high = interval
-                measure([round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)])
+                between = [round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)]
+                measure([load for load in between if load not in found])
         except KeyboardInterrupt:
             if not points():
                 raise
