@@ -73,7 +73,7 @@ def _print_all() -> None:
         ]
         console.print(_plain_table(rows))
     for what, words in (("\nTraffic", TRAFFIC), ("Engines", ENGINES)):
-        console.print(f"{what}: {', '.join(words)}")
+        console.print(f"{what}: {', '.join(words)}", markup=False, emoji=False)
     click.echo("multicube list NETWORK shows the parameters of a network.")
 
 

@@ -11,6 +11,7 @@ from ...hdl.core.output_file import output_format
 from ..measure.curve import Sweep
 from ..measure.result import Result
 from ..theory import predict
+from ..workload.pattern import short_name
 from .drawing import save_figure
 from .save import PICTURES
 
@@ -90,7 +91,8 @@ def draw_sweeps(
         axes.set(xlabel="offered load (packets per terminal per cycle)", xlim=(0, None))
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
-    figure.suptitle(title or f"{sweeps[0].traffic} traffic (hollow: saturated)", fontsize="medium")
+    default = f"{short_name(sweeps[0].traffic)} traffic (hollow: saturated)"
+    figure.suptitle(title or default, fontsize="medium")
     save_figure(figure, path)
 
 

@@ -287,10 +287,10 @@ _FORMS: dict[str, tuple[str, Callable[[str, int, list[str]], Pattern]]] = {
 TRAFFIC = (
     *(name + form for name, (form, _) in _FORMS.items()),
     "one-each:DESTINATIONS",
-    "destinations such as 1,2,0 or 1,x,0",
-    "matrix:WEIGHTS such as matrix:0,1/2,1",
+    "DESTINATION,DESTINATION,...",
+    "matrix:WEIGHT,WEIGHT,.../...",
     "file:FILE",
-    "any of them with +bursts:ON:OFF",
+    "TRAFFIC+bursts:ON:OFF",
 )
 """The forms that `pattern` accepts."""
 
