@@ -59,8 +59,8 @@ class ConnectionMachine(PacketNetwork):
     h wires away, all wires are served in each cycle, and wires carry words. Packets of one flow may
     overtake each other.
 
-    The machine itself has n=12, processors=16, links=serial. With links=word it takes the same
-    steps, of one cycle each.
+    Stanfill's machine has n=12 and processors=16. With links=word it takes the same steps as with
+    links=serial, of one cycle each.
 
     Its arguments are those of `ConnectionMachineParameters`.
 
