@@ -14,7 +14,7 @@ from ..routers.torus_router import TorusRouter
 from ..topology.torus import Hop, Torus
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths
-from .network import PacketNetwork, Terminals
+from .network import LinkCounts, PacketNetwork, Terminals
 
 __all__ = ["FAMILIES", "TorusNetwork", "TorusParameters"]
 
@@ -109,6 +109,10 @@ class TorusNetwork(PacketNetwork):
     def _router(self, packet: Packet) -> CellType:
         size = {"depth": self.parameters.depth, "decision": self.parameters.decision}
         return CellType(TorusRouter, packet=packet, plan=self.plan, **size)
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        return LinkCounts(self.plan.links, self.plan.bisection)
 
     @property
     def sphere(self) -> int:

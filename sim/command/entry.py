@@ -42,6 +42,11 @@ _SUBCOMMANDS = {
     "bench": _subcommand(
         "bench", "bench", "Compare the engines on a network, under uniform traffic."
     ),
+    "compare": _subcommand(
+        "compare",
+        "compare",
+        "Simulate several networks at many loads, and draw them in one figure.",
+    ),
     "deadlock": _subcommand("deadlock", "deadlock", "Check the routing of a network for deadlock."),
     "draw": _subcommand("draw", "draw", "Draw the wiring plan of a multistage network."),
     "export": _subcommand("hardware", "export", "Write a network as Verilog."),

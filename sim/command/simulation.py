@@ -25,6 +25,7 @@ from .words import (
     network_arguments,
     network_from,
     run_options,
+    sweep_options,
     told,
 )
 
@@ -172,6 +173,8 @@ def _refuse(name: str, whose: str, why: str) -> None:
 
 def _print_sweep(curve: Sweep) -> None:
     table = Table("load", "throughput", "mean", "p99", "predicted", "verdict")
+    for column in table.columns[:-1]:
+        column.no_wrap = True
     for point in curve.points:
         table.add_row(
             f"{point.offered_load:.4f}",
@@ -179,7 +182,7 @@ def _print_sweep(curve: Sweep) -> None:
             _latency_row(point.latency)[0],
             _latency_row(point.latency)[3],
             _number(point.predicted["latency_mean"]),
-            point.verdict,
+            point.verdict.partition(":")[0],
         )
     Console().print(table)
     click.echo(f"zero-load latency: {_number(curve.zero_load_latency)} cycles")
@@ -197,20 +200,7 @@ def _print_sweep(curve: Sweep) -> None:
 
 @click.command()
 @network_arguments
-@click.option(
-    "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
-)
-@click.option(
-    "-o",
-    "--output",
-    multiple=True,
-    metavar="FILE",
-    help="Picture (.svg, .png, .pdf) or data (.csv, .json) to write; - writes CSV to stdout. "
-    "May be given several times.",
-)
-@click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins.")
-@click.option("--processes", type=int, help="Processes to use. Default: one per core.")
-@click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler.")
+@sweep_options
 @run_options
 def sweep(
     network: str,
