@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from .run.passes import run_passes
     from .run.programs import Pause, ProgramRun, ProgramsStuck, Request, run_programs
+    from .run.rerun import Record, read_records, rerun
     from .run.run import Run
     from .run.simulation import simulate, simulate_runs
     from .run.sweeps import sweep
@@ -36,6 +37,7 @@ __all__ = [
     "Pause",
     "ProgramRun",
     "ProgramsStuck",
+    "Record",
     "Request",
     "Result",
     "Run",
@@ -46,7 +48,9 @@ __all__ = [
     "copy_messages",
     "pattern",
     "predict",
+    "read_records",
     "read_trace",
+    "rerun",
     "run_passes",
     "run_programs",
     "save_sweep",
@@ -66,6 +70,7 @@ __getattr__, __dir__ = lazy_names(
         ".run.messages": "Copies CopyRun Message MessageRun Messenger copy_messages send_messages",
         ".run.passes": "run_passes",
         ".run.programs": "Pause ProgramRun ProgramsStuck Request run_programs",
+        ".run.rerun": "Record read_records rerun",
         ".run.run": "Run",
         ".run.simulation": "simulate simulate_runs",
         ".run.sweeps": "sweep",

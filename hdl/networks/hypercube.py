@@ -6,8 +6,10 @@ from functools import partial
 
 from amaranth.hdl import ShapeLike
 
+from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
+from ..core.wires import Lane
 from ..primitives.packet import Packet
 from ..routers.hypercube_router import HypercubeRouter
 from ..routing.hypercube import (
@@ -20,7 +22,7 @@ from ..routing.hypercube import (
 )
 from ..topology.tags import AddressCode, Routing, TagScheme
 from .family import Family
-from .flits import flit_queue, packet_length, parse_lengths
+from .flits import flit_queue, packet_length, parse_lengths, queue_refill
 from .network import LinkCounts, PacketNetwork, Terminals
 
 __all__ = ["FAMILIES", "HypercubeNetwork", "HypercubeParameters"]
@@ -40,8 +42,16 @@ class HypercubeParameters(Parameters):
     )
     routing: HypercubeRouting = word("ecube", "order of the dimensions", HYPERCUBE_ROUTINGS)
     depth: int = flit_queue()
+    refill: str = queue_refill()
     payload: ShapeLike = payload_shape()
     length: int | str = packet_length()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.refill == "yes" and self.routing != "ecube":
+            raise InvalidValue(
+                f"Refill must be no with routing={self.routing}, not 'yes': only ecube allows it"
+            )
 
 
 class HypercubeNetwork(PacketNetwork):
@@ -56,7 +66,8 @@ class HypercubeNetwork(PacketNetwork):
     (`routing.hypercube`).
 
     Its arguments are those of `HypercubeParameters`. Only "ecube" keeps the order of packets. A
-    queue of depth 1 has half the throughput.
+    queue of depth 1 has half the throughput without `refill`, which only "ecube" allows: with the
+    others a combinational path could lead around a cycle of nodes.
 
     Attributes
     ----------
@@ -103,10 +114,11 @@ class HypercubeNetwork(PacketNetwork):
             dimension=self.n,
             depth=self.parameters.depth,
             routing=self.routing,
+            refill=self.parameters.refill == "yes",
         )
         for node in range(self.ports):
             straps = {} if self.routing == "ecube" else {"address": node}
-            fabric.place(Cell(f"router_{node}", router, straps))
+            fabric.place(Cell(f"router_{node}", router, straps, title=f"node {node}"))
         for node in range(self.ports):
             for i in range(self.n):
                 here, there = f"router_{node}", f"router_{node ^ 1 << i}"
@@ -152,6 +164,11 @@ class HypercubeNetwork(PacketNetwork):
     def is_escape(self, channel: Pin) -> bool:
         """As in `PacketNetwork`."""
         return int(channel.path[1]) <= self.n
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`."""
+        channel, dimension = divmod(int(output.path[1]), self.n + 1)
+        return Lane() if dimension == self.n else Lane(f"dimension {dimension}", channel)
 
     def _pin(self, channel: Channel) -> Pin:
         node, dimension, number = channel

@@ -21,6 +21,12 @@ class Hop(NamedTuple):
     way: int
     channel: int
 
+    @property
+    def direction(self) -> str:
+        """The direction as text: `+x`, `-y`, `+z`; from the fourth dimension on `-dimension 3`."""
+        axis = "xyz"[self.dimension] if self.dimension < 3 else f"dimension {self.dimension}"
+        return f"{'+-'[self.way]}{axis}"
+
 
 @dataclass(frozen=True)
 class Torus:
@@ -137,6 +143,14 @@ class Torus:
             return None
         digits[dimension] = position % self.k
         return self.code.join(digits)
+
+    def carries(self, node: int, hop: Hop) -> bool:
+        """Whether any packet takes this channel of a node."""
+        here = self.code.split(node)[hop.dimension]
+        taken = (self._way(here, there) for there in range(self.k) if there != here)
+        return (hop.way, hop.channel) in {
+            (way, int(around and self.channels > 1)) for way, around in taken
+        }
 
     def beyond(self, node: int, hop: Hop) -> int:
         """The node that a channel leads to; the channel must not leave the edge of a mesh."""

@@ -15,6 +15,7 @@ from ..measure.comparison import UNITS, distinct_labels, rate_factor
 from ..measure.curve import Sweep
 from ..report.save import FORMATS, save_sweeps
 from ..run.sweeps import LoadsLost, parse_loads, sweep
+from ..workload.traffic import short_name
 from .words import INTERRUPTED, check_outputs, messages, run_options, sweep_options
 
 __all__ = ["compare"]
@@ -98,5 +99,7 @@ def _print(sweeps: Sequence[Sweep], factors: Sequence[float], per: str) -> None:
             "not reached" if rate is None else f"{rate * factor:.4f}",
             "-" if interval is None else " to ".join(f"{load * factor:.4f}" for load in interval),
         )
-    click.echo(f"{sweeps[0].traffic} traffic; rates in {UNITS[per]}, latencies in cycles")
+    click.echo(
+        f"{short_name(sweeps[0].traffic)} traffic; rates in {UNITS[per]}, latencies in cycles"
+    )
     Console().print(table)

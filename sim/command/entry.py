@@ -57,6 +57,7 @@ _SUBCOMMANDS = {
         "permute",
         "Show how a network passes a permutation, or which of its paths conflict.",
     ),
+    "rerun": _subcommand("rerun", "rerun", "Run again what FILE records, and compare all numbers."),
     "sim": _subcommand("simulation", "sim", "Simulate a network at one load."),
     "sweep": _subcommand(
         "simulation", "sweep", "Simulate a network at many loads, and draw latency and throughput."
@@ -107,8 +108,9 @@ multicube = click.version_option(package_name="multicube", message="%(prog)s %(v
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, 2 if the input
-    is bad or the machine or a tool can't do it, 130 after Ctrl-C, 143 after SIGTERM.
+    """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, or a network
+    can deadlock, 2 if the input is bad or the machine or a tool can't do it, 130 after Ctrl-C, 143
+    after SIGTERM.
 
     An error is one line on standard error. Any exception that is neither a MulticubeError nor an
     OSError is a bug in the library: its traceback is shown, and the status is 70.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...hdl.core.checks import nearest
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
+from ..workload.traffic import short_name
 from .curve import Sweep
 
 __all__ = ["UNITS", "distinct_labels", "rate_factor"]
@@ -39,7 +40,7 @@ def rate_factor(network: Network, per: str) -> float:
     if not links:
         what = "number of links between switches" if per == "wire" else "bisection"
         raise InvalidValue(f"The {what} of {network} is not known: compare per terminal instead")
-    return network.ports * sum(network.lengths) / 2 / links
+    return network.ports * network.mean_length() / links
 
 
 def distinct_labels(sweeps: Sequence[Sweep]) -> list[str]:
@@ -62,6 +63,6 @@ def distinct_labels(sweeps: Sequence[Sweep]) -> list[str]:
         if several_sizes and f"ports={network.ports}" not in words:
             words.append(f"({network.ports} terminals)")
         if several_patterns:
-            words.append(sweep.traffic)
+            words.append(short_name(sweep.traffic))
         found.append(" ".join([network.family, *words]))
     return found

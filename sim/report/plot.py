@@ -14,6 +14,7 @@ from ...hdl.core.output_file import output_format
 from ..measure.comparison import UNITS, distinct_labels, rate_factor
 from ..measure.curve import Sweep
 from ..theory import predict
+from ..workload.traffic import short_name
 from .drawing import save_figure
 from .save import PICTURES
 
@@ -35,8 +36,8 @@ def draw_sweeps(
     """Draw latency and throughput against offered load, with one colour and marker per sweep.
 
     Measured latencies have their 99 % confidence intervals; the prediction, where a formula
-    applies, is a thin dashed line. Saturated points are hollow. Those with latencies above the
-    range of the picture are drawn at its upper edge.
+    applies, is a thin dashed line. Saturated points are hollow, undecided ones grey. Those with
+    latencies above the range of the picture are drawn at its upper edge.
 
     Parameters
     ----------
@@ -90,15 +91,20 @@ def draw_sweeps(
         handles.append(Line2D([], [], color="0.3", linestyle="--", linewidth=0.9, label="theory"))
     if any(point.saturated for sweep in sweeps for point in sweep.points):
         handles.append(Line2D([], [], marker="o", mfc="none", label="saturated", **plain))
+    if any(point.saturated is None for sweep in sweeps for point in sweep.points):
+        handles.append(Line2D([], [], marker="o", mfc=_UNDECIDED, label="undecided", **plain))
     if beyond:
         handles.append(Line2D([], [], marker=_BEYOND, label="latency beyond the range", **plain))
     handles.append(Line2D([], [], color="grey", linestyle=":", linewidth=1, label="offered load"))
     columns = 1 if max(map(len, labels)) > 60 else 2 if max(map(len, labels)) > 28 else 4
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize="small")
-    traffic = " and ".join(dict.fromkeys(sweep.traffic for sweep in sweeps))
+    traffic = " and ".join(dict.fromkeys(short_name(sweep.traffic) for sweep in sweeps))
     figure.suptitle(title or _title(sweeps, traffic), fontsize="medium")
     save_figure(figure, path)
 
+
+_UNDECIDED = "0.8"
+"""Colour inside a marker, if the window was too short to decide whether the point is saturated."""
 
 _BEYOND = r"$\uparrow$"
 """Marker of a point above the range of the picture."""
@@ -139,8 +145,8 @@ def _draw_measured(
     beyond = False
     for point, load, mean, rate in zip(points, loads, means, rates):
         dot = {**look, "linestyle": "none", "zorder": 3}
-        if point.saturated:
-            dot["markerfacecolor"] = "white"
+        if point.saturated is not False:
+            dot["markerfacecolor"] = "white" if point.saturated else _UNDECIDED
         throughput.plot([load], [rate], **dot)
         if mean <= top:
             latency.plot([load], [mean], **dot)

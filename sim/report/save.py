@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...hdl.core.output_file import output_format, whole_file
-from ...hdl.networks import Network
 from ..measure.comparison import rate_factor
 from ..measure.curve import Sweep
 
@@ -36,7 +35,7 @@ def save_sweeps(
 ) -> None:
     """Write several sweeps to one file, as `save_sweep` does.
 
-    A .csv file names the network and its parameters on each line. A .json file lists the sweeps,
+    A .csv file has the rows of all sweeps. A .json file lists the sweeps,
     each with the factor that converts its rates (`measure.comparison.rate_factor`). The rates of a
     picture are converted.
 
@@ -52,17 +51,8 @@ def save_sweeps(
             {"rate_factor": rate_factor(sweep.network, per), **sweep.to_json()} for sweep in sweeps
         ],
     }
-    rows = [
-        {"network": sweep.network.family, "parameters": _words(sweep.network), **row}
-        for sweep in sweeps
-        for row in sweep.rows()
-    ]
+    rows = [row for sweep in sweeps for row in sweep.rows()]
     _save(sweeps, record, rows, path, per)
-
-
-def _words(network: Network) -> str:
-    """The parameters of a network as words."""
-    return network.parameters_type.told(network.chosen)
 
 
 def _save(
