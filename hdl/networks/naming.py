@@ -2,24 +2,24 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from ..core.checks import nearest
 from ..core.errors import InvalidType, InvalidValue
 from .catalogue import build, described
 from .network import Network
 
-__all__ = ["keywords", "takes_names"]
+__all__ = ["field_names", "takes_names"]
 
 Rest = ParamSpec("Rest")
 Answer = TypeVar("Answer")
 
 
-def keywords(function: Callable[..., Any]) -> list[str]:
-    """The names of the arguments that a function takes by name only."""
-    parameters = inspect.signature(function).parameters.values()
-    return [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+def field_names(record: type, *without: str) -> list[str]:
+    """The names of the fields of a dataclass, without some of them."""
+    return [each.name for each in fields(record) if each.name not in without]
 
 
 def takes_names(
