@@ -228,13 +228,13 @@ def _print_sweep(curve: Sweep) -> None:
         low, high = curve.saturation_interval
         click.echo(
             f"saturation throughput: {curve.saturation_throughput:.4f} packets per terminal per "
-            f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
+            f"cycle;\nsaturation begins between loads {low:.4f} and {high:.4f}"
         )
     undecided = sum(point.saturated is None for point in curve.points)
     if undecided:
         click.echo(
             f"{undecided} point{'s'[: undecided > 1]} undecided: longer windows (--cycles, "
-            "--limit) or more --seeds would tell whether they are saturated"
+            "--limit) or more --seeds\nwould tell whether they are saturated"
         )
     if curve.partial:
         click.echo("PARTIAL: the sweep was interrupted")
