@@ -16,7 +16,7 @@ from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
 from ..routers.connection_machine.node import HypercubeNode
 from ..topology.hypercube import Hypercube
 from .family import Family
-from .network import PacketNetwork, Readings, Terminals, Window
+from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 
 __all__ = ["FAMILIES", "ConnectionMachine", "ConnectionMachineParameters"]
 
@@ -159,6 +159,13 @@ class ConnectionMachine(PacketNetwork):
             f"{stored['mean']:.2f} messages per node in buffers, at most {stored['max']}; "
             f"{statistics['referred']} deflections",
         ]
+
+    @property
+    def link_counts(self) -> LinkCounts | None:
+        """None if links carry single bits."""
+        if self.parameters.links != "word":
+            return None
+        return LinkCounts(self.plan.nodes * self.plan.dimensions, self.plan.nodes)
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         type_ = self.node if packet is None else self._node(packet)
