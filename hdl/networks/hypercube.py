@@ -23,7 +23,7 @@ from ..routing.hypercube import (
 from ..topology.tags import AddressCode, Routing, TagScheme
 from .family import Family
 from .flits import flit_queue, packet_length, parse_lengths, queue_refill
-from .network import PacketNetwork, Terminals
+from .network import LinkCounts, PacketNetwork, Terminals
 
 __all__ = ["FAMILIES", "HypercubeNetwork", "HypercubeParameters"]
 
@@ -102,6 +102,10 @@ class HypercubeNetwork(PacketNetwork):
         digits = tuple(range(n))[::-1]
         kind: Routing = "xor" if given.routing == "ecube" else "destination"
         self.tags = TagScheme(kind, AddressCode(2, n), digits, digits)
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        return LinkCounts(self.ports * self.n, self.ports)
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         router = CellType(

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -10,10 +11,15 @@ from ..core.errors import InvalidType, InvalidValue
 from .catalogue import build, described
 from .network import Network
 
-__all__ = ["takes_names"]
+__all__ = ["field_names", "takes_names"]
 
 Rest = ParamSpec("Rest")
 Answer = TypeVar("Answer")
+
+
+def field_names(record: type, *without: str) -> list[str]:
+    """The names of the fields of a dataclass, without some of them."""
+    return [each.name for each in fields(record) if each.name not in without]
 
 
 def takes_names(

@@ -24,7 +24,7 @@ from ..primitives.packet import Packet
 from ..topology.multistage import MultistagePlan
 from ..topology.tags import AddressCode, TagScheme
 
-__all__ = ["Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
+__all__ = ["LinkCounts", "Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
 
 
 class Terminals(NamedTuple):
@@ -53,6 +53,23 @@ class Window(NamedTuple):
     cycles: int
     injected: int
     packet: Packet | None
+
+
+class LinkCounts(NamedTuple):
+    """The links between a network's switches, each in one direction.
+
+    Virtual channels share their link. Links to terminals do not count.
+
+    Attributes
+    ----------
+    total : int
+    bisection : int or None
+        Links between two halves of the nodes, divided so that they are as few as possible; None if
+        that number is not known.
+    """
+
+    total: int
+    bisection: int | None = None
 
 
 Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
@@ -194,6 +211,11 @@ class Network(FabricComponent, ABC):
     @abstractmethod
     def code(self) -> AddressCode:
         """The code of the terminals' addresses, or of the numbers of memory modules."""
+
+    @property
+    def link_counts(self) -> LinkCounts | None:
+        """How many links it has, or None if its links are not alike."""
+        return None
 
     @property
     def fault_plan(self) -> MultistagePlan | None:

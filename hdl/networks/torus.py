@@ -16,7 +16,7 @@ from ..routers.torus_router import TorusRouter
 from ..topology.torus import Hop, Torus
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
-from .network import PacketNetwork, Terminals
+from .network import LinkCounts, PacketNetwork, Terminals
 
 __all__ = ["FAMILIES", "TorusNetwork", "TorusParameters"]
 
@@ -124,6 +124,10 @@ class TorusNetwork(PacketNetwork):
             decision=given.decision,
             refill=given.refill == "yes",
         )
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        return LinkCounts(self.plan.links, self.plan.bisection)
 
     @property
     def sphere(self) -> int:

@@ -102,6 +102,21 @@ class Torus:
         return 1 if self.wrap and self.k == 2 else self.directions
 
     @property
+    def links(self) -> int:
+        """Links between nodes, each in one direction, whatever its channels."""
+        return self.n * self.ways * (self.k if self.wrap else self.k - 1) * self.k ** (self.n - 1)
+
+    @property
+    def bisection(self) -> int | None:
+        """Links between two halves of the nodes; None for odd k.
+
+        Each row of the highest dimension is cut in two places, without wrap-around links in one.
+        """
+        if self.k % 2:
+            return None
+        return (2 if self.wrap else 1) * self.ways * self.k ** (self.n - 1)
+
+    @property
     def reach(self) -> int:
         """Links on the longest path in one dimension."""
         return self.k // 2 if self.wrap and self.directions == 2 else self.k - 1

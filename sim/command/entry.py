@@ -42,6 +42,11 @@ _SUBCOMMANDS = {
     "bench": _subcommand(
         "bench", "bench", "Compare the engines on a network, under uniform traffic."
     ),
+    "compare": _subcommand(
+        "compare",
+        "compare",
+        "Simulate several networks at many loads, and draw them in one figure.",
+    ),
     "deadlock": _subcommand("deadlock", "deadlock", "Check the routing of a network for deadlock."),
     "draw": _subcommand("draw", "draw", "Draw the wiring plan of a multistage network."),
     "export": _subcommand("hardware", "export", "Write a network as Verilog."),
@@ -52,7 +57,7 @@ _SUBCOMMANDS = {
         "permute",
         "Show how a network passes a permutation, or which of its paths conflict.",
     ),
-    "rerun": _subcommand("rerun", "rerun", "Run again what a file records, and compare."),
+    "rerun": _subcommand("rerun", "rerun", "Run again what FILE records, and compare all numbers."),
     "sim": _subcommand("simulation", "sim", "Simulate a network at one load."),
     "sweep": _subcommand(
         "simulation", "sweep", "Simulate a network at many loads, and draw latency and throughput."

@@ -25,6 +25,7 @@ from .words import (
     network_arguments,
     network_from,
     run_options,
+    sweep_options,
     told,
 )
 
@@ -222,6 +223,8 @@ def _refuse(name: str, whose: str, why: str) -> None:
 def _print_sweep(curve: Sweep, unit: str) -> None:
     per, counted = _rates(curve.points[0], unit) if curve.points else (1.0, unit)
     table = Table("load", "throughput", "mean", "p99", "predicted", "verdict")
+    for column in table.columns[:-1]:
+        column.no_wrap = True
     for point in curve.points:
         table.add_row(
             f"{per * point.offered_load:.4f}",
@@ -229,7 +232,7 @@ def _print_sweep(curve: Sweep, unit: str) -> None:
             _latency_row(point.latency)[0],
             _latency_row(point.latency)[3],
             _number(point.predicted["latency_mean"]),
-            point.verdict,
+            point.verdict.partition(":")[0],
         )
     Console().print(table)
     click.echo(f"zero-load latency: {_number(curve.zero_load_latency)} cycles")
@@ -239,13 +242,13 @@ def _print_sweep(curve: Sweep, unit: str) -> None:
         low, high = (per * load for load in curve.saturation_interval)
         click.echo(
             f"saturation throughput: {per * (curve.saturation_throughput or 0):.4f} {counted} per "
-            f"terminal per cycle; saturation begins between loads {low:.4f} and {high:.4f}"
+            f"terminal per cycle;\nsaturation begins between loads {low:.4f} and {high:.4f}"
         )
     undecided = sum(point.saturated is None for point in curve.points)
     if undecided:
         click.echo(
             f"{undecided} point{'s'[: undecided > 1]} undecided: longer windows (--cycles, "
-            "--limit) or more --seeds would tell whether they are saturated"
+            "--limit) or more --seeds\nwould tell whether they are saturated"
         )
     if curve.partial:
         click.echo("PARTIAL: the sweep was interrupted")
@@ -253,20 +256,7 @@ def _print_sweep(curve: Sweep, unit: str) -> None:
 
 @click.command()
 @network_arguments
-@click.option(
-    "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
-)
-@click.option(
-    "-o",
-    "--output",
-    multiple=True,
-    metavar="FILE",
-    help="Picture (.svg, .png, .pdf) or data (.csv, .json) to write; - writes CSV to stdout. "
-    "May be given several times.",
-)
-@click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins.")
-@click.option("--processes", type=int, help="Processes to use. Default: one per core.")
-@click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler.")
+@sweep_options
 @run_options
 def sweep(
     network: str,

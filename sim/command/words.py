@@ -22,6 +22,7 @@ __all__ = [
     "network_arguments",
     "network_from",
     "run_options",
+    "sweep_options",
     "told",
     "warmup_option",
 ]
@@ -161,6 +162,31 @@ _RUN_OPTIONS = (
     click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
 )
+
+
+_SWEEP_OPTIONS = (
+    click.option(
+        "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
+    ),
+    click.option(
+        "-o",
+        "--output",
+        multiple=True,
+        metavar="FILE",
+        help="Picture (.svg, .png, .pdf) or data (.csv, .json) to write; - writes CSV to stdout. "
+        "May be given several times.",
+    ),
+    click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins."),
+    click.option("--processes", type=int, help="Processes to use. Default: one per core."),
+    click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler."),
+)
+
+
+def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a load sweep, other than those of its runs."""
+    for option in reversed(_SWEEP_OPTIONS):
+        command = option(command)
+    return command
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from tqdm import tqdm
@@ -12,7 +12,7 @@ from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
-from ...hdl.networks.naming import takes_names
+from ...hdl.networks.naming import field_names, takes_names
 from ..engines import Engine
 from ..engines.selection import check_engine, open_engines
 from ..measure.result import Result, SimulationError
@@ -214,7 +214,7 @@ def _advance(engine: Engine, steps: list[Steps], progress: bool) -> list[Result]
     return [result for result in results if result is not None]
 
 
-@takes_names(*(each.name for each in fields(Run)))
+@takes_names(*field_names(Run, "traffic"))
 def simulate(
     network: Network,
     /,

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import fields
 from typing import Any, Literal
 
 import joblib
@@ -12,7 +11,7 @@ from tqdm import tqdm
 from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
-from ...hdl.networks.naming import takes_names
+from ...hdl.networks.naming import field_names, takes_names
 from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
@@ -64,7 +63,7 @@ def parse_loads(text: str) -> list[float]:
     return sorted(set(loads))
 
 
-@takes_names(*(each.name for each in fields(Run) if each.name not in ("traffic", "load")))
+@takes_names(*field_names(Run, "traffic", "load"))
 def sweep(
     network: Network,
     /,
