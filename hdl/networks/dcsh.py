@@ -115,7 +115,8 @@ class DCSHNetwork(PacketNetwork):
         shortest, longest = self.lengths
         if shortest != longest:
             return None
-        size = {"k": self.plan.k, "n": self.plan.n, "decision": self.parameters.decision}
+        given = self.parameters
+        size = {"k": given.k, "n": given.n, "decision": given.decision, "depth": given.depth}
         return Theory("dcsh", {**size, "length": longest})
 
     @property
