@@ -273,7 +273,7 @@ BAD = [
     ("sim cube ports=8 ports=8", "Parameter ports is given twice"),
     ("sim kube", "Network must be one of cube, ", "not 'kube'"),
     ("sim", "Missing argument 'NETWORK'"),
-    ("simulate", "Command must be one of ", "did you mean 'sim'?"),
+    ("simul", "Command must be one of ", "not 'simul'; did you mean 'sim'?"),
     ("sim cube --lod 1", "No such option", "--lod"),
     ("sim cube --load 1.5", "Load must be from 0 to 1 packets per terminal per cycle, not 1.5"),
     ("sim cube --load -0.5", "Load must be from 0 to 1 packets per terminal per cycle, not -0.5"),
