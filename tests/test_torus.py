@@ -152,7 +152,7 @@ def alone(
     packets = [TracePacket(period * turn, *pair, length) for turn, pair in enumerate(pairs)]
     bench = bench_for(dut, Trace("alone", tuple(packets)).sources(dut), bins=2)
     with CompiledEngine(bench) as engine:
-        probe = Probe(engine, 0, bench)
+        probe = Probe(engine, [0], bench)
         engine.set("send", 1)
         engine.set("measure", 1)
         engine.step(TRACE_START)

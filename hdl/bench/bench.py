@@ -15,7 +15,7 @@ from ..core.wires import Wire, named_wires
 from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
 from ..primitives.packet import Packet
-from .instruments import LinkMeter, Timer
+from .instruments import LinkMeter, Timer, WindowAges
 from .meters import place_meters
 from .sink import Sink
 from .stamp import TIME_BITS, stamp_for
@@ -41,6 +41,9 @@ class SourcePlan:
     straps: Sequence[Mapping[str, int]]
     contents: Sequence[Mapping[str, tuple[int, ...]]] = field(default_factory=tuple)
 
+    def __repr__(self) -> str:
+        return f"<SourcePlan of {len(self.straps)} terminals: {self.component.__name__}>"
+
 
 class Bench(Fabric):
     """The base of all test benches: the fabric of a network, a timer, and meters on its links.
@@ -50,7 +53,8 @@ class Bench(Fabric):
     send : In(1)
         Sources generate and offer packets.
     measure : In(1)
-        Sinks and meters count for the measurement.
+        Sinks and meters count for the measurement. The span of cycles in which it is first 1 is the
+        measurement window: the latencies of the packets generated in it are recorded.
 
     Attributes
     ----------
@@ -94,6 +98,8 @@ class Bench(Fabric):
         self.meters: dict[str, dict[str, str]] = {}
         self.latencies: tuple[str, ...] = ("total", "network")
         self.timer = self.place(Cell("timer", CellType(Timer)))
+        self.window = self.place(Cell("window", CellType(WindowAges, time=time)))
+        self.link(Pin(None, ("measure",)), Pin(self.window.name, ("measure",)))
 
     def with_sources(self, sources: SourcePlan) -> Self:
         """The same test bench with other straps and contents of its sources."""
@@ -106,10 +112,15 @@ class Bench(Fabric):
             other.cells[name] = replace(cell, straps=straps, contents=contents)
         return other
 
-    def _attach(self, name: str) -> None:
-        """Connect the time and the control of a source or sink."""
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.network}: {len(self.cells)} cells>"
+
+    def _attach(self, name: str, *, times: bool) -> None:
+        """Connect the time and the control of a source or sink, and of one that times packets."""
         self.link(Pin(self.timer.name, ("now",)), Pin(name, ("now",)))
         self.link(Pin(None, ("measure",)), Pin(name, ("measure",)))
+        for bound in ("least", "most") if times else ():
+            self.link(Pin(self.window.name, (bound,)), Pin(name, (bound,)))
 
     def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
         """Add a meter to the links that leave each cell of the network."""
@@ -178,8 +189,9 @@ class PacketBench(Bench):
         self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
         self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
 
+        outside = len(self.links)
         terminals = network.place(self, self.packet)
-        internal = list(self.links)
+        internal = self.links[outside:]
         parameters = {"lengths": network.lengths, **sources.parameters}
         source = CellType(sources.component, **kind, **parameters)
         sink = CellType(Sink, **kind, bins=bins)
@@ -193,8 +205,8 @@ class PacketBench(Bench):
             self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
             self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])
             self.link(Pin(None, ("send",)), Pin(self.sources[index], ("open",)))
-            self._attach(self.sources[index])
-            self._attach(self.sinks[index])
+            self._attach(self.sources[index], times=False)
+            self._attach(self.sinks[index], times=True)
         deliveries = [
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
@@ -233,8 +245,9 @@ class MemoryBench(Bench):
         self.sources = self.sinks = [f"processor_{number}" for number in range(network.ports)]
         self.history = sources.parameters["history"]
         self.memories = [f"memory_{number}" for number in range(network.ports)]
+        outside = len(self.links)
         ports = network.place(self)
-        internal = list(self.links)
+        internal = self.links[outside:]
         processor = CellType(
             sources.component,
             link=network.link,
@@ -252,7 +265,7 @@ class MemoryBench(Bench):
             self.link(Pin(name, ("o",)), pin)
             links.append((Pin(name, ("o",)), pin))
             self.link(Pin(None, ("send",)), Pin(name, ("open",)))
-            self._attach(name)
+            self._attach(name, times=True)
         requests = [(_part(a, "request"), _part(b, "request")) for a, b in internal]
         replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in internal + links]
         self._meter_links(requests + replies)

@@ -6,6 +6,7 @@ from functools import partial
 
 from amaranth.hdl import ShapeLike
 
+from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
 from ..core.wires import Lane
@@ -21,8 +22,8 @@ from ..routing.hypercube import (
 )
 from ..topology.tags import AddressCode, Routing, TagScheme
 from .family import Family
-from .flits import flit_queue, packet_length, parse_lengths
-from .network import PacketNetwork, Terminals
+from .flits import flit_queue, packet_length, parse_lengths, queue_refill
+from .network import LinkCounts, PacketNetwork, Terminals
 
 __all__ = ["FAMILIES", "HypercubeNetwork", "HypercubeParameters"]
 
@@ -41,8 +42,16 @@ class HypercubeParameters(Parameters):
     )
     routing: HypercubeRouting = word("ecube", "order of the dimensions", HYPERCUBE_ROUTINGS)
     depth: int = flit_queue()
+    refill: str = queue_refill()
     payload: ShapeLike = payload_shape()
     length: int | str = packet_length()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.refill == "yes" and self.routing != "ecube":
+            raise InvalidValue(
+                f"Refill must be no with routing={self.routing}, not 'yes': only ecube allows it"
+            )
 
 
 class HypercubeNetwork(PacketNetwork):
@@ -57,7 +66,8 @@ class HypercubeNetwork(PacketNetwork):
     (`routing.hypercube`).
 
     Its arguments are those of `HypercubeParameters`. Only "ecube" keeps the order of packets. A
-    queue of depth 1 has half the throughput.
+    queue of depth 1 has half the throughput without `refill`, which only "ecube" allows: with the
+    others a combinational path could lead around a cycle of nodes.
 
     Attributes
     ----------
@@ -93,6 +103,10 @@ class HypercubeNetwork(PacketNetwork):
         kind: Routing = "xor" if given.routing == "ecube" else "destination"
         self.tags = TagScheme(kind, AddressCode(2, n), digits, digits)
 
+    @property
+    def link_counts(self) -> LinkCounts:
+        return LinkCounts(self.ports * self.n, self.ports)
+
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         router = CellType(
             HypercubeRouter,
@@ -100,6 +114,7 @@ class HypercubeNetwork(PacketNetwork):
             dimension=self.n,
             depth=self.parameters.depth,
             routing=self.routing,
+            refill=self.parameters.refill == "yes",
         )
         for node in range(self.ports):
             straps = {} if self.routing == "ecube" else {"address": node}

@@ -10,12 +10,13 @@ from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, fixed, integer, payload_shape
 from ..core.wires import Lane
+from ..primitives.link_end import LinkEnd
 from ..primitives.packet import Packet
 from ..routers.torus_router import TorusRouter
 from ..topology.torus import Hop, Torus
 from .family import Family
-from .flits import decision_time, flit_queue, packet_length, parse_lengths
-from .network import PacketNetwork, Terminals
+from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
+from .network import LinkCounts, PacketNetwork, Terminals
 
 __all__ = ["FAMILIES", "TorusNetwork", "TorusParameters"]
 
@@ -43,6 +44,7 @@ class TorusParameters(Parameters):
     )
     decision: int = decision_time("cycles that a router takes to forward a header")
     depth: int = flit_queue()
+    refill: str = queue_refill()
     payload: ShapeLike = payload_shape()
     length: int | str = packet_length()
 
@@ -52,6 +54,8 @@ class TorusParameters(Parameters):
             self._resolve(channels=2 if self.wrap else 1)
         if self.n > _MOST_NODES.bit_length() or self.k**self.n > _MOST_NODES:
             raise InvalidValue(f"Nodes k^n must be at most {_MOST_NODES}, not {self.k}^{self.n}")
+        if self.refill == "yes" and self.wrap and self.channels == 1:
+            raise InvalidValue("Refill must be no in a torus with one channel per link, not 'yes'")
 
 
 class TorusNetwork(PacketNetwork):
@@ -70,7 +74,9 @@ class TorusNetwork(PacketNetwork):
     used.
 
     Its arguments are those of `TorusParameters`. With only one channel, worms in a torus can
-    deadlock, which the test bench detects. A queue of depth 1 has half the throughput.
+    deadlock, which the test bench detects. A queue of depth 1 has half the throughput without
+    `refill`. With it, channels that no packet takes lead to a `LinkEnd`, `end_{x}_{p}` for output p
+    of node x; so no combinational path leads around a ring.
 
     Attributes
     ----------
@@ -109,8 +115,19 @@ class TorusNetwork(PacketNetwork):
         self._ports = {hop: port for port, hop in enumerate(self._hops)}
 
     def _router(self, packet: Packet) -> CellType:
-        size = {"depth": self.parameters.depth, "decision": self.parameters.decision}
-        return CellType(TorusRouter, packet=packet, plan=self.plan, **size)
+        given = self.parameters
+        return CellType(
+            TorusRouter,
+            packet=packet,
+            plan=self.plan,
+            depth=given.depth,
+            decision=given.decision,
+            refill=given.refill == "yes",
+        )
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        return LinkCounts(self.plan.links, self.plan.bisection)
 
     @property
     def sphere(self) -> int:
@@ -120,6 +137,8 @@ class TorusNetwork(PacketNetwork):
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         router = self.router if packet is None else self._router(packet)
+        end = CellType(LinkEnd, shape=packet or self.packet)
+        ends = self.parameters.refill == "yes"
         terminal = len(self._ports)
         for node in range(self.ports):
             straps = {"address": self.tags.code.encode(node)}
@@ -132,9 +151,17 @@ class TorusNetwork(PacketNetwork):
                 way = hop.way if beyond is not None else 1 - hop.way
                 receiver = node if beyond is None else beyond
                 entry = self._ports[hop._replace(way=way)]
-                fabric.link(
-                    Pin(f"router_{node}", ("o", port)), Pin(f"router_{receiver}", ("i", entry))
+                leaves, enters = (
+                    Pin(f"router_{node}", ("o", port)),
+                    Pin(f"router_{receiver}", ("i", entry)),
                 )
+                if ends and not self.plan.carries(node, hop):
+                    name = f"end_{node}_{port}"
+                    fabric.place(Cell(name, end))
+                    fabric.link(leaves, Pin(name, ("i",)))
+                    fabric.link(Pin(name, ("o",)), enters)
+                else:
+                    fabric.link(leaves, enters)
         return Terminals(
             [Pin(f"router_{node}", ("i", terminal)) for node in range(self.ports)],
             [Pin(f"router_{node}", ("o", terminal)) for node in range(self.ports)],

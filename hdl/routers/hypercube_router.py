@@ -45,6 +45,9 @@ class HypercubeRouter(WormRouter):
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer.
     routing : "ecube", "pcube" or "adaptive"
+    refill : bool
+        Whether a slot that is freed in a cycle can be filled in the same cycle (`WormRouter`). Only
+        with `ecube`.
 
     Members
     -------
@@ -65,7 +68,13 @@ class HypercubeRouter(WormRouter):
     """
 
     def __init__(
-        self, packet: Packet, *, dimension: int, depth: int, routing: HypercubeRouting = "ecube"
+        self,
+        packet: Packet,
+        *,
+        dimension: int,
+        depth: int,
+        routing: HypercubeRouting = "ecube",
+        refill: bool = False,
     ) -> None:
         dimension = check_integer("Dimension", dimension, 1)
         if routing not in HYPERCUBE_ROUTINGS:
@@ -80,7 +89,12 @@ class HypercubeRouter(WormRouter):
             members["empty"] = Out(1).array(dimension)
         count = dimension + 1 + (dimension if routing == "adaptive" else 0)
         super().__init__(
-            packet, count=count, depth=depth, choice=routing != "ecube", members=members
+            packet,
+            count=count,
+            depth=depth,
+            choice=routing != "ecube",
+            refill=refill,
+            members=members,
         )
 
     def link_of(self, port: int) -> int:

@@ -46,6 +46,8 @@ class TorusRouter(WormRouter):
         Flits that fit into each queue, at least 1. Packets may be longer.
     decision : int
         Decision time in cycles, at least 1.
+    refill : bool
+        Whether a slot that is freed in a cycle can be filled in the same cycle (`WormRouter`).
 
     Members
     -------
@@ -61,7 +63,9 @@ class TorusRouter(WormRouter):
         If a parameter is not as above.
     """
 
-    def __init__(self, packet: Packet, plan: Torus, *, depth: int, decision: int = 1) -> None:
+    def __init__(
+        self, packet: Packet, plan: Torus, *, depth: int, decision: int = 1, refill: bool = False
+    ) -> None:
         width = plan.code.width
         check_worms(packet, width, f"{plan.k}-ary {plan.n}-cube")
         decision = check_integer("Decision time", decision, 1)
@@ -70,7 +74,9 @@ class TorusRouter(WormRouter):
         self.hops = plan.hops()
         count = len(self.hops) + 1
         members = {"address": In(width)}
-        super().__init__(packet, count=count, depth=depth, choice=False, members=members)
+        super().__init__(
+            packet, count=count, depth=depth, choice=False, refill=refill, members=members
+        )
 
     def port_of(self, hop: Hop) -> int:
         """The number of the input and output of a channel."""

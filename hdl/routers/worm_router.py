@@ -64,6 +64,13 @@ class WormRouter(wiring.Component, ABC):
     nodes; hence a queue of depth 1 has half the throughput. `o[*].valid` and `.payload` depend on
     registers and memories; if channels share wires, or headers have a choice, also on `o[*].ready`.
 
+    *With `refill`* a queue accepts a flit in the cycle in which its head leaves, so depth 1 has the
+    full throughput, as wormhole theory assumes. `i[p].ready` then depends on `o[q].ready` where a
+    worm can turn from p to q: these paths follow the channel dependencies, which have no cycle if
+    the routing is free of deadlock. A link's first channel must not wait for the second one's
+    `ready`, which may depend on it. It gives way in its turn only if the second was ready in the
+    cycle before and sent nothing, since then it still is. Headers must not have a choice.
+
     Parameters
     ----------
     packet : Packet
@@ -74,6 +81,8 @@ class WormRouter(wiring.Component, ABC):
         Flits that fit into each queue, at least 1. Packets may be longer.
     choice : bool
         Whether headers may have a choice of outputs.
+    refill : bool
+        Whether a slot that is freed in a cycle can be filled in the same cycle.
     members : Mapping[str, wiring.Member]
         Members other than `i` and `o`.
 
@@ -90,15 +99,19 @@ class WormRouter(wiring.Component, ABC):
         count: int,
         depth: int,
         choice: bool,
+        refill: bool = False,
         members: Mapping[str, wiring.Member],
     ) -> None:
         depth = check_integer("Depth", depth, 1)
         if packet.broadcast:
             raise InvalidValue("Packet of several flits must not have a broadcast mask")
+        if refill and choice:
+            raise InvalidValue("Refill must be off if headers have a choice of outputs")
         self.packet = packet
         self.count = count
         self.depth = depth
         self.choice = choice
+        self.refill = refill
         ports = stream.Signature(packet)
         super().__init__({**members, "i": In(ports).array(count), "o": Out(ports).array(count)})
 
@@ -135,23 +148,25 @@ class WormRouter(wiring.Component, ABC):
             [Signal(self.count, name=f"{name}_{i}") for i in ports]
             for name in ("request", "granted", "takes", "kept", "uses")
         )
-        readies, held, passed = Signal(self.count), Signal(self.count), Signal(self.count)
-        m.d.comb += [
-            readies.eq(Cat(output.ready for output in self.o)),
-            # Bit by bit: linters take a chain of partly used words for a combinational loop.
-            held.eq(Cat(Cat(one[j] for one in kept).any() for j in ports)),
-        ]
+        # Bit by bit: linters take a chain of partly used words for a combinational loop.
+        readies = [output.ready for output in self.o]
+        passed = [Signal(name=f"passed_{j}") for j in ports]
+        held = Signal(self.count)
+        m.d.comb += held.eq(Cat(Cat(one[j] for one in kept).any() for j in ports))
         heads: list[stream.Interface] = []
         for i in ports:
-            queue, asked = self._receive(m, i, [j for j in ports if i in entries[j]])
+            exits = [j for j in ports if i in entries[j]]
+            queue, asked = self._receive(m, i, exits)
             head = queue.o
             heads.append(head)
             header = head.valid & ~kept[i].any()
             m.d.comb += [
                 requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
-                takes[i].eq(self._choice(m, i, grants[i], readies) if self.choice else grants[i]),
+                takes[i].eq(
+                    self._choice(m, i, grants[i], Cat(readies)) if self.choice else grants[i]
+                ),
                 uses[i].eq(kept[i] | takes[i]),
-                head.ready.eq((uses[i] & passed).any()),
+                head.ready.eq(Cat(uses[i][j] & passed[j] for j in exits).any()),
             ]
             # Once a worm has an output, it keeps it until the tail has left.
             m.d.sync += kept[i].eq(uses[i])
@@ -174,7 +189,7 @@ class WormRouter(wiring.Component, ABC):
                 ),
             ]
         for number, link in enumerate(self.links()):
-            turns = self._turns(m, number, [offered[j] & readies[j] for j in link])
+            turns = self._turns(m, number, [(offered[j], readies[j]) for j in link])
             payload: Value = Const(0)
             for i in sorted({i for j in link for i in entries[j]}):
                 sends = Cat(uses[i][j] & turn for j, turn in zip(link, turns)).any()
@@ -192,7 +207,9 @@ class WormRouter(wiring.Component, ABC):
         """The queue of an input, which stores a bit for each of its exits with every flit; and the
         outputs that the header at its head may take, one bit each."""
         queue = ArrivalQueue(
-            StructLayout({"flit": self.packet, "exits": len(exits)}), depth=self.depth
+            StructLayout({"flit": self.packet, "exits": len(exits)}),
+            depth=self.depth,
+            refill=self.refill,
         )
         m.submodules[f"queue_{i}"] = queue
         source, arrival = self.i[i], queue.i[0]
@@ -207,12 +224,23 @@ class WormRouter(wiring.Component, ABC):
         ]
         return queue, asked
 
-    def _turns(self, m: Module, link: int, goes: Sequence[Value]) -> list[Value]:
-        """Which channel of a link uses the wires in this cycle; `goes` says which can send."""
-        if len(goes) == 1:
+    def _turns(self, m: Module, link: int, channels: Sequence[tuple[Value, Value]]) -> list[Value]:
+        """Which channel of a link uses the wires in this cycle.
+
+        For each channel, whether it has a flit, and whether its receiver is ready.
+        """
+        if len(channels) == 1:
             return [Const(1)]
-        turn, second = Signal(name=f"turn_{link}"), Signal(name=f"second_{link}")
-        m.d.comb += second.eq(goes[1] & (turn | ~goes[0]))
+        goes = [offered & ready for offered, ready in channels]
+        turn = Signal(name=f"turn_{link}")
+        first, second = (Signal(name=f"{name}_{link}") for name in ("first", "second"))
+        yields = turn & goes[1]
+        if self.refill:
+            # Nothing was sent to a ready receiver, so it is still ready.
+            sure = Signal(name=f"sure_{link}")
+            m.d.sync += sure.eq(channels[1][1] & ~second)
+            yields = turn & sure & channels[1][0]
+        m.d.comb += [first.eq(goes[0] & ~yields), second.eq(goes[1] & ~first)]
         with m.If(goes[0] | goes[1]):
             m.d.sync += turn.eq(~second)
-        return [~second, second]
+        return [first, second]

@@ -102,6 +102,21 @@ class Torus:
         return 1 if self.wrap and self.k == 2 else self.directions
 
     @property
+    def links(self) -> int:
+        """Links between nodes, each in one direction, whatever its channels."""
+        return self.n * self.ways * (self.k if self.wrap else self.k - 1) * self.k ** (self.n - 1)
+
+    @property
+    def bisection(self) -> int | None:
+        """Links between two halves of the nodes; None for odd k.
+
+        Each row of the highest dimension is cut in two places, without wrap-around links in one.
+        """
+        if self.k % 2:
+            return None
+        return (2 if self.wrap else 1) * self.ways * self.k ** (self.n - 1)
+
+    @property
     def reach(self) -> int:
         """Links on the longest path in one dimension."""
         return self.k // 2 if self.wrap and self.directions == 2 else self.k - 1
@@ -128,6 +143,14 @@ class Torus:
             return None
         digits[dimension] = position % self.k
         return self.code.join(digits)
+
+    def carries(self, node: int, hop: Hop) -> bool:
+        """Whether any packet takes this channel of a node."""
+        here = self.code.split(node)[hop.dimension]
+        taken = (self._way(here, there) for there in range(self.k) if there != here)
+        return (hop.way, hop.channel) in {
+            (way, int(around and self.channels > 1)) for way, around in taken
+        }
 
     def beyond(self, node: int, hop: Hop) -> int:
         """The node that a channel leads to; the channel must not leave the edge of a mesh."""

@@ -14,6 +14,7 @@ MEASURED: dict[str, Callable[["Result"], Any]] = {
     "engine": attrgetter("engine"),
     "offered_load": attrgetter("offered_load"),
     "throughput": attrgetter("throughput"),
+    "packet_length": attrgetter("packet_length"),
     "latency_mean": attrgetter("latency.mean"),
     "latency_ci99": attrgetter("latency.ci99"),
     "latency_p50": attrgetter("latency.p50"),

@@ -8,6 +8,7 @@ module lists its items in `ITEMS`.
 
 import re
 
+from ...hdl.core.checks import nearest
 from ...hdl.core.errors import InvalidValue
 from . import (
     combining_hotspot,
@@ -20,6 +21,7 @@ from . import (
     siegel_partitions,
     siegel_structure,
     siegel_waiting,
+    stanfill_fan,
     stanfill_hypercube,
     stanfill_router,
 )
@@ -37,6 +39,7 @@ _MODULES = (
     siegel_machines,
     combining_hotspot,
     combining_latency,
+    stanfill_fan,
     stanfill_hypercube,
     stanfill_router,
     dcsh_figures,
@@ -64,5 +67,7 @@ def find_item(name: str) -> Item:
         If there is none.
     """
     if name not in ITEMS:
-        raise InvalidValue(f"Item must be one of {', '.join(ITEMS)}, not {name!r}")
+        raise InvalidValue(
+            f"Item must be one of {', '.join(ITEMS)}, not {name!r}{nearest(name, ITEMS)}"
+        )
     return ITEMS[name]

@@ -9,20 +9,21 @@ from tqdm import tqdm
 
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.instruments import COUNT_BITS
-from ...hdl.core.checks import check_integer, check_kind
+from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
+from ...hdl.networks.naming import field_names, takes_names
 from ..engines import Engine
 from ..engines.selection import check_engine, open_engines
 from ..measure.result import Result, SimulationError
 from ..workload.faults import Injection, inject, parse_fault
-from ..workload.traffic import Pattern, Trace, pattern
+from ..workload.traffic import Trace, pattern
 from .finite_run import finite_run
 from .probe import Probe
 from .progress import phase
 from .random_run import random_run
 from .record import recorded
-from .run import Run
+from .run import Run, packet_load
 from .steps import Steps
 
 __all__ = ["Run", "run_bench", "simulate", "simulate_runs", "whole_run", "whole_runs"]
@@ -82,21 +83,23 @@ def simulate_runs(
         raise InvalidValue("Runs must be given, at least one")
     for run in runs:
         check_kind("Run", run, Run, "a Run")
+        run.traffic.check(network)
     check_engine(engine)
     injections = [parse_fault(fault) for fault in faults]
     with phase(f"building the bench of {network.ports} terminals", progress):
         benches = _broken(_benches(network, runs, bins), injections)
     with phase("preparing the engine", progress):
         steppers = open_engines(engine, benches, vcd=vcd, threads=threads)
+    if len(steppers) > 1 and any(run.seeds > 1 for run in runs):
+        raise InvalidValue(
+            f"Seeds must be 1 on engine {steppers[0].name}, which runs one at a time"
+        )
     results: list[Result] = []
     for stepper in steppers:
+        # Either one engine has all runs, with all their seeds, or each has one run.
+        share = runs if len(steppers) == 1 else runs[len(results) : len(results) + 1]
         with stepper:
-            first = len(results)
-            steps = [
-                _steps(stepper, lane, network, benches[first + lane], run)
-                for lane, run in enumerate(runs[first : first + stepper.runs])
-            ]
-            results += _advance(stepper, steps, progress)
+            results += _advance(stepper, _steps(stepper, network, benches[0], share), progress)
         if results[-1].partial:
             break
     results = [
@@ -124,15 +127,25 @@ def run_bench(engine: Engine, network: Network, bench: Bench, run: Run) -> Resul
     SimulationError
         As for `simulate_runs`.
     """
-    (result,) = _advance(engine, [_steps(engine, 0, network, bench, run)], progress=False)
+    check_limit("Seeds", run.seeds, 1)
+    (result,) = _advance(engine, _steps(engine, network, bench, [run]), progress=False)
     result = replace(result, run=recorded(run, bench.bins, ()))
     _audit(network, run, result)
     return result
 
 
-def _steps(engine: Engine, lane: int, network: Network, bench: Bench, run: Run) -> Steps:
-    begin = finite_run if run.is_finite else random_run
-    return begin(Probe(engine, lane, bench), network, run, engine.name)
+def _steps(engine: Engine, network: Network, bench: Bench, runs: Sequence[Run]) -> list[Steps]:
+    """The steps of runs, whose seeds follow each other on an engine.
+
+    The benches of all differ in straps and contents only, which are never read.
+    """
+    steps, first = [], 0
+    for run in runs:
+        probe = Probe(engine, range(first, first + run.seeds), bench)
+        begin = finite_run if run.is_finite else random_run
+        steps.append(begin(probe, network, run, engine.name))
+        first += run.seeds
+    return steps
 
 
 def _audit(network: Network, run: Run, result: Result) -> None:
@@ -153,11 +166,14 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
             raise InvalidValue("Traces can't run in parallel")
+        if run.traffic.parts != first.traffic.parts:
+            raise InvalidValue("Parallel runs must all have bursts, or tables of one size, or none")
         for what in ("source_depth", "operations", "history"):
             if getattr(run, what) != getattr(first, what):
                 name = what.replace("_", " ")
                 raise InvalidValue(f"Parallel runs must have the same {name}")
-    return [bench, *(bench.with_sources(run.sources(network)) for run in others)]
+    plans = [run.sources(network, number) for run in runs for number in range(run.seeds)]
+    return [bench, *(bench.with_sources(plan) for plan in plans[1:])]
 
 
 def _broken(benches: list[Bench], injections: Sequence[Injection]) -> list[Bench]:
@@ -198,25 +214,37 @@ def _advance(engine: Engine, steps: list[Steps], progress: bool) -> list[Result]
     return [result for result in results if result is not None]
 
 
+@takes_names(*field_names(Run, "traffic"))
 def simulate(
     network: Network,
+    /,
     *,
-    traffic: str | Pattern | Trace = "uniform",
-    load: float = 0.5,
-    cycles: int = 2000,
-    warmup: int | Literal["auto"] = "auto",
-    seed: int = 1,
-    source_depth: int = 256,
+    traffic: Any = "uniform",
+    unit: Literal["packets", "flits"] = "packets",
     operations: Sequence[str] = (),
-    history: int | None = None,
-    **options: Any,
+    engine: str = "auto",
+    bins: int | None = None,
+    faults: Sequence[str] = (),
+    vcd: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    progress: bool = False,
+    **parameters: Any,
 ) -> Result:
-    """Simulate a network once; see `Run` for the parameters and `simulate_runs` for the options.
+    """Simulate a network once.
 
     Parameters
     ----------
-    traffic : str, Pattern or Trace
-        A string is parsed by `workload.traffic.pattern`.
+    network : Network or str
+        `simulate("torus", k=8, load=0.3)` and `simulate("torus k=8", load=0.3)` build it first.
+    traffic : str, Sequence, np.ndarray, Callable, Pattern or Trace
+        Anything but a trace is read by `workload.traffic.pattern`.
+    unit : str
+        What `load` counts, per terminal per cycle; results count packets.
+    engine, bins, faults, vcd, threads, progress
+        As in `simulate_runs`.
+    **parameters
+        Further fields of `Run`: load, cycles, warmup, seed, source_depth, history, precision,
+        limit, seeds.
 
     Raises
     ------
@@ -224,11 +252,22 @@ def simulate(
         As for `simulate_runs`.
     """
     check_kind("Network", network, Network, "a network")
-    if isinstance(traffic, str):
+    if not isinstance(traffic, Trace):
         traffic = pattern(traffic, network.ports)
     check_kind("Operations", operations, Sequence, "a sequence of names")
-    run = Run(traffic, load, cycles, warmup, seed, source_depth, tuple(operations), history)
-    return simulate_runs(network, [run], **options)[0]
+    load = packet_load(parameters.pop("load", Run.load), unit, network, operations)
+    run = Run(traffic, load, operations=tuple(operations), **parameters)
+    (result,) = simulate_runs(
+        network,
+        [run],
+        engine=engine,
+        bins=bins,
+        faults=faults,
+        vcd=vcd,
+        threads=threads,
+        progress=progress,
+    )
+    return result
 
 
 def whole_runs(network: Network, runs: Sequence[Run], **options: Any) -> list[Result]:

@@ -62,13 +62,14 @@ def result_of(
     measured = probe.sinks("measured")
     slowest = int(np.argmin(entered))
     window = max(cycles, 1)
+    span = window * len(probe.runs)
     links = probe.links()
     return Result(
         network=network.family,
         parameters=network.chosen,
         cycles=cycles,
         partial=partial,
-        throughput=sum(measured) / (network.ports * window),
+        throughput=sum(measured) / (network.ports * span),
         generated=generated,
         rejected=rejected,
         unsent=generated - rejected - injected,
@@ -87,13 +88,11 @@ def result_of(
         round_trip=None if packets else network_latency,
         background_latency=probe.background_latency,
         serializable=None if partial else probe.serializable,
-        least_served={"terminal": slowest, "throughput": entered[slowest] / window},
+        least_served={"terminal": slowest, "throughput": entered[slowest] / span},
         terminals={"injected": entered, "delivered": measured},
-        links={link: sum(flits) / window for link, flits in links.items()},
+        links={link: sum(flits) / span for link, flits in links.items()},
         channels={
-            link: [each / window for each in flits]
-            for link, flits in links.items()
-            if len(flits) > 1
+            link: [each / span for each in flits] for link, flits in links.items() if len(flits) > 1
         },
         statistics=probe.statistics(window),
         **rest,
