@@ -105,6 +105,7 @@ def test_attempts(delay: int, found: list[float]) -> None:
     ("k", "n", "decision", "depth"),
     [
         (8, 2, 1, 2),
+        long(8, 2, 1, 1),
         *(
             long(*case)
             for case in ((8, 2, 1, 4), (4, 2, 2, 4), (4, 3, 2, 2), (8, 1, 4, 2), (2, 4, 1, 4))
@@ -118,6 +119,8 @@ def test_latency_of_dcsh(k: int, n: int, decision: int, depth: int) -> None:
     limit = saturation_load(lambda load: dcsh_latency(setting, load))
     loads = [part * limit for part in (0.1, 0.3, 0.499, 0.501, 0.9)]
     words = f"dcsh k={k} n={n} decision={decision} depth={depth} length={length}"
+    if depth == 1:
+        words += " refill=yes"
     results = measure(words, loads, 300 * length + 4000)
     latencies = [result.latency.mean for result in results]
     assert given(results, "latency_mean", latencies, 0.25) == loads[:3]

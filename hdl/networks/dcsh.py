@@ -117,7 +117,8 @@ class DCSHNetwork(PacketNetwork):
             return None
         given = self.parameters
         size = {"k": given.k, "n": given.n, "decision": given.decision, "depth": given.depth}
-        return Theory("dcsh", {**size, "length": longest})
+        full_rate = given.depth > 1 or given.refill == "yes"
+        return Theory("dcsh", {**size, "length": longest, "full_rate": full_rate})
 
     @property
     def link_counts(self) -> LinkCounts:

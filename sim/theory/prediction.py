@@ -104,7 +104,9 @@ def _resubmission(load: float, radix: int, stages: int, delay: int) -> _Some:
     return {"attempts": attempts_by_recurrence(load, radix, stages)}
 
 
-def _dcsh(load: float, k: int, n: int, decision: int, length: int, depth: int) -> _Some:
+def _dcsh(
+    load: float, *, k: int, n: int, decision: int, length: int, depth: int, full_rate: bool
+) -> _Some:
     """DCSH: for long worms, at loads up to half of that at which the model saturates.
 
     The model is for wormhole switching at its purest. A message is taken to hold each channel, and
@@ -113,13 +115,14 @@ def _dcsh(load: float, k: int, n: int, decision: int, length: int, depth: int) -
     one, and the channel is free in the next cycle. (For k = 8, n = 2, one flit, the model saturates
     at a load of 0.27, the hardware at 0.9.) This holds for worms so long that queues and
     decision times hardly matter: there is a prediction if the length is at least `_LONG` times
-    n D_t + depth. Queues of depth 1 pass a flit only every other cycle, which is not in the model.
+    n D_t + depth. Queues of depth 1 without refill pass a flit only every other cycle: they have
+    not the `full_rate` that the model assumes.
 
     The model also takes the source to be an M/M/1 queue, and the waits to be independent. Near
     saturation it is too high or too low by a factor of two.
     """
     setting = Locality(k, n, k, n, 1.0, length, decision)
-    if depth < 2 or length < _LONG * (n * decision + depth):
+    if not full_rate or length < _LONG * (n * decision + depth):
         return {}
     if math.isinf(dcsh_latency(setting, 2 * load)):
         return {}
