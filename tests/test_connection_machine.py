@@ -28,7 +28,7 @@ KINDS = list(itertools.product(("parallel", "dimension"), ("oldest", "fixed")))
 def crossings(result: Any) -> int:
     """Messages that crossed wires between nodes."""
     return round(
-        sum(rate for pin, rate in result.links.items() if ".o_wire." in pin) * result.cycles
+        sum(rate for link, rate in result.links.items() if "dimension" in link) * result.cycles
     )
 
 

@@ -15,7 +15,7 @@ from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks.connection_machine import ConnectionMachine, longest_life
 from multicube.hdl.operations.folds import Fold
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.run.simulation import Run
+from multicube.sim.run.run import Run
 from multicube.sim.workload.traffic import Pattern, pattern
 
 KINDS = list(itertools.product(("parallel", "dimension"), ("oldest", "fixed")))

@@ -117,9 +117,12 @@ def test_json_is_one_line_and_writes_no_file(call: Call, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["siegel-fig99"], "Item must be one of combining-hotspot, .*, not 'siegel-fig99'"),
+        (
+            ["siegel-fig99"],
+            "Item must be .*, not 'siegel-fig99'; did you mean 'siegel-fig9'\\?",
+        ),
         (["-o", "a.svg"], "Output needs an item: multicube paper ITEM -o FILE"),
-        (["siegel-fig1", "-o", "a.txt"], "Output a.txt must end in .csv, .json, .svg, .png"),
+        (["siegel-fig1", "-o", "a.txt"], "Output a.txt must end in .csv, .json, .svg, .png, .pdf"),
         (["siegel-fig1", "-o", "no/a.svg"], "Output no/a.svg can't be written: .*"),
         (["siegel-fig9", "--cycles", "0"], "Cycles must be from 1 to .*, not 0"),
         (["siegel-fig9", "--seed", "-1"], "Seed must be at least 0, not -1"),

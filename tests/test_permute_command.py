@@ -106,18 +106,18 @@ def test_wide_boxes_for_the_eye() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("cube rush", "Permutation must be one of identity, .*, shift:K, .* not 'rush'"),
-        ("cube shift", "Permutation must be one of .* not 'shift'"),
-        ("cube shift:1:2", "Permutation must be one of .* not 'shift:1:2'"),
-        ("cube uniform", "Permutation must be one of .* not 'uniform'"),
-        ("cube 0,1,,3", "Permutation must be one of .* not '0,1,,3'"),
+        ("cube rush", "Traffic must be one of .*, identity, .*, shift:K, .* not 'rush'"),
+        ("cube shift", "Traffic shift must be written as shift:K, not 'shift'"),
+        ("cube shift:1:2", "Traffic shift must be written as shift:K, not 'shift:1:2'"),
+        ("cube uniform", "Permutation must give each terminal one destination, not uniform"),
+        ("cube 0,1,,3", "Traffic must be one of .* not '0,1,,3'"),
         ("cube shift:z", "Traffic 'shift:z' needs an integer in place of 'z'"),
-        ("cube ports=4 0,1,2", "Permutation must have 4 destinations, not 3"),
-        ("cube ports=4 0,1,2,4", "Destination must be from 0 to 3, not 4"),
+        ("cube ports=4 0,1,2", "Traffic must have 4 destinations, not 3"),
+        ("cube ports=4 0,1,2,4", "Destination of terminal 3 must be from 0 to 3, not 4"),
         ("cube ports=4 0,1,2,2", "Destination 2 must be given only once"),
         ("cube ports=9 radix=3 bit-reversal", "Ports of this permutation must be a power of two.*"),
         ("cube ports=6 identity", "Ports must be a power of the radix 2, not 6"),
-        ("kube identity", "Network must be one of cube, .* not 'kube'"),
+        ("kube identity", "Network must be one of cube, .* not 'kube'; did you mean 'cube'[?]"),
     ],
 )
 def test_bad_input(words: str, message: str) -> None:

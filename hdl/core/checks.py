@@ -1,5 +1,7 @@
 """Checks that constructors share, so that the same mistake always gives the same message."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,6 +18,7 @@ __all__ = [
     "check_number",
     "check_payload",
     "check_radix",
+    "nearest",
 ]
 
 
@@ -85,3 +88,19 @@ def check_delay(delay: int) -> int:
     if delay & (delay - 1):
         raise InvalidValue(f"Delay must be 0 or a power of two, not {delay}")
     return delay
+
+
+def nearest(word: object, words: Iterable[str]) -> str:
+    """The end of a message about an unknown word: "; did you mean 'torus'?", or nothing.
+
+    Capitals don't matter. Nothing is suggested if no allowed word is similar, begins with this one,
+    or is its beginning.
+    """
+    allowed = {each.lower(): each for each in words}
+    written = str(word).lower()
+    begun = (each for each in allowed if written and each.startswith(written))
+    found = get_close_matches(written, allowed, n=1) or [
+        *begun,
+        *(each for each in allowed if each and written.startswith(each)),
+    ]
+    return f"; did you mean {allowed[found[0]]!r}?" if found else ""

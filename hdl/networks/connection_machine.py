@@ -9,13 +9,14 @@ from amaranth.hdl import ShapeLike
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
+from ..core.wires import Lane
 from ..operations.folds import FOLDS
 from ..primitives.packet import Packet
 from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
 from ..routers.connection_machine.node import HypercubeNode
 from ..topology.hypercube import Hypercube
 from .family import Family
-from .network import PacketNetwork, Readings, Terminals, Window
+from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 
 __all__ = ["FAMILIES", "ConnectionMachine", "ConnectionMachineParameters"]
 
@@ -159,10 +160,18 @@ class ConnectionMachine(PacketNetwork):
             f"{statistics['referred']} deflections",
         ]
 
+    @property
+    def link_counts(self) -> LinkCounts | None:
+        """None if links carry single bits."""
+        if self.parameters.links != "word":
+            return None
+        return LinkCounts(self.plan.nodes * self.plan.dimensions, self.plan.nodes)
+
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         type_ = self.node if packet is None else self._node(packet)
         for node in range(self.plan.nodes):
-            fabric.place(Cell(f"node_{node}", type_, {"address": node}))
+            straps = {"address": node}
+            fabric.place(Cell(f"node_{node}", type_, straps, title=f"node {node}"))
         for node, dimension, other in self.plan.wires():
             fabric.link(
                 Pin(f"node_{node}", ("o_wire", dimension)),
@@ -182,6 +191,11 @@ class ConnectionMachine(PacketNetwork):
         ]
         node, processor = self.plan.place(destination)
         return [*hops, Pin(f"node_{node}", ("o", processor))]
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`."""
+        port, number = output.path
+        return Lane(f"dimension {number}") if port == "o_wire" else Lane()
 
     def channels(self, source: int, destination: int) -> NoReturn:
         """Raise ValueError: blocked messages are deflected, over any wire that is free."""

@@ -14,7 +14,7 @@ from ..routers.dcsh_router import DCSHRouter
 from ..topology.dcsh import DCSH
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
-from .network import PacketNetwork, Terminals, Theory
+from .network import LinkCounts, PacketNetwork, Terminals, Theory
 
 __all__ = ["FAMILIES", "DCSHNetwork", "DCSHParameters"]
 
@@ -115,8 +115,18 @@ class DCSHNetwork(PacketNetwork):
         shortest, longest = self.lengths
         if shortest != longest:
             return None
-        size = {"k": self.plan.k, "n": self.plan.n, "decision": self.parameters.decision}
+        given = self.parameters
+        size = {"k": given.k, "n": given.n, "decision": given.decision, "depth": given.depth}
         return Theory("dcsh", {**size, "length": longest})
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        """A channel is one link, whatever the number of nodes that receive it.
+
+        Of the highest dimension each channel leads across the middle: k^2 for n = 2, eq. (27).
+        """
+        bisection = None if self.plan.k % 2 else self.ports
+        return LinkCounts(self.ports * self.plan.n, bisection)
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         packet = packet or self.packet
@@ -133,11 +143,14 @@ class DCSHNetwork(PacketNetwork):
             length=self.lengths[1] if self.broadcasts else None,
         )
         for node in range(plan.nodes):
-            fabric.place(Cell(f"router_{node}", router, {"address": plan.code.encode(node)}))
+            straps = {"address": plan.code.encode(node)}
+            fabric.place(Cell(f"router_{node}", router, straps, title=f"node {node}"))
             for i in range(plan.n):
                 straps = {"dimension": i, "position": plan.position(node, i)}
-                fabric.place(Cell(f"channel_{node}_{i}", channel, straps))
-                fabric.place(Cell(f"multiplexer_{node}_{i}", multiplexer))
+                title = f"channel of dimension {i}"
+                fabric.place(Cell(f"channel_{node}_{i}", channel, straps, title=title))
+                title = f"multiplexer of dimension {i}"
+                fabric.place(Cell(f"multiplexer_{node}_{i}", multiplexer, title=title))
                 fabric.link(Pin(f"router_{node}", ("o", i)), Pin(f"channel_{node}_{i}", ("i",)))
                 fabric.link(Pin(f"multiplexer_{node}_{i}", ("o",)), Pin(f"router_{node}", ("i", i)))
         for owner, i, hearers in plan.channels():

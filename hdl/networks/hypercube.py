@@ -9,6 +9,7 @@ from amaranth.hdl import ShapeLike
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
+from ..core.wires import Lane
 from ..primitives.packet import Packet
 from ..routers.hypercube_router import HypercubeRouter
 from ..routing.hypercube import (
@@ -22,7 +23,7 @@ from ..routing.hypercube import (
 from ..topology.tags import AddressCode, Routing, TagScheme
 from .family import Family
 from .flits import flit_queue, packet_length, parse_lengths, queue_refill
-from .network import PacketNetwork, Terminals
+from .network import LinkCounts, PacketNetwork, Terminals
 
 __all__ = ["FAMILIES", "HypercubeNetwork", "HypercubeParameters"]
 
@@ -102,6 +103,10 @@ class HypercubeNetwork(PacketNetwork):
         kind: Routing = "xor" if given.routing == "ecube" else "destination"
         self.tags = TagScheme(kind, AddressCode(2, n), digits, digits)
 
+    @property
+    def link_counts(self) -> LinkCounts:
+        return LinkCounts(self.ports * self.n, self.ports)
+
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         router = CellType(
             HypercubeRouter,
@@ -113,7 +118,7 @@ class HypercubeNetwork(PacketNetwork):
         )
         for node in range(self.ports):
             straps = {} if self.routing == "ecube" else {"address": node}
-            fabric.place(Cell(f"router_{node}", router, straps))
+            fabric.place(Cell(f"router_{node}", router, straps, title=f"node {node}"))
         for node in range(self.ports):
             for i in range(self.n):
                 here, there = f"router_{node}", f"router_{node ^ 1 << i}"
@@ -159,6 +164,11 @@ class HypercubeNetwork(PacketNetwork):
     def is_escape(self, channel: Pin) -> bool:
         """As in `PacketNetwork`."""
         return int(channel.path[1]) <= self.n
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`."""
+        channel, dimension = divmod(int(output.path[1]), self.n + 1)
+        return Lane() if dimension == self.n else Lane(f"dimension {dimension}", channel)
 
     def _pin(self, channel: Channel) -> Pin:
         node, dimension, number = channel

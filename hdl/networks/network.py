@@ -6,7 +6,8 @@ the attributes and methods here, and never about its class or family.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -14,14 +15,16 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
+from ..core.checks import nearest
+from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import Fabric, FabricComponent, Pin, Scope
 from ..core.parameters import Parameters
+from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
 from ..topology.multistage import MultistagePlan
-from ..topology.tags import TagScheme
+from ..topology.tags import AddressCode, TagScheme
 
-__all__ = ["Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
+__all__ = ["LinkCounts", "Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
 
 
 class Terminals(NamedTuple):
@@ -50,6 +53,23 @@ class Window(NamedTuple):
     cycles: int
     injected: int
     packet: Packet | None
+
+
+class LinkCounts(NamedTuple):
+    """The links between a network's switches, each in one direction.
+
+    Virtual channels share their link. Links to terminals do not count.
+
+    Attributes
+    ----------
+    total : int
+    bisection : int or None
+        Links between two halves of the nodes, divided so that they are as few as possible; None if
+        that number is not known.
+    """
+
+    total: int
+    bisection: int | None = None
 
 
 Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
@@ -122,12 +142,22 @@ class Network(FabricComponent, ABC):
             cls.__signature__ = inspect.signature(cls.parameters_type)
 
     def __init__(self, *values: Any, family: str = "", **named: Any) -> None:
-        self.parameters = self.parameters_type(*values, **named)
+        self.parameters = self._checked(*values, **named)
         self._set_up()
         self.zero_load_cycles = self.zero_load_cycles or self.stages
         if family:
             self.family = family
         super().__init__(self._joined)
+
+    def _checked(self, *values: Any, **named: Any) -> Parameters:
+        """The record of the constructor's arguments."""
+        try:
+            inspect.signature(self.parameters_type).bind(*values, **named)
+        except TypeError as error:
+            known = [about.name for about in self.parameters_type.described()]
+            meant = (nearest(name, known) for name in named if name not in known)
+            raise InvalidType(f"{type(self).__name__}(): {error}{next(meant, '')}") from None
+        return self.parameters_type(*values, **named)
 
     @abstractmethod
     def _set_up(self) -> None:
@@ -146,6 +176,13 @@ class Network(FabricComponent, ABC):
         family = "" if told & parameters.keys() else self.family
         return type(self)(family=family, **self.parameters | parameters)
 
+    def __str__(self) -> str:
+        """Family and parameters, in the words of `build`."""
+        return f"{self.family} {self.parameters_type.told(self.chosen)}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     def __reduce__(self) -> tuple:
         return _again, (type(self), self.family, dict(self.parameters))
 
@@ -161,6 +198,23 @@ class Network(FabricComponent, ABC):
     @property
     def theory(self) -> Theory | None:
         """The formula for this network under uniform traffic, or None."""
+        return None
+
+    def mean_length(self, operations: Sequence[str] = ()) -> float:
+        """Mean cycles that a packet occupies a link: its flits, if each takes one cycle.
+
+        In a network with memory, of requests for these operations; all are equally frequent.
+        """
+        return sum(self.lengths) / 2
+
+    @property
+    @abstractmethod
+    def code(self) -> AddressCode:
+        """The code of the terminals' addresses, or of the numbers of memory modules."""
+
+    @property
+    def link_counts(self) -> LinkCounts | None:
+        """How many links it has, or None if its links are not alike."""
         return None
 
     @property
@@ -194,6 +248,13 @@ class Network(FabricComponent, ABC):
     def is_escape(self, channel: Pin) -> bool:
         """Whether this is an escape channel; all are, unless headers have a choice."""
         return True
+
+    def lane(self, output: Pin) -> Lane:
+        """The direction and virtual channel of the link that an output of a cell drives.
+
+        Needed only where the ends of the link do not tell: see `core.wires`.
+        """
+        return Lane()
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """The statistics of a window other than packets and latencies.
@@ -261,6 +322,20 @@ class PacketNetwork(Network):
             fabric.link(Pin(None, ("i", index)), entry)
             fabric.link(exit_, Pin(None, ("o", index)))
         return fabric
+
+    @cached_property
+    def wires(self) -> dict[Pin, Wire]:
+        """The wires that each output of a cell drives: the names of links in results."""
+        inside = (
+            (driver, receiver)
+            for driver, receiver in self.fabric.links
+            if driver.cell is not None and self.fabric.sends_stream(driver)
+        )
+        return named_wires(self.fabric, inside, self.lane)
+
+    @property
+    def code(self) -> AddressCode:
+        return self.tags.code
 
     @property
     def packet(self) -> Packet:

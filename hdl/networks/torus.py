@@ -9,13 +9,14 @@ from amaranth.hdl import ShapeLike
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, fixed, integer, payload_shape
+from ..core.wires import Lane
 from ..primitives.link_end import LinkEnd
 from ..primitives.packet import Packet
 from ..routers.torus_router import TorusRouter
 from ..topology.torus import Hop, Torus
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
-from .network import PacketNetwork, Terminals
+from .network import LinkCounts, PacketNetwork, Terminals
 
 __all__ = ["FAMILIES", "TorusNetwork", "TorusParameters"]
 
@@ -110,7 +111,8 @@ class TorusNetwork(PacketNetwork):
         self.isolates = given.k == 2  # It is then a hypercube.
         self.tags = self.plan.tags()
         self.router = self._router(self.packet)
-        self._ports = {hop: port for port, hop in enumerate(self.plan.hops())}
+        self._hops = self.plan.hops()
+        self._ports = {hop: port for port, hop in enumerate(self._hops)}
 
     def _router(self, packet: Packet) -> CellType:
         given = self.parameters
@@ -122,6 +124,10 @@ class TorusNetwork(PacketNetwork):
             decision=given.decision,
             refill=given.refill == "yes",
         )
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        return LinkCounts(self.plan.links, self.plan.bisection)
 
     @property
     def sphere(self) -> int:
@@ -136,7 +142,7 @@ class TorusNetwork(PacketNetwork):
         terminal = len(self._ports)
         for node in range(self.ports):
             straps = {"address": self.tags.code.encode(node)}
-            fabric.place(Cell(f"router_{node}", router, straps))
+            fabric.place(Cell(f"router_{node}", router, straps, title=f"node {node}"))
         for node in range(self.ports):
             for hop, port in self._ports.items():
                 beyond = self.plan.neighbour(node, hop.dimension, hop.way)
@@ -174,6 +180,14 @@ class TorusNetwork(PacketNetwork):
             pin: [] if hop is None else [pins[self.plan.beyond(node, hop)]]
             for node, (pin, hop) in enumerate(zip(pins, hops))
         }
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`."""
+        port = int(output.path[1])
+        if port == len(self._hops):
+            return Lane()
+        hop = self._hops[port]
+        return Lane(hop.direction, hop.channel)
 
     def _pin(self, node: int, hop: Hop | None) -> Pin:
         """The output for a channel, or (None) for the terminal."""

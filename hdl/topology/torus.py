@@ -21,6 +21,12 @@ class Hop(NamedTuple):
     way: int
     channel: int
 
+    @property
+    def direction(self) -> str:
+        """The direction as text: `+x`, `-y`, `+z`; from the fourth dimension on `-dimension 3`."""
+        axis = "xyz"[self.dimension] if self.dimension < 3 else f"dimension {self.dimension}"
+        return f"{'+-'[self.way]}{axis}"
+
 
 @dataclass(frozen=True)
 class Torus:
@@ -94,6 +100,21 @@ class Torus:
     def ways(self) -> int:
         """Number of directions of a node's links in each dimension."""
         return 1 if self.wrap and self.k == 2 else self.directions
+
+    @property
+    def links(self) -> int:
+        """Links between nodes, each in one direction, whatever its channels."""
+        return self.n * self.ways * (self.k if self.wrap else self.k - 1) * self.k ** (self.n - 1)
+
+    @property
+    def bisection(self) -> int | None:
+        """Links between two halves of the nodes; None for odd k.
+
+        Each row of the highest dimension is cut in two places, without wrap-around links in one.
+        """
+        if self.k % 2:
+            return None
+        return (2 if self.wrap else 1) * self.ways * self.k ** (self.n - 1)
 
     @property
     def reach(self) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -17,7 +17,7 @@ from ..report.save import FORMATS, save_sweep
 from ..run.simulation import simulate
 from ..run.sweeps import LoadsLost, parse_loads
 from ..run.sweeps import sweep as run_sweep
-from ..workload.traffic import is_finite, read_trace
+from ..workload.traffic import Pattern, Trace, pattern, read_trace, short_name
 from .words import (
     INTERRUPTED,
     check_outputs,
@@ -25,6 +25,7 @@ from .words import (
     network_arguments,
     network_from,
     run_options,
+    sweep_options,
     told,
 )
 
@@ -44,18 +45,50 @@ def _latency_row(latency: Latency) -> list[str]:
         "beyond the histogram" if value is None and latency.mean is not None else _number(value, 0)
         for value in (latency.p50, latency.p95, latency.p99, latency.max)
     ]
-    spread = "" if latency.ci99 is None else f" ± {latency.ci99:.2f}"
-    return [_number(latency.mean) + spread, *exact]
+    return [str(latency), *exact]
 
 
-def print_result(result: Result) -> None:
-    """Print the result of a run."""
+_ENDED = {
+    "given": "its length was given",
+    "precise": "it grew until the results were precise",
+    "saturated": "it grew until saturation was certain",
+    "limit": "it grew to its limit before the results were precise",
+    "finite": "",
+    "interrupted": "",
+}
+"""What is said about the end of a window, by `Result.ended`."""
+
+
+def _reached(result: Result) -> str:
+    """The relative half widths of the intervals, as text."""
+    known = (
+        ("latency", result.latency.mean, result.latency.ci99),
+        ("throughput", result.throughput, result.throughput_ci99),
+    )
+    widths = [
+        f"{what} ± {100 * width / value:.2g} %" for what, value, width in known if value and width
+    ]
+    if not result.uncorrelated:
+        widths.append("perhaps more, as its parts are correlated")
+    return f" ({', '.join(widths)})" if widths else ""
+
+
+def _rates(result: Result, unit: str) -> tuple[float, str]:
+    """The factor of rates for a unit, and the name of the unit."""
+    if unit == "flits":
+        return result.packet_length, unit
+    return 1, "packets" if result.round_trip is None else "requests"
+
+
+def print_result(result: Result, unit: str = "packets") -> None:
+    """Print the result of a run, its rates in "packets" or "flits"."""
     memory = result.round_trip is not None
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
     click.echo(told(result.network, result.parameters))
     click.echo(
-        f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
-        f"(warm-up, window, drain) on engine {result.engine}"
+        f"{short_name(result.traffic)} traffic, "
+        f"{result.warmup} + {result.cycles} + {result.drain} cycles (warm-up, window, drain) "
+        f"on engine {result.engine}"
     )
     table = Table("cycles", "mean", "p50", "p95", "p99", "max")
     table.add_row("latency", *_latency_row(result.latency))
@@ -66,17 +99,21 @@ def print_result(result: Result) -> None:
     if result.predicted["latency_mean"] is not None:
         table.add_row("predicted", _number(result.predicted["latency_mean"]))
     Console().print(table)
-    spread = "" if result.throughput_ci99 is None else f" ± {result.throughput_ci99:.4f}"
+    per, counted = _rates(result, unit)
+    ci99 = result.throughput_ci99
+    spread = "" if ci99 is None else f" ± {per * ci99:.4f}"
     predicted = result.predicted["throughput"]
-    theory = "" if predicted is None else f", predicted {predicted:.4f}"
+    theory = "" if predicted is None else f", predicted {per * predicted:.4f}"
     busiest = max(result.links, key=result.links.__getitem__, default=None)
-    link = "" if busiest is None else f"; busiest link: {busiest} with {result.links[busiest]:.4f}"
+    units = "requests or replies" if memory else "flits"
     click.echo(
-        f"throughput {result.throughput:.4f}{spread} {packet}s per {terminal} per cycle "
-        f"(offered {result.offered_load:.4f}{theory});\n"
+        f"throughput {per * result.throughput:.4f}{spread} {counted} per {terminal} per cycle "
+        f"(offered {per * result.offered_load:.4f}{theory});\n"
         f"least served: {terminal} {result.least_served['terminal']} with "
-        f"{result.least_served['throughput']:.4f}{link}"
+        f"{per * result.least_served['throughput']:.4f}"
     )
+    if busiest is not None:
+        click.echo(f"busiest link: {busiest} with {result.links[busiest]:.4f} {units} per cycle")
     click.echo(
         f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
         f"unsent, {result.injected} injected, {result.delivered} delivered;\n"
@@ -106,13 +143,17 @@ def print_result(result: Result) -> None:
     if result.damaged:
         click.echo(f"{result.damaged} damaged flits")
     click.echo(result.verdict)
+    if _ENDED[result.ended]:
+        click.echo(f"window: {_ENDED[result.ended]}{_reached(result)}")
     if result.partial:
         click.echo("PARTIAL: the run was interrupted")
 
 
 @click.command()
 @network_arguments
-@click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle.")
+@click.option(
+    "--load", default=0.5, show_default=True, help="Packets (see --unit) per terminal per cycle."
+)
 @click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
 @click.option(
     "--fault",
@@ -131,25 +172,29 @@ def sim(
     vcd: str | None,
     faults: tuple[str, ...],
     traffic: str,
+    unit: Literal["packets", "flits"],
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network cycle by cycle, and report what was measured."""
+    """Simulate a network at one load."""
     built = network_from(network, parameters)
     if trace is not None:
-        for name in ("traffic", "load", "cycles", "warmup", "seed", "source_depth"):
+        for name in ("traffic", *_MEASURED, "seed", "source_depth"):
             _refuse(name, "A trace takes", "it lists every packet itself")
-    elif is_finite(traffic):
-        for name in ("load", "cycles", "warmup"):
-            _refuse(
-                name, f"Traffic {traffic} takes", "all packets are sent at once, and all measured"
-            )
+        packets: Pattern | Trace = read_trace(trace, built.ports)
+    else:
+        packets = pattern(traffic, built.ports)
+        if packets.quota:
+            why = "all packets are sent at once, and all measured"
+            for name in _MEASURED:
+                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
     outputs = () if vcd is None else (vcd,)
     check_outputs(outputs, as_json)
     result = simulate(
         built,
-        traffic=traffic if trace is None else read_trace(trace, built.ports),
+        traffic=packets,
         load=load,
+        unit=unit,
         vcd=vcd,
         faults=faults,
         progress=True,
@@ -159,9 +204,13 @@ def sim(
         click.echo(json.dumps(result.to_json()))
     else:
         with messages(outputs):
-            print_result(result)
+            print_result(result, unit)
     if result.partial:
         sys.exit(INTERRUPTED)
+
+
+_MEASURED = ("load", "cycles", "warmup", "precision", "limit", "seeds")
+"""Options for traffic without end."""
 
 
 def _refuse(name: str, whose: str, why: str) -> None:
@@ -171,26 +220,35 @@ def _refuse(name: str, whose: str, why: str) -> None:
         raise InvalidValue(f"{whose} no --{name.replace('_', '-')}: {why}")
 
 
-def _print_sweep(curve: Sweep) -> None:
+def _print_sweep(curve: Sweep, unit: str) -> None:
+    per, counted = _rates(curve.points[0], unit) if curve.points else (1.0, unit)
     table = Table("load", "throughput", "mean", "p99", "predicted", "verdict")
+    for column in table.columns[:-1]:
+        column.no_wrap = True
     for point in curve.points:
         table.add_row(
-            f"{point.offered_load:.4f}",
-            f"{point.throughput:.4f}",
+            f"{per * point.offered_load:.4f}",
+            f"{per * point.throughput:.4f}",
             _latency_row(point.latency)[0],
             _latency_row(point.latency)[3],
             _number(point.predicted["latency_mean"]),
-            point.verdict,
+            point.verdict.partition(":")[0],
         )
     Console().print(table)
     click.echo(f"zero-load latency: {_number(curve.zero_load_latency)} cycles")
     if curve.saturation_interval is None:
         click.echo("saturation throughput: not reached")
     else:
-        low, high = curve.saturation_interval
+        low, high = (per * load for load in curve.saturation_interval)
         click.echo(
-            f"saturation throughput: {curve.saturation_throughput:.4f} packets per terminal per "
-            f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
+            f"saturation throughput: {per * (curve.saturation_throughput or 0):.4f} {counted} per "
+            f"terminal per cycle;\nsaturation begins between loads {low:.4f} and {high:.4f}"
+        )
+    undecided = sum(point.saturated is None for point in curve.points)
+    if undecided:
+        click.echo(
+            f"{undecided} point{'s'[: undecided > 1]} undecided: longer windows (--cycles, "
+            "--limit) or more --seeds\nwould tell whether they are saturated"
         )
     if curve.partial:
         click.echo("PARTIAL: the sweep was interrupted")
@@ -198,37 +256,29 @@ def _print_sweep(curve: Sweep) -> None:
 
 @click.command()
 @network_arguments
-@click.option(
-    "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
-)
-@click.option(
-    "-o",
-    "--output",
-    multiple=True,
-    metavar="FILE",
-    help="Picture (.png, .svg) or data (.csv, .json) to write; - writes CSV to stdout. "
-    "May be given several times.",
-)
-@click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins.")
-@click.option("--processes", type=int, help="Processes to use. Default: one per core.")
-@click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler.")
+@sweep_options
 @run_options
 def sweep(
     network: str,
     parameters: tuple[str, ...],
     loads: str,
     output: tuple[str, ...],
+    unit: Literal["packets", "flits"],
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network at many loads; draw latency and throughput, and the theory's."""
+    """Simulate a network at many loads, and draw latency and throughput."""
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)
     failure: LoadsLost | None = None
     try:
         curve = run_sweep(
-            network_from(network, parameters), parse_loads(loads), progress=True, **options
+            network_from(network, parameters),
+            parse_loads(loads),
+            unit=unit,
+            progress=True,
+            **options,
         )
     except LoadsLost as error:
         curve, failure = error.sweep, error
@@ -240,7 +290,7 @@ def sweep(
         click.echo(json.dumps(curve.to_json()))
     else:
         with messages(output):
-            _print_sweep(curve)
+            _print_sweep(curve, unit)
             for path in output:
                 click.echo(f"wrote {path}")
     if failure is not None:

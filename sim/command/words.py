@@ -1,7 +1,7 @@
 """Arguments that several subcommands share: a network, and the options of a run."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from typing import Any
 
@@ -9,7 +9,11 @@ import click
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, is_standard_output
-from ...hdl.networks import FAMILIES, Network, build
+from ...hdl.core.parameters import pairs
+from ...hdl.networks import Network, build
+from ...hdl.networks.catalogue import told
+from ..run.run import UNITS
+from . import INTERRUPTED
 
 __all__ = [
     "INTERRUPTED",
@@ -17,14 +21,11 @@ __all__ = [
     "messages",
     "network_arguments",
     "network_from",
-    "pairs",
     "run_options",
+    "sweep_options",
     "told",
     "warmup_option",
 ]
-
-INTERRUPTED = 130
-"""Status of a command that Ctrl-C has ended, when it has told what it had."""
 
 
 def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,25 +43,6 @@ def network_from(name: str, words: Sequence[str]) -> Network:
         If a word is not NAME=VALUE or is given twice, or the network has no such parameter.
     """
     return build(name, **pairs(words))
-
-
-def pairs(words: Sequence[str]) -> dict[str, str]:
-    """The NAME=VALUE words of a command, by name.
-
-    Raises
-    ------
-    ValueError
-        If a word is not NAME=VALUE, or is given twice.
-    """
-    parameters: dict[str, str] = {}
-    for word in words:
-        key, separator, value = word.partition("=")
-        if not separator or not key:
-            raise InvalidValue(f"Parameter must be written as name=value, not {word!r}")
-        if key in parameters:
-            raise InvalidValue(f"Parameter {key} is given twice")
-        parameters[key] = value
-    return parameters
 
 
 def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
@@ -83,13 +65,6 @@ def messages(outputs: Sequence[str]) -> AbstractContextManager:
     return redirect_stdout(sys.stderr) if taken else nullcontext()
 
 
-def told(name: str, parameters: Mapping[str, Any]) -> str:
-    """A name and its parameters as words; for a network, without those of plain value."""
-    plain = FAMILIES[name].component.parameters_type.plain() if name in FAMILIES else {}
-    words = (f"{key}={value}" for key, value in parameters.items() if value != plain.get(key))
-    return " ".join([name, *words])
-
-
 def _read_warmup(_context: object, _option: object, text: str) -> int | str:
     if text == "auto":
         return text
@@ -97,6 +72,15 @@ def _read_warmup(_context: object, _option: object, text: str) -> int | str:
         return int(text)
     except ValueError:
         raise InvalidValue(f"Warm-up must be auto or a number of cycles, not {text!r}") from None
+
+
+def _read_precision(_context: object, _option: object, text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise InvalidValue(f"Precision must be a fraction such as 5%, not {text!r}") from None
 
 
 def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:
@@ -112,9 +96,43 @@ warmup_option = click.option(
 )
 
 _RUN_OPTIONS = (
-    click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
     click.option(
-        "--cycles", default=2000, show_default=True, help="Length of the measurement window."
+        "--traffic",
+        default="uniform",
+        show_default=True,
+        help="Where packets go: uniform, tornado, 1,0,3,2, file:FILE, ... (docs/traffic.md).",
+    ),
+    click.option(
+        "--unit",
+        type=click.Choice(UNITS),
+        default=UNITS[0],
+        show_default=True,
+        help="Unit of loads, and of the rates that are printed.",
+    ),
+    click.option(
+        "--cycles",
+        type=int,
+        help="Length of the measurement window; with --precision its first length. Default: as "
+        "long as the precision needs.",
+    ),
+    click.option(
+        "--precision",
+        callback=_read_precision,
+        metavar="FRACTION",
+        help="Relative half width of the 99 % intervals of mean latency and throughput at which "
+        "the window ends, such as 0.02 or 2%. Default: 5 %, if --cycles is not given.",
+    ),
+    click.option(
+        "--limit",
+        default=200_000,
+        show_default=True,
+        help="Most cycles to which the window grows.",
+    ),
+    click.option(
+        "--seeds",
+        default=1,
+        show_default=True,
+        help="Independent runs side by side, with seeds from --seed on.",
     ),
     warmup_option,
     click.option("--seed", default=1, show_default=True, help="Seed of the random numbers."),
@@ -144,6 +162,31 @@ _RUN_OPTIONS = (
     click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
 )
+
+
+_SWEEP_OPTIONS = (
+    click.option(
+        "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
+    ),
+    click.option(
+        "-o",
+        "--output",
+        multiple=True,
+        metavar="FILE",
+        help="Picture (.svg, .png, .pdf) or data (.csv, .json) to write; - writes CSV to stdout. "
+        "May be given several times.",
+    ),
+    click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins."),
+    click.option("--processes", type=int, help="Processes to use. Default: one per core."),
+    click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler."),
+)
+
+
+def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a load sweep, other than those of its runs."""
+    for option in reversed(_SWEEP_OPTIONS):
+        command = option(command)
+    return command
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...hdl.networks import build
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..theory.dcsh_torus import (
     Locality,
     crossing_load,

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from ...hdl.networks import ConnectionMachine, HypercubeNetwork, PacketNetwork
 from ...hdl.topology.hypercube import Hypercube
 from ..measure.result import Result
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..run.sweeps import ZERO_LOAD
 from ..workload.traffic import Pattern, pattern
 from .item import Column, Item, Options, PaperResult
@@ -45,15 +46,14 @@ def _distance(n: int, traffic: Pattern) -> float:
 
 def _crossed(result: Result) -> float | None:
     """Mean number of wires that packets crossed: traffic of the wires over that of terminals."""
-    network = result.parameters["n"]
-    wires = sum(use for name, use in result.links.items() if _is_wire(name, network))
-    ports = 1 << network
+    wires = sum(use for name, use in result.links.items() if _joins_nodes(name))
+    ports = 1 << result.parameters["n"]
     return wires / (result.throughput * ports) if result.throughput else None
 
 
-def _is_wire(name: str, n: int) -> bool:
+def _joins_nodes(link: str) -> bool:
     """Whether a link joins two nodes; the others lead to terminals."""
-    return "o_wire" in name or (name.startswith("router_") and not name.endswith(f".o.{n}"))
+    return " -> terminal " not in link
 
 
 def _measure(options: Options) -> Iterator[dict[str, Any]]:

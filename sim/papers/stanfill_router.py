@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from ...hdl.networks import ConnectionMachine
 from ..measure.result import Result
 from ..run.messages import Message, send_messages
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..workload.traffic import pattern
 from .item import Column, Item, Options, PaperResult
 

@@ -11,7 +11,7 @@ from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_p
 from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
 from ..columns import place_columns
 from ..family import Family
-from ..network import PacketNetwork, Terminals, Theory
+from ..network import LinkCounts, PacketNetwork, Terminals, Theory
 from .ends import chosen_straps, place_copies, place_ends
 from .extra_stage import Controls, Kind, controls, place_choice, place_stages
 from .extra_stage_cells import widened
@@ -97,7 +97,16 @@ class MultistageNetwork(PacketNetwork):
 
     @property
     def theory(self) -> Theory | None:
+        if self.configuration is not None and not self.isolates:
+            return None  # With both outer stages in use, loads of links are unequal.
         return self.parameters.switching.theory(self.parameters, self.stages)
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        """Those between stages. Boxes belong to no terminal, so there is no bisection."""
+        gaps = len(self.plan.stages) - 1
+        copies = self.parameters.dilation * self.parameters.replication
+        return LinkCounts(gaps * self.ports * copies)
 
     @property
     def fault_plan(self) -> MultistagePlan | None:
@@ -152,7 +161,7 @@ class MultistageNetwork(PacketNetwork):
             terminals = self._place_copy(fabric, boxes, "box", 0)
         else:
             copies = [
-                self._place_copy(fabric, boxes, f"box_{copy}", copy)
+                self._place_copy(fabric, boxes, f"box_{copy}", copy, f"copy {copy}, ")
                 for copy in range(given.replication)
             ]
             drops = given.policy != "hold"
@@ -166,7 +175,12 @@ class MultistageNetwork(PacketNetwork):
         return Terminals(*place_parity(fabric, packet, parity, *terminals))
 
     def _place_copy(
-        self, fabric: Fabric | Scope, boxes: list[CellType], name: str, copy: int
+        self,
+        fabric: Fabric | Scope,
+        boxes: list[CellType],
+        name: str,
+        copy: int,
+        within: str = "",
     ) -> Terminals:
         """Place and link the boxes."""
 
@@ -180,7 +194,13 @@ class MultistageNetwork(PacketNetwork):
             return chosen_straps(boxes[stage], values)
 
         columns = place_columns(
-            fabric, self.plan, boxes, name=name, dilation=self.parameters.dilation, straps=straps
+            fabric,
+            self.plan,
+            boxes,
+            name=name,
+            within=within,
+            dilation=self.parameters.dilation,
+            straps=straps,
         )
         return Terminals(*columns)
 
