@@ -444,6 +444,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
         "n": 2,
         "routing": "ecube",
         "depth": 4,
+        "refill": "no",
         "payload": 16,
         "length": 1,
     }
