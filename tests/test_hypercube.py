@@ -458,6 +458,7 @@ def test_catalogue_builds_hypercubes() -> None:
         "n": 3,
         "routing": "adaptive",
         "depth": 2,
+        "refill": "no",
         "payload": 5,
         "length": "2:3",
     }
