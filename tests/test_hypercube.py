@@ -444,6 +444,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
         "n": 2,
         "routing": "ecube",
         "depth": 4,
+        "refill": "no",
         "payload": 16,
         "length": 1,
     }
@@ -457,6 +458,7 @@ def test_catalogue_builds_hypercubes() -> None:
         "n": 3,
         "routing": "adaptive",
         "depth": 2,
+        "refill": "no",
         "payload": 5,
         "length": "2:3",
     }

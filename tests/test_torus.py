@@ -320,6 +320,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
         "channels": 2,
         "decision": 2,
         "depth": 4,
+        "refill": "no",
         "payload": 16,
         "length": 2,
     }
