@@ -183,6 +183,8 @@ class TorusNetwork(PacketNetwork):
 
     def lane(self, output: Pin) -> Lane:
         """As in `Network`."""
+        if not str(output.cell).startswith("router"):
+            return Lane()
         port = int(output.path[1])
         if port == len(self._hops):
             return Lane()
