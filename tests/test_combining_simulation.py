@@ -99,12 +99,12 @@ def test_zero_load_round_trip(
     """The cube passes cyclic shifts without a conflict, and their replies on the way back."""
     network = CombiningNetwork(**parameters)
     runs = [
-        run_of(network, f"shift:{k}", load, operations=operations, cycles=50)
+        run_of(network, f"shift:{k}", load, operations=operations, cycles=150, warmup=0)
         for k, load in ((0, 1), (3, 0.2))
     ]
     for result in play(network, *runs):
         assert result.round_trip.histogram[:-1] == [0] * cycles
-        assert result.round_trip.histogram[cycles] == sum(result.round_trip.histogram) > 30
+        assert result.round_trip.histogram[cycles] == sum(result.round_trip.histogram) > 50
         assert result.round_trip.mean == cycles
         assert result.background_latency is None  # all are meant for a favourite
 
