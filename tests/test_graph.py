@@ -9,10 +9,10 @@ import networkx as nx
 import pytest
 from multicube.hdl.routing import relation as relation_module
 from multicube.hdl.routing.deadlock import deadlock_cycle
-from multicube.hdl.routing.relation import RoutedGraph, Turn, check_relation
+from multicube.hdl.routing.relation import RoutedGraph, check_relation
 from multicube.hdl.topology import graph as graph_module
 from multicube.hdl.topology.conversion import from_networkx, to_networkx
-from multicube.hdl.topology.graph import Channel, Link, ListedGraph
+from multicube.hdl.topology.graph import Channel, Link, ListedGraph, Turn
 
 
 class Ring(RoutedGraph):
@@ -87,7 +87,7 @@ def test_unreachable_pairs_are_named() -> None:
         def route(self, node: int, came: Channel | None, destination: int) -> list[Channel]:
             return [Channel(node, 1)] if node != destination else []
 
-    with pytest.raises(ValueError, match=r"^Packet for terminal 0 can't leave node \d by Channel"):
+    with pytest.raises(ValueError, match=r"^Packet can't leave node \d by Channel"):
         check_relation(Wrong(4))
 
 

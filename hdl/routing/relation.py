@@ -5,23 +5,14 @@ routers need wires, their tables, and the proof that worms can't deadlock (`rout
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ..core.errors import InvalidValue
-from ..topology.graph import Channel, Graph
+from ..topology.graph import Channel, Graph, Turn
+from ..topology.tags import AddressCode, TagScheme, address_tags
+from .survey import survey
 
-__all__ = ["Relation", "RoutedGraph", "Turn", "check_relation"]
-
-End = tuple[int, int]
-"""A link's port at a node, and the number of a channel of the link."""
-
-
-class Turn(NamedTuple):
-    """A way through a node: from an input to an output; None for the node's terminals."""
-
-    input: End | None
-    output: End | None
+__all__ = ["Relation", "RoutedGraph", "check_relation"]
 
 
 class Relation(ABC):
@@ -82,6 +73,13 @@ class Relation(ABC):
         """
         return (destination,)
 
+    @property
+    def tags(self) -> TagScheme:
+        """How a header's tag is computed; by default it is the number of the terminal."""
+        count = len(self.graph.homes)
+        bits = (count - 1).bit_length()
+        return address_tags(AddressCode(2, bits) if count == 1 << bits else AddressCode(count, 1))
+
     # What follows from it.
 
     @property
@@ -133,16 +131,23 @@ class Relation(ABC):
                     known += [c for c in nexts or [exit_] if c not in known]
         return found
 
-    def steps(self, header: int) -> Iterator[tuple[int, Channel | None, list[Channel]]]:
+    def steps(
+        self, header: int, starts: Iterable[int] | None = None
+    ) -> Iterator[tuple[int, Channel | None, list[Channel]]]:
         """Every node and arriving channel at which a header can be, and `choices` there.
 
-        Headers come from the nodes of all terminals.
+        Headers come from some nodes, by default from all that have terminals.
+
+        Raises
+        ------
+        ValueError
+            If a channel does not exist.
         """
         graph = self.graph
         seen: set[Channel] = set()
-        waiting: list[tuple[int, Channel | None]] = [
-            (node, None) for node, own in enumerate(graph.terminals) if own
-        ]
+        if starts is None:
+            starts = (node for node, own in enumerate(graph.terminals) if own)
+        waiting: list[tuple[int, Channel | None]] = [(node, None) for node in starts]
         while waiting:
             node, came = waiting.pop()
             nexts = self.choices(node, came, header)
@@ -150,23 +155,44 @@ class Relation(ABC):
             for channel in nexts:
                 if channel not in seen:
                     seen.add(channel)
-                    waiting.append((graph.link_of(channel).peer, channel))
+                    link = graph.by_output.get((channel.node, channel.port))
+                    if channel.node != node or link is None or channel.number >= link.channels:
+                        raise InvalidValue(
+                            f"Packet can't leave node {graph.name(node)} by {channel}: "
+                            "there is no such channel"
+                        )
+                    waiting.append((link.peer, channel))
 
-    def turns(self) -> Mapping[int, set[Turn]]:
+    def reached(self, source: int, destination: int) -> list[Channel]:
+        """All channels that a packet between two terminals may use."""
+        start = self.graph.homes[source]
+        found: dict[Channel, None] = {}
+        for header in self.headers(destination):
+            for _, _, nexts in self.steps(header, (start,)):
+                found |= dict.fromkeys(nexts)
+        return [*found, self.graph.exits[destination]]
+
+    def turns(self) -> Mapping[int, Collection[Turn]]:
         """For each node, the ways through it that a header can take.
 
         Looks at every header. A relation of a large graph that knows its turns redefines this.
         """
-        graph = self.graph
-        found: dict[int, set[Turn]] = {node: set() for node in range(graph.nodes)}
-        for header in (h for d in range(self.ports) for h in self.headers(d)):
-            for node, came, nexts in self.steps(header):
-                entry = None if came is None else (graph.link_of(came).peer_port, came.number)
-                for channel in nexts:
-                    found[node].add(Turn(entry, (channel.port, channel.number)))
-                if not nexts:
-                    found[node].add(Turn(entry, None))
-        return found
+        return survey(self).turns
+
+    @property
+    def diameter(self) -> int:
+        """Links on the longest path that a packet takes if all are free.
+
+        Looks at every header, as `turns`.
+        """
+        return survey(self).diameter
+
+    def deadlock(self) -> Sequence[Channel] | None:
+        """A cycle of channels on which worms may wait for each other, or None.
+
+        Looks at every header, as `turns`; and not at all if it is known to be `deadlock_free`.
+        """
+        return None if self.deadlock_free else survey(self).cycle
 
 
 class RoutedGraph(Graph, Relation):
@@ -205,21 +231,6 @@ def check_relation(relation: Relation) -> None:
     Raises
     ------
     ValueError
-        If not; the message names the pair of terminals, or the channel.
+        If not; the message names the terminals, or the channel.
     """
-    graph = relation.graph
-    for destination in range(relation.ports):
-        home = graph.homes[destination]
-        for header in relation.headers(destination):
-            for node, came, nexts in relation.steps(header):
-                if not nexts and node != home:
-                    source = graph.terminals[node][0] if came is None else None
-                    start = f"node {graph.name(node)}" if source is None else f"terminal {source}"
-                    raise InvalidValue(f"There is no way from {start} to terminal {destination}")
-                for channel in nexts:
-                    link = graph.by_output.get((channel.node, channel.port))
-                    if channel.node != node or link is None or channel.number >= link.channels:
-                        raise InvalidValue(
-                            f"Packet for terminal {destination} can't leave node "
-                            f"{graph.name(node)} by {channel}: there is no such channel"
-                        )
+    survey(relation)

@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 from ..core.errors import InvalidValue
 
-__all__ = ["Channel", "Graph", "Link", "ListedGraph", "check_graph"]
+__all__ = ["Channel", "End", "Graph", "Link", "ListedGraph", "Turn", "check_graph"]
+
+End = tuple[int, int]
+"""A link's port at a node, and the number of a channel of the link."""
 
 
 class Link(NamedTuple):
@@ -46,6 +49,13 @@ class Channel(NamedTuple):
     node: int
     port: int
     number: int = 0
+
+
+class Turn(NamedTuple):
+    """A way through a node: from an input to an output; None for the node's terminals."""
+
+    input: End | None
+    output: End | None
 
 
 class Graph(ABC):
@@ -89,6 +99,11 @@ class Graph(ABC):
         """The direction of a link, for people, such as "+x"; empty if it has none."""
         return ""
 
+    @property
+    def latency(self) -> int:
+        """The longest latency of a link, in cycles."""
+        return max((link.latency for link in self.links()), default=1)
+
     @cached_property
     def by_output(self) -> dict[tuple[int, int], Link]:
         """The links by the node and the output that they leave."""
@@ -119,7 +134,7 @@ class Graph(ABC):
         """The link of a channel that does not lead to a terminal."""
         return self.by_output[channel.node, channel.port]
 
-    def channels(self, node: int) -> list[Channel]:
+    def leaving(self, node: int) -> list[Channel]:
         """The channels of all links that leave a node, lowest port first."""
         return self._leaving[node]
 
@@ -153,7 +168,7 @@ class ListedGraph(Graph):
     Two nodes with a link in each direction:
 
     >>> pair = ListedGraph(2, [Link(0, 0, 1, 0), Link(1, 0, 0, 0)])
-    >>> pair.channels(0), pair.exits[1]
+    >>> pair.leaving(0), pair.exits[1]
     ([Channel(node=0, port=0, number=0)], Channel(node=1, port=-1, number=0))
     """
 

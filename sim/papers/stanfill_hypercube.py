@@ -43,17 +43,15 @@ def _distance(n: int, traffic: Pattern) -> float:
     return traffic.bias * favourite + (1 - traffic.bias) * n / 2
 
 
-def _crossed(result: Result) -> float | None:
+def _crossed(network: PacketNetwork, result: Result) -> float | None:
     """Mean number of wires that packets crossed: traffic of the wires over that of terminals."""
-    network = result.parameters["n"]
-    wires = sum(use for name, use in result.links.items() if _is_wire(name, network))
-    ports = 1 << network
-    return wires / (result.throughput * ports) if result.throughput else None
-
-
-def _is_wire(name: str, n: int) -> bool:
-    """Whether a link joins two nodes; the others lead to terminals."""
-    return "o_wire" in name or (name.startswith("router_") and not name.endswith(f".o.{n}"))
+    exits = {str(network.path(terminal, terminal)[-1]) for terminal in range(network.ports)}
+    nodes = [
+        use
+        for name, use in result.links.items()
+        if name.partition(".")[0] in network.fabric.cells and name not in exits
+    ]
+    return sum(nodes) / (result.throughput * network.ports) if result.throughput else None
 
 
 def _measure(options: Options) -> Iterator[dict[str, Any]]:
@@ -80,7 +78,7 @@ def _measure(options: Options) -> Iterator[dict[str, Any]]:
                     "router": router,
                     "traffic": traffic.name,
                     "distance": distance,
-                    "crossed": _crossed(zero_load),
+                    "crossed": _crossed(network, zero_load),
                     "predicted": distance + overhead,
                     "measured": zero_load.network_latency.mean,
                     "most": max(point.throughput for point in points),
