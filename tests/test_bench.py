@@ -14,7 +14,7 @@ from amaranth.lib import wiring
 from long_runs import long
 from multicube.hdl import MultistageNetwork, OutputQueuedSwitch
 from multicube.hdl.bench import BernoulliSource, PacketBench, ReplaySource, Sink, SourcePlan
-from multicube.hdl.bench.instruments import LinkMeter, Timer
+from multicube.hdl.bench.instruments import LinkMeter, Timer, WindowAges
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from multicube.hdl.bench.stamp import Stamp
 from multicube.hdl.core.fabric import Cell, CellType
@@ -22,6 +22,7 @@ from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.hdl.topology import TagScheme, multistage_plan
 from multicube.sim.engines.amaranth import AmaranthEngine
+from multicube.sim.run.probe import crossings
 
 MASK = (1 << 64) - 1
 
@@ -346,7 +347,15 @@ class SinkModel:
         self.seen: dict[int, set[int]] = defaultdict(set)
 
     def take(
-        self, source: int, number: int, stray: bool, total: int, network: int, measure: bool
+        self,
+        source: int,
+        number: int,
+        stray: bool,
+        total: int,
+        network: int,
+        *,
+        measure: bool,
+        timed: bool,
     ) -> None:
         self.counts["delivered"] += 1
         if stray:
@@ -357,8 +366,10 @@ class SinkModel:
             if number < max(self.seen[source], default=-1):
                 self.counts["reordered"] += 1
             self.seen[source].add(number)
-        if measure:
-            self.counts["measured"] += 1
+        self.counts["measured"] += measure
+        self.counts["latency_sum"] += total
+        if timed:
+            self.counts["timed"] += 1
             for name, latency in (("total", total), ("network", network)):
                 histogram = self.histograms[name]
                 histogram[min(latency, len(histogram) - 1)] += 1
@@ -382,14 +393,17 @@ def test_sink_judges_bad_streams(
     model = SinkModel(bins)
     start = (1 << 20) - 300  # the stamps' clock runs over during the test
     following: Counter[int] = Counter()
+    begin, end = 200, 700
     results: dict[str, Any] = {}
 
     async def testbench(ctx: Any) -> None:
         ctx.set(sink.address, code.encode(address))
         stimulus = Cat(sink.now, sink.measure, sink.i.valid, sink.i.payload)
         for cycle in range(900):
-            now, measure = start + cycle, cycle >= 200
+            now, measure = start + cycle, begin <= cycle < end
             word = now | measure << 32
+            ctx.set(sink.least, max(0, cycle - end) if cycle > begin else (1 << 20) - 1)
+            ctx.set(sink.most, max(0, cycle - begin - 1))
             if generator.random() < 0.8 and cycle < 890:
                 source = generator.choice([0, 1, address, ports - 1])
                 luck = generator.random()
@@ -406,7 +420,9 @@ def test_sink_judges_bad_streams(
                     following[source] = max(following[source], number + 1)
                 network = generator.randrange(1, 40)
                 total = network + generator.randrange(30)
-                model.take(source, number, stray, total, network, measure)
+                # What is generated in a cycle of the window was born in the cycle after it.
+                timed = begin < cycle - total <= end
+                model.take(source, number, stray, total, network, measure=measure, timed=timed)
                 fields = [
                     (scheme.tag(source, to), width),
                     (code.encode(source), width),
@@ -430,8 +446,10 @@ def test_sink_judges_bad_streams(
             results[name] = [ctx.get(memory[row]) for row in range(bins)]
 
     simulate(sink, testbench)
-    for name in ("delivered", "misrouted", "duplicated", "reordered", "measured"):
+    for name in ("delivered", "misrouted", "duplicated", "reordered", "measured", "timed"):
         assert results[name] == model.counts[name] > 20, name
+    assert results["latency_sum"] == model.counts["latency_sum"]
+    assert model.counts["timed"] != model.counts["measured"]
     for name in ("total", "network"):
         assert results[name] == model.histograms[name]
         assert results[f"{name}_sum"] == sum(model.latencies[name])
@@ -454,6 +472,31 @@ def test_source_rejects_depth(kind: type) -> None:
 
 
 # Instruments
+
+
+@pytest.mark.parametrize("time", [4, 20])
+def test_window_ages(simulate: Callable[..., None], time: int) -> None:
+    """Of every packet, in every cycle, the bounds say whether it was born in the window."""
+    ages = WindowAges(time)
+    begin, end = 10, 23
+    wrong = []
+
+    async def testbench(ctx: Any) -> None:
+        for cycle in range(40):
+            # A second span in which `measure` is 1 does not count.
+            ctx.set(ages.measure, begin <= cycle < end or cycle > 35)
+            least, most = ctx.get(ages.least), ctx.get(ages.most)
+            if cycle < 35:
+                wrong.extend(
+                    (cycle, birth)
+                    for birth in range(max(0, cycle - (1 << time) + 1), cycle + 1)
+                    if (least <= cycle - birth <= most) != (begin < birth <= end)
+                )
+            await ctx.tick()
+        assert ctx.get(ages.most) == min((1 << time) - 1, 40 - begin - 1)
+
+    simulate(ages, testbench)
+    assert not wrong
 
 
 def test_timer_numbers_the_cycles(simulate: Callable[..., None]) -> None:
@@ -629,10 +672,7 @@ def books(broken: type | None, routing: str = "destination") -> dict[str, int]:
         engine.step(400)
         engine.set("send", 0)
         engine.step(100)
-        crossed = 0
-        for name, pins in bench.link_meters:
-            word = engine.read([name], "crossed")[0]
-            crossed += sum(word >> 32 * link & (1 << 32) - 1 for link in range(len(pins)))
+        crossed = sum(crossings(engine, bench).values())
         counts = {
             name: sum(engine.read(bench.sinks, name))
             for name in ("delivered", "misrouted", "duplicated", "reordered", "measured")

@@ -66,13 +66,17 @@ class Bench(NamedTuple):
         ]
 
     def judge(self, simulate: Callable[..., None], words: Sequence[int | None]) -> dict[str, int]:
-        """Counters of a sink that has been shown a word (or nothing) in each cycle from 0 on."""
+        """Counters of a sink that has been shown a word (or nothing) in each cycle from 0 on.
+
+        All packets were born in the window.
+        """
         sink = Sink(self.packet, self.scheme, bins=16)
         counts: dict[str, int] = {}
 
         async def testbench(ctx: Any) -> None:
             ctx.set(sink.address, self.scheme.code.encode(self.address))
             ctx.set(sink.measure, 1)
+            ctx.set(sink.most, ~0)
             for now, word in enumerate([*words, None, None]):
                 ctx.set(sink.now, now)
                 ctx.set(Cat(sink.i.valid, sink.i.payload), 0 if word is None else 1 | word << 1)

@@ -29,7 +29,8 @@ from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.hdl.topology.permutations import bit_reversal, cyclic_shift, identity
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.run.simulation import Run, simulate
+from multicube.sim.run.run import Run
+from multicube.sim.run.simulation import simulate
 from multicube.sim.theory.multistage_cube import unbuffered_throughput
 from multicube.sim.workload.traffic import pattern
 from scipy.stats import t as student

@@ -457,12 +457,12 @@ def test_interrupted_sweep(number: int, status: int, tmp_path: Path) -> None:
     # The second load takes for ever; the bar on standard error is not shown without a terminal.
     patch = (
         "import time; from multicube.sim.run import simulation\n"
-        "usual = simulation._random_run\n"
+        "usual = simulation.random_run\n"
         "def slow(*words):\n"
         "    if words[2].load == 0.5:\n"
         "        open('begun', 'w').close(); time.sleep(600)\n"
         "    return usual(*words)\n"
-        "simulation._random_run = slow\n"
+        "simulation.random_run = slow\n"
     )
     (tmp_path / "patched.py").write_text(patch)
     program_ = (

@@ -28,7 +28,7 @@ from multicube.hdl.routing.partitions import Partition, shared_channel
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.run.probe import Probe
+from multicube.sim.run.probe import Probe, crossings
 from multicube.sim.workload.traffic import TRACE_START
 
 _spec = spec_from_file_location("broadcast", Path(__file__).with_name("test_broadcast.py"))
@@ -222,15 +222,15 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
     packets = [TracePacket(period * turn, *pair, length) for turn, pair in enumerate(pairs)]
     bench = bench_for(network, Trace("singles", tuple(packets)).sources(network), bins=2)
     with CompiledEngine(bench) as engine:
-        probe = Probe(engine, 0, bench)
+        probe = Probe(engine, [0], bench)
         probe.set("send", 1)
         probe.set("measure", 1)
         engine.step(TRACE_START)
-        before = probe.links(1)
+        before = crossings(engine, bench)
         for turn, (source, destination) in enumerate(pairs):
             engine.step(period)
-            now = probe.links(1)
-            moved = {link: round(now[link] - before[link]) for link in now}
+            now = crossings(engine, bench)
+            moved = {str(output): flits - before[output] for output, flits in now.items()}
             before = now
             delivered = probe.sinks("delivered")
             assert sum(delivered) == turn + 1, "each is delivered before the next is sent"

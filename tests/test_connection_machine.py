@@ -22,13 +22,13 @@ from multicube.sim import Run, simulate
 from multicube.sim.command import main
 from multicube.sim.workload.traffic import Pattern, Trace, TracePacket, pattern
 
-KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))
+KINDS = list(itertools.product(("parallel", "dimension"), ("oldest", "fixed")))
 
 
 def crossings(result: Any) -> int:
     """Messages that crossed wires between nodes."""
     return round(
-        sum(rate for pin, rate in result.links.items() if ".o_wire." in pin) * result.cycles
+        sum(rate for link, rate in result.links.items() if "dimension" in link) * result.cycles
     )
 
 
@@ -71,7 +71,10 @@ def test_plan_rejects(dimensions: int, processors: int, message: str) -> None:
         ({"processors": 128}, "^Processors must be from 1 to 64, not 128$"),
         ({"buffers": 0}, "^Buffers must be from 1 to 64, not 0$"),
         ({"payload": 0}, "^Payload must be from 1 to 4096, not 0$"),
-        ({"schedule": "random"}, "^Schedule must be one of petit, parallel, not 'random'$"),
+        (
+            {"schedule": "random"},
+            "^Schedule must be one of dimension, pipelined, parallel, not 'random'$",
+        ),
         ({"priority": "newest"}, "^Priority must be one of oldest, fixed, not 'newest'$"),
         ({"links": "optical"}, "^Links must be one of word, serial, not 'optical'$"),
         ({"age": 0}, "^Age must be from 1 to 48, not 0$"),
@@ -89,7 +92,7 @@ def test_node_rejects_a_tag_of_another_width() -> None:
         HypercubeNode(Packet(5, 8), dimensions=3, processors=2)
 
 
-@pytest.mark.parametrize("schedule", ["parallel", long("petit")])
+@pytest.mark.parametrize("schedule", ["parallel", long("dimension")])
 @pytest.mark.parametrize(("n", "processors"), [(2, 2), long(1, 2), long(3, 1), long(4, 1)])
 def test_a_message_alone_crosses_as_many_wires_as_its_distance(
     n: int, processors: int, schedule: str
@@ -119,7 +122,7 @@ def test_a_message_alone_crosses_as_many_wires_as_its_distance(
     ("n", "processors", "schedule", "priority"),
     [
         (1, 1, "parallel", "fixed"),
-        (5, 1, "petit", "oldest"),
+        (5, 1, "dimension", "oldest"),
         *(long(*size, *kind) for size in ((1, 1), (3, 2), (3, 4), (5, 1)) for kind in KINDS),
     ],
 )
@@ -141,19 +144,19 @@ def test_nothing_is_lost_under_heavy_load(
 @pytest.mark.parametrize(
     ("schedule", "links"),
     [
-        ("petit", "word"),
+        ("dimension", "word"),
         long("parallel", "word"),
-        long("petit", "serial"),
+        long("dimension", "serial"),
     ],
 )
 def test_what_the_routers_did(schedule: str, links: str) -> None:
-    """Petit cycles, use of wires and buffers: counted apart, and from what the links carried."""
+    """Steps, use of wires and buffers: counted apart, and from what the links carried."""
     network = ConnectionMachine(3, processors=2, buffers=2, schedule=schedule, links=links)
     result = simulate(network, traffic="one-each", seed=3)
     assert result.delivered == network.ports
     bench = PacketBench(network, Run(pattern("one-each", 16)).sources(network), bins=2)
     step = network.step_of(bench.packet)
-    assert result.statistics["petit_cycles"] == -(-result.cycles // step)
+    assert result.statistics["router_steps"] == -(-result.cycles // step)
     stored = result.statistics["buffer_occupancy"]
     assert 0 < stored["mean"] <= stored["max"] <= 2
     if links == "word":
@@ -180,11 +183,11 @@ def run_command(words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     result = run_command("sim connection-machine n=2 --traffic one-each:complement", capsys)
-    assert result["parameters"]["schedule"] == "petit"
+    assert result["parameters"]["schedule"] == "dimension"
     told = result["statistics"]
     assert (result["delivered"], told["referred"], result["lost"]) == (4, 0, 0)
-    # Each message crosses both dimensions, one a petit cycle, and nothing is in its way.
-    assert told["wire_use"] * told["petit_cycles"] * 4 == pytest.approx(4 * 2)
+    # Each message crosses both dimensions, one a dimension cycle, and nothing is in its way.
+    assert told["wire_use"] * told["router_steps"] * 4 == pytest.approx(4 * 2)
     assert set(told["buffer_occupancy"]) == {"mean", "max"}
 
 
@@ -197,9 +200,9 @@ def test_as_large_as_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert result["terminals"]["injected"] == [1] * 2**16
     assert sum(result["terminals"]["delivered"]) == 2**16
     assert (result["lost"], result["misrouted"], result["stamps_differ"]) == (0, 0, False)
-    # One dimension a petit cycle: a node's 16 messages cross 6 wires each.
+    # One dimension a dimension cycle: a node's 16 messages cross 6 wires each.
     told = result["statistics"]
-    assert 96 < told["petit_cycles"] < 200
+    assert 96 < told["router_steps"] < 200
     assert told["referred"] > 0
     assert told["wire_use"] > 0.5
     assert 1 < told["buffer_occupancy"]["mean"] < told["buffer_occupancy"]["max"] == 4
@@ -208,9 +211,9 @@ def test_as_large_as_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("links", "schedule", "priority"),
     [
-        ("serial", "petit", "fixed"),
+        ("serial", "dimension", "fixed"),
         long("word", "parallel", "oldest"),
-        long("word", "petit", "fixed"),
+        long("word", "dimension", "fixed"),
         long("serial", "parallel", "oldest"),
     ],
 )
@@ -227,7 +230,7 @@ def test_engines_agree(links: str, schedule: str, priority: str) -> None:
         assert getattr(results[0], name) == getattr(results[1], name), name
 
 
-@pytest.mark.parametrize("schedule", [long("parallel"), "petit"])
+@pytest.mark.parametrize("schedule", [long("parallel"), "dimension"])
 @pytest.mark.parametrize("buffers", [1, long(2)])
 def test_all_to_one(schedule: str, buffers: int) -> None:
     """The output of the one is the only limit, once messages wait at it."""
@@ -243,7 +246,7 @@ def test_all_to_one(schedule: str, buffers: int) -> None:
     ("schedule", "priority"),
     [
         *(long("parallel", "oldest"), ("parallel", "fixed")),
-        *(("petit", "oldest"), long("petit", "fixed")),
+        *(("dimension", "oldest"), long("dimension", "fixed")),
     ],
 )
 def test_outputs_that_are_seldom_ready(
@@ -283,7 +286,7 @@ def test_outputs_that_are_seldom_ready(
         assert any(cycle.watched for cycle in trace)
 
 
-@pytest.mark.parametrize(("schedule", "links"), [("parallel", "word"), ("petit", "serial")])
+@pytest.mark.parametrize(("schedule", "links"), [("parallel", "word"), ("dimension", "serial")])
 def test_no_combinational_loop(schedule: str, links: str) -> None:
     network = ConnectionMachine(2, processors=2, buffers=2, schedule=schedule, links=links)
     assert "attribute" in rtlil.convert(network)

@@ -64,7 +64,7 @@ def test_one_to_all() -> None:
 
 
 def test_many_to_many_by_copies() -> None:
-    network = ConnectionMachine(3, processors=2, buffers=1, schedule="petit", combine="add")
+    network = ConnectionMachine(3, processors=2, buffers=1, schedule="dimension", combine="add")
     given = [Copies(0, (3, 8, 9, 15), 100), Copies(7, (1,), 200), Copies(14, (), 300)]
     run = copy_messages(network, given, threads=1)
     expected: list[int | None] = [None] * 16

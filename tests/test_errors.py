@@ -100,7 +100,7 @@ BAD = [
     (f"sim cube --cycles {HUGE}", "Cycles must be from 1 to 2147483648, not 999"),
     (f"sim cube --bins {HUGE}", "Bins must be from 2 to "),
     (f"sim {HUGE}", "Network must be one of cube, "),
-    (f"sim cube --traffic {HUGE}", "Traffic must be one of uniform, "),
+    (f"sim cube --traffic {HUGE}", "Destination of terminal 0 must be from 0 to 7, not 999"),
     (f"sim cube --traffic shift:{HUGE}9{HUGE}", "needs an integer in place of '999"),
     (f"sweep cube --loads {'0.1,' * 1000}", "Loads must be FIRST:LAST:STEP or a list"),
     ("sweep cube --loads 0:inf:0.1", "Loads must be FIRST:LAST:STEP or a list"),
@@ -112,7 +112,7 @@ BAD = [
         "paper siegel-eq3 --quick --cycles 1",
         "Cycles are too few: no packet was delivered in the window",
     ),
-    ("permute cube ports=4 3,2,1", "Permutation must have 4 destinations, not 3"),
+    ("permute cube ports=4 3,2,1", "Traffic must have 4 destinations, not 3"),
     ("permute torus 3,2,1", "Network must be a multistage network, not 'torus'"),
     ("deadlock combining", "Deadlock can be checked for packet networks only, not combining"),
 ]

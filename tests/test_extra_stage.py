@@ -326,7 +326,7 @@ def test_latency_is_the_number_of_stages_in_use(faults: str, cycles: int, parity
     assert network.stages == cycles
     assert result.latency.histogram == [0] * cycles + [64]
     for pair in [(0, 0), (3, 6)]:
-        used = [str(pin) for pin in network.path(*pair)]
+        used = [network.wires[pin].link for pin in network.path(*pair)]
         assert len(used) == cycles
         assert all(result.links[link] > 0 for link in used)
 

@@ -28,7 +28,14 @@ def test_netlists_have_the_registers_of_the_formula(
     example: ModuleType, netlist_storage: Callable[..., dict[str, tuple]]
 ) -> None:
     """No bit more, and none less."""
-    names = ["parallel", "petit, fixed", "serial", "petit, serial", "buffers 1", "processors 2"]
+    names = [
+        "parallel",
+        "dimension, fixed",
+        "serial",
+        "dimension, serial",
+        "buffers 1",
+        "processors 2",
+    ]
     parts = {name: example.PARTS[name]() for name in names}
     found = netlist_storage({name: part.type.build() for name, part in parts.items()})
     assert found == {name: tuple(example.storage(part)) for name, part in parts.items()}

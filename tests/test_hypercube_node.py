@@ -15,10 +15,10 @@ from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks.connection_machine import ConnectionMachine, longest_life
 from multicube.hdl.operations.folds import Fold
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.run.simulation import Run
+from multicube.sim.run.run import Run
 from multicube.sim.workload.traffic import Pattern, pattern
 
-KINDS = list(itertools.product(("parallel", "petit"), ("oldest", "fixed")))
+KINDS = list(itertools.product(("parallel", "dimension"), ("oldest", "fixed")))
 
 FOLDS: dict[str, Callable[[int, int], int]] = {
     "add": lambda first, second: (first + second) % 256,
@@ -67,7 +67,7 @@ class Machine:
     Parameters
     ----------
     n, processors, buffers : int
-    petit, oldest : bool
+    in_turn, oldest : bool
     fold : Callable, optional
         Makes one payload of two, if messages are combined.
     """
@@ -78,18 +78,18 @@ class Machine:
         processors: int,
         buffers: int,
         *,
-        petit: bool,
+        in_turn: bool,
         oldest: bool,
         fold: Callable[[int, int], int] | None = None,
     ) -> None:
         self.n = n
         self.processors = processors
-        self.petit = petit
+        self.in_turn = in_turn
         self.oldest = oldest
         self.fold = fold
         self.time = 0
         self.lives: list[int] = []
-        arrivals = 1 if petit else n
+        arrivals = 1 if in_turn else n
         self.nodes = [
             Node(address, [None] * buffers, [None] * arrivals, [None] * processors)
             for address in range(1 << n)
@@ -105,7 +105,7 @@ class Machine:
         Afterwards each node's `ready`, `crossed`, `referred` and `combined` are of this step; all
         else is what it is in the next one.
         """
-        served = [self.time % self.n] if self.petit else list(range(self.n))
+        served = [self.time % self.n] if self.in_turn else list(range(self.n))
         sent = [self._step(*given, served) for given in zip(self.nodes, offered, taken)]
         for node in self.nodes:
             node.arrived = [sent[node.address ^ 1 << k].get(k) for k in served]
@@ -239,7 +239,7 @@ class Comparison:
             given["n"],
             given["processors"],
             given["buffers"],
-            petit=given["schedule"] == "petit",
+            in_turn=given["schedule"] == "dimension",
             oldest=given["priority"] == "oldest",
             fold=FOLDS.get(given["combine"]),
         )
@@ -331,18 +331,18 @@ def compare(network: ConnectionMachine, traffic: Pattern, *, steps: int, drain: 
     ("n", "processors", "buffers", "schedule", "priority"),
     [
         (2, 2, 1, "parallel", "oldest"),
-        (2, 2, 1, "petit", "fixed"),
-        long(4, 1, 1, "petit", "oldest"),
+        (2, 2, 1, "dimension", "fixed"),
+        long(4, 1, 1, "dimension", "oldest"),
         long(2, 2, 1, "parallel", "fixed"),
-        long(2, 2, 1, "petit", "oldest"),
+        long(2, 2, 1, "dimension", "oldest"),
         long(2, 4, 3, "parallel", "oldest"),
         long(4, 1, 1, "parallel", "fixed"),
         long(3, 4, 3, "parallel", "oldest"),
         long(3, 4, 3, "parallel", "fixed"),
-        long(3, 4, 3, "petit", "fixed"),
-        long(3, 4, 3, "petit", "oldest"),
+        long(3, 4, 3, "dimension", "fixed"),
+        long(3, 4, 3, "dimension", "oldest"),
         long(4, 1, 1, "parallel", "oldest"),
-        long(4, 1, 1, "petit", "fixed"),
+        long(4, 1, 1, "dimension", "fixed"),
     ],
 )
 def test_every_cycle_is_the_models(
@@ -364,7 +364,7 @@ def test_every_cycle_is_the_models(
     [
         long(2, "parallel", "oldest"),
         long(3, "parallel", "fixed"),
-        long(3, "petit", "oldest"),
+        long(3, "dimension", "oldest"),
     ],
 )
 def test_serial_wires(n: int, schedule: str, priority: str) -> None:
@@ -379,15 +379,15 @@ def test_serial_wires(n: int, schedule: str, priority: str) -> None:
 @pytest.mark.parametrize(
     ("name", "schedule"),
     [
-        ("hot", "petit"),
+        ("hot", "dimension"),
         *(
             long(*case)
             for case in (
                 ("all-to-one", "parallel"),
-                ("all-to-one", "petit"),
+                ("all-to-one", "dimension"),
                 ("hot", "parallel"),
                 ("uniform", "parallel"),
-                ("uniform", "petit"),
+                ("uniform", "dimension"),
             )
         ),
     ],
@@ -406,9 +406,9 @@ def test_the_first_message_always_advances(name: str, schedule: str) -> None:
 @pytest.mark.parametrize(
     ("combine", "parameters"),
     [
-        long("or", {"n": 4, "buffers": 3, "schedule": "petit"}),
+        long("or", {"n": 4, "buffers": 3, "schedule": "dimension"}),
         ("overwrite", {"n": 3, "buffers": 2}),
-        ("add", {"n": 2, "buffers": 1, "schedule": "petit", "links": "serial"}),
+        ("add", {"n": 2, "buffers": 1, "schedule": "dimension", "links": "serial"}),
         *(
             long(*case)
             for case in (
@@ -455,7 +455,7 @@ def test_every_cycle_with_combining(combine: str, parameters: dict[str, int | st
 
 
 # To whom each node sends all the time: others are then always in the way of some message.
-CIRCLING = {"parallel": (7, 1, 1, 0, 3, 5, 3, 5), "petit": (3, 6, 7, 5, 6, 5, 6, 6)}
+CIRCLING = {"parallel": (7, 1, 1, 0, 3, 5, 3, 5), "dimension": (3, 6, 7, 5, 6, 5, 6, 6)}
 
 
 def circling(schedule: str, priority: str) -> Comparison:
@@ -475,7 +475,7 @@ def whole_state(comparison: Comparison) -> tuple[Any, list[int | None]]:
     return state, [m and m.payload for m in places]
 
 
-@pytest.mark.parametrize("schedule", [long("parallel"), "petit"])
+@pytest.mark.parametrize("schedule", [long("parallel"), "dimension"])
 def test_with_fixed_priorities_a_message_may_circle_for_ever(schedule: str) -> None:
     """The machine comes back to the same state with the same message in the same place, after more
     steps than any message would live with the oldest first. Once the others stop, it arrives."""
@@ -500,7 +500,7 @@ def test_with_fixed_priorities_a_message_may_circle_for_ever(schedule: str) -> N
     comparison.drain(50)
 
 
-@pytest.mark.parametrize("schedule", [long("parallel"), "petit"])
+@pytest.mark.parametrize("schedule", [long("parallel"), "dimension"])
 def test_with_the_oldest_first_none_does(schedule: str) -> None:
     """The same traffic."""
     comparison = circling(schedule, "oldest")

@@ -51,7 +51,7 @@ def node(*, n: int, processors: int, buffers: int, schedule: str, priority: str)
     """
     claims = Claims()
     m = claims.m
-    petit, oldest = schedule == "petit", priority == "oldest"
+    in_turn, oldest = schedule == "dimension", priority == "oldest"
     bits = processors.bit_length() - 1
     m.submodules.node = dut = Opened(
         Packet(n + bits, 1),
@@ -67,7 +67,7 @@ def node(*, n: int, processors: int, buffers: int, schedule: str, priority: str)
     m.d.comb += [dut.address.eq(address), *(o.ready.eq(r) for o, r in zip(dut.o, ready))]
     if oldest:
         m.d.sync += now.eq(now + 1)
-    if petit:
+    if in_turn:
         m.d.sync += turn.eq(turn.rotate_left(1))
 
     served_before = claims.past(turn)
@@ -83,7 +83,7 @@ def node(*, n: int, processors: int, buffers: int, schedule: str, priority: str)
         m.d.comb += [wire.valid.eq(valid), wire.payload.eq(word)]
         message = dut.message(word)
         entries.append((valid, message.payload, message.relative, rest(message)))
-        if petit:
+        if in_turn:
             # Neighbours keep step: what comes was sent when its dimension was served.
             claims.assume(~valid | served_before[k])
     for p, source in enumerate(dut.i):
@@ -130,7 +130,7 @@ def node(*, n: int, processors: int, buffers: int, schedule: str, priority: str)
         # What makes the proof inductive: clocks that agree, and where the message can be.
         if oldest:
             claim(parts.inject.now == now)
-        if petit:
+        if in_turn:
             claim(parts.wires.turn == turn)
             claim(count(turn) == 1)
             claim((Cat(wire.valid for wire in dut.o_wire) & ~served_before) == 0)
@@ -143,7 +143,7 @@ def node(*, n: int, processors: int, buffers: int, schedule: str, priority: str)
         # What guarantees delivery: if it comes first, it goes nearer, or is delivered.
         places = [*parts.buffer.o, *parts.wires.arrived]
         valid = Cat(place.valid for place in places)
-        served = turn if petit else ~(turn ^ turn)
+        served = turn if in_turn else ~(turn ^ turn)
         for i, place in enumerate(places):
             marked = place.valid & place.message.payload
             first = marked & ~(valid & parts.seniority.before[i]).any()
@@ -158,7 +158,7 @@ def node(*, n: int, processors: int, buffers: int, schedule: str, priority: str)
     return claims
 
 
-KINDS = [(s, p) for s in ("parallel", "petit") for p in ("oldest", "fixed")]
+KINDS = [(s, p) for s in ("parallel", "dimension") for p in ("oldest", "fixed")]
 
 
 @pytest.mark.parametrize(("schedule", "priority"), KINDS)

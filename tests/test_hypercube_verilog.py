@@ -38,26 +38,34 @@ def wormhole(routing: Any, n: int = 2, *, depth: int = 2, length: str = "1:3") -
 
 FABRICS: dict[str, Callable[[], Fabric]] = {
     "parallel": lambda: machine(2, buffers=2),
-    "petit, of 2 processors": lambda: machine(2, processors=2, buffers=1, schedule="petit"),
+    "dimension, of 2 processors": lambda: machine(2, processors=2, buffers=1, schedule="dimension"),
     "serial": lambda: machine(2, buffers=1, links="serial"),
-    "adds": lambda: machine(2, buffers=2, schedule="petit", combine="add"),
+    "pipelined": lambda: machine(
+        2, buffers=1, links="serial", schedule="pipelined", priority="fixed"
+    ),
+    "adds": lambda: machine(2, buffers=2, schedule="dimension", combine="add"),
     "e-cube": lambda: wormhole("ecube"),
     "p-cube": lambda: wormhole("pcube"),
     "adaptive": lambda: wormhole("adaptive"),
     "node": lambda: alone(machine(2, processors=2, buffers=2, priority="fixed")),
-    "serial node": lambda: alone(machine(3, links="serial", schedule="petit", priority="fixed")),
+    "serial node": lambda: alone(
+        machine(3, links="serial", schedule="dimension", priority="fixed")
+    ),
     "router": lambda: alone(wormhole("ecube", depth=1)),
 }
 
-QUICK = ("e-cube", "serial node")
+QUICK = ("e-cube", "serial node", "pipelined")
 """Those that `make test` tries."""
 
 MORE: dict[str, Callable[[], Fabric]] = {
     "parallel, of 4 processors": lambda: machine(3, processors=4, buffers=3),
-    "petit, of 4 processors": lambda: machine(3, processors=4, schedule="petit"),
-    "petit and serial": lambda: machine(2, schedule="petit", links="serial", processors=2),
+    "dimension, of 4 processors": lambda: machine(3, processors=4, schedule="dimension"),
+    "dimension and serial": lambda: machine(2, schedule="dimension", links="serial", processors=2),
+    "pipelined, of 2 processors": lambda: machine(
+        3, processors=2, buffers=2, links="serial", schedule="pipelined"
+    ),
     "fixed": lambda: machine(1, priority="fixed", buffers=3),
-    "petit and fixed": lambda: machine(3, schedule="petit", priority="fixed", buffers=1),
+    "dimension and fixed": lambda: machine(3, schedule="dimension", priority="fixed", buffers=1),
     "fixed and serial": lambda: machine(3, priority="fixed", links="serial"),
     **{
         f"{routing}, depth {depth}": lambda routing=routing, depth=depth: wormhole(
@@ -66,7 +74,7 @@ MORE: dict[str, Callable[[], Fabric]] = {
         for routing in HYPERCUBE_ROUTINGS
         for depth in (1, 4)
     },
-    "petit node": lambda: alone(machine(4, buffers=2, schedule="petit")),
+    "dimension node": lambda: alone(machine(4, buffers=2, schedule="dimension")),
     "adaptive router": lambda: alone(wormhole("adaptive", 3)),
 }
 """Larger ones, for `make test-long`."""

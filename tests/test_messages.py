@@ -51,14 +51,14 @@ def patterns(ports: int, number: int, seed: int) -> Iterator[list[Message]]:
     ("operation", "parameters"),
     [
         long("add", {"n": 3, "processors": 2, "buffers": 1}),
-        long("add", {"n": 1, "processors": 4, "schedule": "petit"}),
-        ("add", {"n": 2, "buffers": 1, "schedule": "petit", "links": "serial"}),
-        ("or", {"n": 4, "buffers": 1, "schedule": "petit"}),
+        long("add", {"n": 1, "processors": 4, "schedule": "dimension"}),
+        ("add", {"n": 2, "buffers": 1, "schedule": "dimension", "links": "serial"}),
+        ("or", {"n": 4, "buffers": 1, "schedule": "dimension"}),
         long("or", {"n": 1, "processors": 2, "links": "serial", "priority": "fixed"}),
         ("max", {"n": 2, "processors": 4, "buffers": 1, "priority": "fixed"}),
         long("max", {"n": 3, "processors": 1, "buffers": 3}),
         ("overwrite", {"n": 3, "processors": 1, "buffers": 1}),
-        long("overwrite", {"n": 2, "processors": 2, "schedule": "petit", "priority": "fixed"}),
+        long("overwrite", {"n": 2, "processors": 2, "schedule": "dimension", "priority": "fixed"}),
     ],
 )
 def test_fan_in(operation: str, parameters: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ def test_fan_in(operation: str, parameters: dict[str, Any]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+@pytest.mark.parametrize("schedule", ["parallel", "dimension"])
 def test_combining_makes_a_hot_spot_quick(schedule: str) -> None:
     """Without it the one gets a message a cycle."""
     messages = [Message(source, 5, number) for number in range(12) for source in range(16)]
@@ -170,7 +170,7 @@ def test_signed_values() -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, long({"schedule": "petit", "links": "serial"})],
+    [{}, long({"schedule": "dimension", "links": "serial"})],
 )
 def test_engines_agree(parameters: dict[str, str]) -> None:
     network = ConnectionMachine(2, buffers=1, payload=signed(9), combine="add", **parameters)
@@ -320,7 +320,7 @@ def test_messages_that_go_elsewhere_are_missed(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("combine", ["none", "add"])
-@pytest.mark.parametrize("schedule", ["parallel", "petit"])
+@pytest.mark.parametrize("schedule", ["parallel", "dimension"])
 def test_heavy_fan_in(schedule: str, combine: str) -> None:
     """256 processors, in one buffer a node, and every terminal is hot for some of the others."""
     network = ConnectionMachine(

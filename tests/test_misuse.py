@@ -22,6 +22,9 @@ from multicube.sim.run.compare import compare_engines
 from multicube.sim.run.sweeps import sweep
 
 NETWORK = build("cube", ports=2)
+NO_TRAFFIC = (
+    "Traffic must be a text, a list of destinations, a matrix, a function or a pattern, not 5"
+)
 RUN = Run(pattern("uniform", 2), 0.5, 20, 0)
 
 
@@ -33,8 +36,8 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: simulate("cube"), "Network must be a network, not 'cube'"),
     (lambda: sweep(None, [0.1]), "Network must be a network, not None"),
     (lambda: list(compare_engines("cube")), "Network must be a network, not 'cube'"),
-    (lambda: simulate(NETWORK, traffic=5), "Traffic must be a Pattern or a Trace, not 5"),
-    (lambda: sweep(NETWORK, [0.1], traffic=5), "Traffic must be a Pattern, not 5"),
+    (lambda: simulate(NETWORK, traffic=5), NO_TRAFFIC),
+    (lambda: sweep(NETWORK, [0.1], traffic=5), NO_TRAFFIC),
     (lambda: simulate(NETWORK, load="x"), "Load must be a number, not 'x'"),
     (lambda: simulate(NETWORK, load=True), "Load must be a number, not True"),
     (lambda: sweep(NETWORK, [None]), "Load must be a number, not None"),
@@ -47,7 +50,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: simulate_runs(NETWORK, [5]), "Run must be a Run, not 5"),
     (lambda: simulate_runs(NETWORK, [RUN], threads=np.nan), "Threads must be an integer, not nan"),
     (lambda: simulate_runs(NETWORK, [RUN], threads=0), "Threads must be at least 1, not 0"),
-    (lambda: pattern(5, 4), "Traffic must be a text, not 5"),
+    (lambda: pattern(5, 4), NO_TRAFFIC),
     (lambda: pattern("uniform", "4"), "Ports must be an integer, not '4'"),
     (lambda: list(compare_engines(NETWORK, seconds="x")), "Seconds must be a number, not 'x'"),
     (lambda: one_packet(1.5, 0, 1), "cycle must be an integer, not 1.5"),

@@ -42,7 +42,7 @@ NAMES = [
     *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
-    *("stanfill-hypercube", "stanfill-permutation"),
+    *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan"),
     *("dcsh-fig2", "dcsh-fig3"),
 ]
 
@@ -51,7 +51,7 @@ SLOW = (
     *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
-    *("stanfill-hypercube", "stanfill-permutation"),
+    *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan"),
     *("dcsh-fig2", "dcsh-fig3"),
 )
 """Items whose quick runs take longest."""
@@ -405,11 +405,11 @@ def test_machines() -> None:
 
 @pytest.mark.long
 def test_one_message_each() -> None:
-    """Petit cycles against what wires must carry, and the time against the bits of a message."""
+    """Steps against what wires must carry, and the time against the bits of a message."""
     found = rows("stanfill-800us", quick=True)
-    assert {row["router"] for row in found} == {"petit, oldest", "parallel, oldest"}
+    assert {row["router"] for row in found} == {"dimension, oldest", "parallel, oldest"}
     for row in found:
-        nodes, served = 4, 1 if row["router"].startswith("petit") else 2
+        nodes, served = 4, 1 if row["router"].startswith("dimension") else 2
         assert row["processors"] == 2 * nodes
         assert row["predicted"] == 2 * 2 / 2 / served
         # A message needs a step to enter, one to leave and one at the output.
@@ -425,7 +425,7 @@ def test_one_message_each() -> None:
 @pytest.mark.long
 def test_processors_per_node() -> None:
     found = rows("stanfill-processors-per-node", quick=True)
-    for schedule in ("petit", "parallel"):
+    for schedule in ("dimension", "parallel"):
         one, two = (row for row in found if row["schedule"] == schedule)
         assert (one["ratio"], two["ratio"]) == (None, two["measured"] / one["measured"])
         assert one["least"] <= one["measured"] <= one["most"]

@@ -213,7 +213,7 @@ def test_hot_spot_saturates_at_its_terminal(h: float) -> None:
     assert not below.saturated
     assert above.saturated
     assert above.terminals["delivered"][0] == 800
-    assert above.links["box_1_0.o.0"] == 1
+    assert above.links["stage 1, box 0 -> terminal 0"] == 1
     assert below.predicted["latency_mean"] is None
 
 
@@ -221,7 +221,8 @@ def test_hot_spot_saturates_at_its_terminal(h: float) -> None:
 
 
 def test_trace_of_one_packet() -> None:
-    result = play(build("cube"), [(0, 3, 6)])
+    network = build("cube")
+    result = play(network, [(0, 3, 6)])
     assert result.latency.histogram == [0, 0, 0, 1]
     assert result.cycles == 4  # 0 to 3
     assert result.seed is None
@@ -231,7 +232,7 @@ def test_trace_of_one_packet() -> None:
     assert not result.saturated
     assert not result.partial
     used = {name for name, share in result.links.items() if share}
-    assert used == {str(pin) for pin in build("cube").path(3, 6)}
+    assert used == {network.wires[pin].link for pin in network.path(3, 6)}
 
 
 def test_trace_burst_of_one_source() -> None:
@@ -535,8 +536,11 @@ def test_interrupted_window(interrupt: Callable[[int], None]) -> None:
     assert result.lost is None
     assert result.throughput == pytest.approx(0.5, abs=0.15)
     assert result.throughput_ci99 is not None
-    assert sum(result.latency.histogram) == sum(result.terminals["delivered"])
-    assert result.verdict.startswith("interrupted; not saturated: ")
+    assert result.untimed is not None
+    assert sum(result.latency.histogram) <= sum(result.terminals["delivered"]) <= 2 * 130
+    assert 0 <= result.untimed <= 5
+    assert result.ended == "interrupted"
+    assert result.verdict.startswith("interrupted; undecided: ")
     json.dumps(result.to_json())
 
 
@@ -608,19 +612,20 @@ def test_who_needs_whole_results_hears_of_an_interruption(
 def test_latencies_beyond_a_million_cycles(name: str, parameters: dict) -> None:
     """A terminal that all send to takes one packet a cycle: the books tell how long each waited.
 
-    In a first-in first-out queue at full load the packet number p is born in cycle p + 1, so the
-    packets delivered until cycle t of a source served at the rate r waited t (1 - r) cycles.
+    In a first-in first-out queue at full load the packet number p is born in cycle p + 1. A source
+    served at the rate r delivers the packets born in the first r of the window. The last of these
+    waited for 1 - r of the window, and their mean for half as long.
     """
     network = build(name, **parameters)
-    warmup = 1_500_000
+    window = 1_500_000
     result = simulate(
-        network, traffic="hotspot:1", load=1, cycles=200, warmup=warmup, source_depth=2**20
+        network, traffic="hotspot:1", load=1, cycles=window, warmup=0, source_depth=2**20
     )
-    shares = [count / result.cycles for count in result.terminals["injected"]]
-    waited = [warmup * (1 - share) for share in shares if share]
+    shares = [count / window for count in result.terminals["injected"]]
+    waited = [window * (1 - share) for share in shares if share]
     assert max(waited) > 2**20
     assert result.latency.max == pytest.approx(max(waited), rel=0.01)
-    weighted = sum(share * warmup * (1 - share) for share in shares)
+    weighted = sum(share * window * (1 - share) / 2 for share in shares)
     assert result.latency.mean == pytest.approx(weighted / sum(shares), rel=0.01)
 
 
@@ -628,8 +633,10 @@ def test_times_are_wide_enough_for_the_run() -> None:
     network = build("cube", ports=8)
     uniform, each = pattern("uniform", 8), pattern("one-each", 8)
     assert Run(uniform, cycles=2000).time_bits(network) == 20
-    assert Run(uniform, cycles=2**20 - 1, warmup=0).time_bits(network) == 20
-    assert Run(uniform, cycles=2**20 - 1, warmup=1).time_bits(network) == 32
+    assert Run(uniform).time_bits(network) == 20
+    assert Run(uniform, cycles=2**19 - 1, warmup=1).time_bits(network) == 20
+    assert Run(uniform, cycles=2**19 - 1, warmup=2).time_bits(network) == 32
+    assert Run(uniform, limit=2**19).time_bits(network) == 32
     assert Run(uniform, cycles=2000, warmup=2**20).time_bits(network) == 32
     assert Run(each).time_bits(network) == 20
     assert Run(Trace("late", (TracePacket(2**21, 0, 1),))).time_bits(network) == 32

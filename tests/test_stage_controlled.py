@@ -302,8 +302,8 @@ def test_packet_takes_its_path(wiring: str) -> None:
     for source, destination in ((3, 6), (5, 0), (7, 7)):
         trace = Trace("one", (TracePacket(0, source, destination),))
         result = simulate(network, traffic=trace)
-        used = {pin for pin, utilisation in result.links.items() if utilisation}
-        assert used == {str(pin) for pin in network.path(source, destination)}
+        used = {link for link, utilisation in result.links.items() if utilisation}
+        assert used == {network.wires[pin].link for pin in network.path(source, destination)}
         least = network.zero_load_cycles
         assert least <= result.latency.mean <= least + 7
 

@@ -13,7 +13,6 @@ from amaranth.hdl import Const
 from long_runs import long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
-from multicube.hdl.bench.instruments import COUNT_BITS
 from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import TorusNetwork
 from multicube.hdl.routers.torus_logic import TorusLogic
@@ -21,8 +20,9 @@ from multicube.hdl.topology.torus import Hop, Torus
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.command import main
 from multicube.sim.engines.compiled.engine import CompiledEngine
-from multicube.sim.run.probe import Probe
-from multicube.sim.run.simulation import Run, simulate_runs
+from multicube.sim.run.probe import Probe, crossings
+from multicube.sim.run.run import Run
+from multicube.sim.run.simulation import simulate_runs
 from multicube.sim.workload.traffic import TRACE_START, pattern
 
 SEED = 7
@@ -157,23 +157,17 @@ def alone(
     period = dut.zero_load_cycles + length + 8
     packets = [TracePacket(period * turn, *pair, length) for turn, pair in enumerate(pairs)]
     bench = bench_for(dut, Trace("alone", tuple(packets)).sources(dut), bins=2)
-    meters = [name for name, _ in bench.link_meters]
     with CompiledEngine(bench) as engine:
-        probe = Probe(engine, 0, bench)
+        probe = Probe(engine, [0], bench)
         engine.set("send", 1)
         engine.set("measure", 1)
         engine.step(TRACE_START)
-        old = [0] * len(meters)
+        old: Counter[Pin] = Counter()
         elapsed = 0
         for turn, (source, destination) in enumerate(pairs):
             engine.step(period)
-            crossed = engine.read(meters, "crossed")
-            flits = {
-                str(output): (now - before) >> COUNT_BITS * index & (1 << COUNT_BITS) - 1
-                for now, before, (_, outputs) in zip(crossed, old, bench.link_meters)
-                if now != before
-                for index, output in enumerate(outputs)
-            }
+            crossed = Counter(crossings(engine, bench))
+            flits = {str(output): flits for output, flits in (crossed - old).items()}
             old = crossed
             assert probe.sinks("delivered")[destination] == source + 1, (source, destination)
             assert sum(probe.sinks("delivered")) == turn + 1
@@ -336,6 +330,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
         "decision": 2,
         "depth": 4,
         "switching": "wormhole",
+        "refill": "no",
         "arbiter": "round-robin",
         "allow_deadlock": 0,
         "payload": 16,

@@ -118,16 +118,47 @@ def test_sphere_is_not_for_memory() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "nonsense", "Uniform", "uniform:1", "uniform ", "жар", "hotspot", "hotspot0.5"],
+    ["", "nonsense", "жар", "3;1", "1,,2", "file:", "matrix:", "list:1,2", "+bursts:2:2"],
 )
 def test_pattern_rejects_name(text: str) -> None:
-    reject_name(text)
+    unknown = text.removesuffix("+bursts:2:2")
+    message = re.escape(f"Traffic must be one of {', '.join(TRAFFIC)}, not {unknown!r}")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        pattern(text, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("unifrom", "uniform"),
+        ("uniform ", "uniform"),
+        ("hotspot0.5", "hotspot:H[:T]"),
+        ("Bit_Reversal", "bit-reversal"),
+        ("neighbour", "neighbor"),
+        ("tornadoes+bursts:3:4", "tornado"),
+    ],
+)
+def test_pattern_suggests_the_nearest_name(text: str, meant: str) -> None:
+    unknown = text.lower().removesuffix("+bursts:3:4")
+    message = re.escape(f"Traffic {unknown!r} is not known: did you mean {meant}?")
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        pattern(text, 8)
+
+
+def test_capitals_do_not_matter() -> None:
+    assert pattern("Hotspot:0.25:7", 8) == pattern("hotspot:0.25:7", 8)
+    assert pattern("UNIFORM", 8).name == "uniform"
+    assert pattern("1,X,0", 3) == pattern("1,x,0", 3)
 
 
 @pytest.mark.parametrize(
     "text",
     [
+        "uniform:1",
+        "hotspot",
         "hotspot:0.1:2:3",
+        "tornado:1",
+        "randperm:1:2",
         "shift",
         "shift:1:2",
         "lambda:3",
@@ -138,11 +169,9 @@ def test_pattern_rejects_name(text: str) -> None:
     ],
 )
 def test_pattern_rejects_number_of_words(text: str) -> None:
-    reject_name(text)
-
-
-def reject_name(text: str) -> None:
-    message = re.escape(f"Traffic must be one of {', '.join(TRAFFIC)}, not {text!r}")
+    name = text.split(":")[0]
+    form = next(form for form in TRAFFIC if re.split(r"[:\[]", form)[0] == name)
+    message = re.escape(f"Traffic {name} must be written as {form}, not {text!r}")
     with pytest.raises(ValueError, match=f"^{message}$"):
         pattern(text, 8)
 

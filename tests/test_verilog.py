@@ -23,7 +23,7 @@ from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.export.verilog_module import module_text
 from multicube.hdl.export.verilog_names import KEYWORDS, legal_names
-from multicube.sim.run.simulation import Run
+from multicube.sim.run.run import Run
 from multicube.sim.workload.traffic import pattern
 
 CUBES: list[dict[str, Any]] = [

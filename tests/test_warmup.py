@@ -69,7 +69,7 @@ def test_steady_noise_settles_soon(seed: int) -> None:
 
 @pytest.mark.parametrize("load", [0, 0.05, 0.5])
 def test_low_loads_settle(load: float) -> None:
-    result = simulate(build("cube", ports=4), load=load, cycles=100, bins=32)
+    result = simulate(build("cube", ports=4), load=load, cycles=2000, bins=32)
     assert result.settled
     assert 200 <= result.warmup <= 600
     assert not result.saturated

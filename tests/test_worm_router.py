@@ -87,9 +87,14 @@ def test_decision_takes_nothing_from_a_link_that_others_use(transport: Callable[
     assert len(list(itertools.groupby(names))) == 2
 
 
-def test_channels_of_a_link_take_turns(transport: Callable[..., list]) -> None:
-    """Two worms that leave upward, one of them for the wrap-around: a flit each in turn."""
-    dut = Placed(router(4, 2, depth=8), 2)
+def sharing(
+    transport: Callable[..., list], ready: Callable[[int, int], bool], refill: bool
+) -> list[list[int]]:
+    """The channels that send, in each cycle, if two worms of six flits share a link upward.
+
+    `ready(channel, cycle)` says whether the receiver of a channel is.
+    """
+    dut = Placed(router(4, 2, depth=8, refill=refill), 2)
     up = [0, 1]
 
     def long(name: int, destination: int) -> list[int]:
@@ -97,9 +102,38 @@ def test_channels_of_a_link_take_turns(transport: Callable[..., list]) -> None:
 
     # In node (0, 2) a packet for (0, 3) goes on without, one for (0, 0) with a wrap-around.
     worms = {8: [long(1, 3)], 4: [long(2, 0)]}
-    trace = transport(dut, dut.i, dut.o, cycles=14, offer=offers(worms))
-    ports = [[port for port, _ in seen.moved()] for seen in trace]
-    assert ports in ([[], *(way * 6), []] for way in ([[up[0]], [up[1]]], [[up[1]], [up[0]]]))
+    trace = transport(
+        dut,
+        dut.i,
+        dut.o,
+        cycles=24,
+        offer=offers(worms),
+        ready=lambda port, cycle: port not in up or ready(up.index(port), cycle),
+    )
+    assert {port for seen in trace for port, _ in seen.moved()} <= {*up}
+    return [[up.index(port) for port, _ in seen.moved()] for seen in trace]
+
+
+@pytest.mark.parametrize("refill", [False, True])
+def test_channels_of_a_link_take_turns(transport: Callable[..., list], refill: bool) -> None:
+    """Two worms that leave upward, one of them for the wrap-around: a flit each in turn."""
+    sent = sharing(transport, lambda channel, cycle: True, refill)
+    ways = ([[0], [1]], [[1], [0]])
+    assert sent in ([[], *(way * 6), *[[]] * 11] for way in ways)
+
+
+@pytest.mark.parametrize("refill", [False, True])
+@pytest.mark.parametrize("blocked", [0, 1])
+def test_a_blocked_channel_leaves_the_link_to_the_other(
+    transport: Callable[..., list], blocked: int, refill: bool
+) -> None:
+    """All wires while it is blocked; its share from the second cycle in which it is not."""
+    sent = sharing(transport, lambda channel, cycle: channel != blocked or cycle >= 4, refill)
+    other = [1 - blocked]
+    assert sent[:4] == [[], other, other, other]
+    assert [blocked] in sent[4:6]
+    assert sorted(channel for channels in sent for channel in channels) == [0] * 6 + [1] * 6
+    assert all(sent[4:13])
 
 
 @pytest.mark.parametrize("arbiter", ARBITERS)

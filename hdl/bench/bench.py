@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 from amaranth.lib import wiring
@@ -10,10 +11,11 @@ from amaranth.lib.wiring import In
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..core.wires import Wire, named_wires
 from ..networks.combining import CombiningNetwork
 from ..networks.network import Network, PacketNetwork
 from ..primitives.packet import Packet
-from .instruments import LinkMeter, Timer
+from .instruments import LinkMeter, Timer, WindowAges
 from .meters import place_meters
 from .sink import Sink
 from .stamp import TIME_BITS, stamp_for
@@ -48,7 +50,8 @@ class Bench(Fabric):
     send : In(1)
         Sources generate and offer packets.
     measure : In(1)
-        Sinks and meters count for the measurement.
+        Sinks and meters count for the measurement. The span of cycles in which it is first 1 is the
+        measurement window: the latencies of the packets generated in it are recorded.
 
     Attributes
     ----------
@@ -57,11 +60,15 @@ class Bench(Fabric):
         Names of the sending and receiving cells, by terminal.
     link_meters : list[tuple[str, list[Pin]]]
         Name of each link meter, and the outputs whose links it counts.
+    wires : dict[Pin, Wire]
+        The wires that each of these outputs drives, but for those that carry nothing.
     meters : dict[str, dict[str, str]]
         By statistic, and by the name of the network's cell that declares it (`Meter`): the name of
         the meter that counts it.
     latencies : tuple[str, ...]
         The kinds of latency that the sinks record.
+    bins : int
+        Bins of the histograms of each sink.
     time : int
         Latencies are exact in runs of fewer than 2^time cycles.
     packet : Packet or None
@@ -79,13 +86,17 @@ class Bench(Fabric):
     sources: list[str]
     sinks: list[str]
 
-    def __init__(self, time: int) -> None:
+    def __init__(self, bins: int, time: int) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
+        self.bins = bins
         self.time = time
         self.link_meters: list[tuple[str, list[Pin]]] = []
+        self._metered: list[tuple[Pin, Pin]] = []
         self.meters: dict[str, dict[str, str]] = {}
         self.latencies: tuple[str, ...] = ("total", "network")
         self.timer = self.place(Cell("timer", CellType(Timer)))
+        self.window = self.place(Cell("window", CellType(WindowAges, time=time)))
+        self.link(Pin(None, ("measure",)), Pin(self.window.name, ("measure",)))
 
     def with_sources(self, sources: SourcePlan) -> Self:
         """The same test bench with other straps and contents of its sources."""
@@ -98,16 +109,18 @@ class Bench(Fabric):
             other.cells[name] = replace(cell, straps=straps, contents=contents)
         return other
 
-    def _attach(self, name: str) -> None:
-        """Connect the time and the control of a source or sink."""
+    def _attach(self, name: str, *, times: bool) -> None:
+        """Connect the time and the control of a source or sink, and of one that times packets."""
         self.link(Pin(self.timer.name, ("now",)), Pin(name, ("now",)))
         self.link(Pin(None, ("measure",)), Pin(name, ("measure",)))
+        for bound in ("least", "most") if times else ():
+            self.link(Pin(self.window.name, (bound,)), Pin(name, (bound,)))
 
     def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
         """Add a meter to the links that leave each cell of the network."""
         leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
         for driver, receiver in links:
-            if self.carries_packets(driver):
+            if self.sends_stream(driver):
                 leaving.setdefault(driver.cell, []).append((driver, receiver))
         types = {
             count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))
@@ -121,11 +134,11 @@ class Bench(Fabric):
                 self.link(valid, Pin(meter.name, ("valid", index)))
                 self.link(ready, Pin(meter.name, ("ready", index)))
             self.link_meters.append((meter.name, [driver for driver, _ in pairs]))
+            self._metered += pairs
 
-    def carries_packets(self, pin: Pin) -> bool:
-        """Whether a pin is the sending end of a link with a handshake."""
-        leaves = {suffix: drives for suffix, (_, drives) in self.resolve(pin).items()}
-        return leaves.get(("valid",)) is True and leaves.get(("ready",)) is False
+    @cached_property
+    def wires(self) -> dict[Pin, Wire]:
+        return named_wires(self, self._metered, self.network.lane)
 
 
 class PacketBench(Bench):
@@ -159,7 +172,7 @@ class PacketBench(Bench):
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
                 "use send_messages for a network that combines"
             )
-        super().__init__(time)
+        super().__init__(bins, time)
         code = network.tags.code
         stamp = stamp_for(network, time=time)
         self.follows_flows = stamp.followed
@@ -170,8 +183,9 @@ class PacketBench(Bench):
         self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
         self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
 
+        outside = len(self.links)
         terminals = network.place(self, self.packet)
-        internal = list(self.links)
+        internal = self.links[outside:]
         parameters = {"lengths": network.lengths, **sources.parameters}
         source = CellType(sources.component, **kind, **parameters)
         sink = CellType(Sink, **kind, bins=bins)
@@ -179,13 +193,14 @@ class PacketBench(Bench):
             straps = {"address": code.encode(index)}
             contents = sources.contents[index] if sources.contents else {}
             own = {**straps, **sources.straps[index]}
-            self.place(Cell(self.sources[index], source, own, contents))
-            self.place(Cell(self.sinks[index], sink, straps))
+            terminal = f"terminal {index}"
+            self.place(Cell(self.sources[index], source, own, contents, terminal))
+            self.place(Cell(self.sinks[index], sink, straps, title=terminal))
             self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
             self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])
             self.link(Pin(None, ("send",)), Pin(self.sources[index], ("open",)))
-            self._attach(self.sources[index])
-            self._attach(self.sinks[index])
+            self._attach(self.sources[index], times=False)
+            self._attach(self.sinks[index], times=True)
         deliveries = [
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
@@ -219,13 +234,14 @@ class MemoryBench(Bench):
     def __init__(
         self, network: CombiningNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
     ) -> None:
-        super().__init__(time)
+        super().__init__(bins, time)
         self.network = network
         self.sources = self.sinks = [f"processor_{number}" for number in range(network.ports)]
         self.history = sources.parameters["history"]
         self.memories = [f"memory_{number}" for number in range(network.ports)]
+        outside = len(self.links)
         ports = network.place(self)
-        internal = list(self.links)
+        internal = self.links[outside:]
         processor = CellType(
             sources.component,
             link=network.link,
@@ -243,7 +259,7 @@ class MemoryBench(Bench):
             self.link(Pin(name, ("o",)), pin)
             links.append((Pin(name, ("o",)), pin))
             self.link(Pin(None, ("send",)), Pin(name, ("open",)))
-            self._attach(name)
+            self._attach(name, times=True)
         requests = [(_part(a, "request"), _part(b, "request")) for a, b in internal]
         replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in internal + links]
         self._meter_links(requests + replies)

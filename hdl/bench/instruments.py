@@ -13,8 +13,10 @@ __all__ = [
     "LevelMeter",
     "LinkMeter",
     "Timer",
+    "WindowAges",
     "latency_members",
     "record_latency",
+    "window_members",
 ]
 
 COUNT_BITS = 32
@@ -38,6 +40,46 @@ class Timer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.d.sync += self.now.eq(self.now + 1)
+        return m
+
+
+class WindowAges(wiring.Component):
+    """The latencies at which a packet that arrives now was born in the measurement window.
+
+    The window is the span of cycles in which `measure` is 1, the first such span after reset. The
+    packet was generated in it if its latency is from `least` to `most`; before the window `least`
+    is the greater of the two. `most` stops at its largest value.
+
+    Parameters
+    ----------
+    time : int
+        Width of latencies.
+
+    Members
+    -------
+    measure : In(1)
+    least, most : Out(time)
+    """
+
+    def __init__(self, time: int) -> None:
+        self.time = time
+        super().__init__(
+            {
+                "measure": In(1),
+                "least": Out(time, init=(1 << time) - 1),
+                "most": Out(time),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        begun = Signal()
+        with m.If(begun):
+            m.d.sync += self.most.eq(self.most + ~self.most.all())
+            with m.If(~self.measure):
+                m.d.sync += self.least.eq(self.least + ~self.least.all())
+        with m.Elif(self.measure):
+            m.d.sync += [begun.eq(1), self.least.eq(0)]
         return m
 
 
@@ -157,6 +199,11 @@ class LevelMeter(wiring.Component):
             with m.If(self.level > self.max):
                 m.d.sync += self.max.eq(self.level)
         return m
+
+
+def window_members(time: int) -> dict[str, wiring.Member]:
+    """The members of a component that records the latencies of packets born in the window."""
+    return {"least": In(time), "most": In(time), "timed": Out(COUNT_BITS)}
 
 
 def latency_members(kind: str, time: int) -> dict[str, wiring.Member]:

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The processors of a network with memory: they send requests, and check the replies."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -12,7 +12,9 @@ from ..core.checks import check_integer
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode
-from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency
+from .bursts import add_bursts, burst_members
+from .destination_table import check_slots, draw_destination
+from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency, window_members
 from .sources import BIAS_BITS, LOAD_BITS, uniform_code
 from .stamp import TIME_BITS
 
@@ -28,6 +30,7 @@ _COUNTERS = (
     "duplicated",
     "measured",
     "latest",
+    "latency_sum",
     "background",
 )
 
@@ -59,12 +62,13 @@ class Processor(wiring.Component):
     If the queue is full, the request is rejected and counted. The first request of the queue is
     sent as soon as fewer than `outstanding` requests are unanswered. With probability `bias` it is
     for word 0 of the `favourite` memory module, otherwise for a word drawn uniformly from all.
-    Operation and operand are random too.
+    Operation and operand are random too. With a table and bursts as in `BernoulliSource`.
 
     A reply is *misrouted* if its tag is not that of its request, and *duplicated* if no request has
-    its identity. Latencies are counted while `measure` is 1. They end when the last word of the
-    reply has arrived; they start when the request was generated (total), or when it was first
-    offered to the network (network). The counters include a reply two cycles after it arrived.
+    its identity. Latencies end when the last word of the reply has arrived; they start when the
+    request was generated (total), or when it was first offered to the network (network). They are
+    recorded for the requests that were born in the measurement window (`WindowAges`). The counters
+    include a reply two cycles after it arrived.
 
     `o.request` comes from registers and memories, `o.reply.ready` is always 1.
 
@@ -92,6 +96,8 @@ class Processor(wiring.Component):
         Width of times and latencies: exact in runs of fewer than 2^time cycles.
     history : int
         How many answered requests are recorded, from the first on; 0 for none.
+    slots, bursts, table
+        As in `BernoulliSource`, for the modules of the requests.
 
     Members
     -------
@@ -107,10 +113,14 @@ class Processor(wiring.Component):
         Number of requests after which no more are generated; 0 for no limit. Constant.
     turn : In(max(1, path bits))
         With several paths: row r uses path (r + turn) mod paths. Constant.
+    starts, stops, begins_on
+        With bursts only: as in `Bursts`.
     now : In(32)
         Number of this cycle.
     open, measure : In(1)
         Nothing is generated, or offered, while `open` is 0.
+    least, most : In(time)
+        From `WindowAges`.
     o : Out(link)
     generated, rejected : Out(32)
         Number of requests generated, and of those rejected because the queue was full.
@@ -122,10 +132,10 @@ class Processor(wiring.Component):
         Number of all replies, of those with the errors above, and of those while `measure` was 1.
     latest : Out(32)
         Cycle in which the last word of the last reply arrived.
-    total_sum, network_sum, total_max, network_max : Out
+    latency_sum, timed, total_sum, network_sum, total_max, network_max : Out
         As in `Sink`, with this `time`.
     background : Out(32)
-        Number of replies while `measure` was 1 to requests that were not for the favourite.
+        Number of requests born in the window that were not for the favourite, and were answered.
     background_sum : Out(64)
         Sum of their latencies (network).
 
@@ -156,6 +166,9 @@ class Processor(wiring.Component):
         bins: int,
         time: int = TIME_BITS,
         history: int = 0,
+        slots: int = 0,
+        bursts: bool = False,
+        table: tuple[int, ...] = (),
     ) -> None:
         outstanding = check_integer("Outstanding", outstanding, 1)
         depth = check_integer("Depth", depth, 1)
@@ -170,6 +183,9 @@ class Processor(wiring.Component):
         self.mix = mix
         self.lengths = lengths
         self.time = time
+        self.slots = check_slots(slots)
+        self.bursts = bursts
+        self.table = table
         super().__init__(
             {
                 "seed": In(128),
@@ -184,9 +200,11 @@ class Processor(wiring.Component):
                 "o": Out(link),
                 "pending": Out(1),
                 **{name: Out(COUNT_BITS) for name in _COUNTERS},
+                **window_members(time),
                 **latency_members("total", time),
                 **latency_members("network", time),
                 "background_sum": Out(SUM_BITS),
+                **(burst_members() if bursts else {}),
             }
         )
         self.total_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
@@ -204,7 +222,12 @@ class Processor(wiring.Component):
         request = self.o.request
         taken = Signal()
         m.d.comb += taken.eq(request.valid & request.ready)
-        queue = self._generate(m, random.value[-LOAD_BITS:], random.valid)
+        ready, table = random.valid, None
+        if self.slots:
+            drawn_, table = draw_destination(m, self.seed, self.code, self.slots, self.table)
+            ready &= drawn_
+        on = add_bursts(m, self) if self.bursts else Const(1)
+        queue = self._generate(m, random.value[-LOAD_BITS:], ready & on)
         busy, identity, free = self._identities(m, taken)
         paced_request = paced(m, "pacer", "request", self.lengths, self.o)
 
@@ -218,9 +241,9 @@ class Processor(wiring.Component):
             queue.o.ready.eq(taken),
         ]
         drawn = Signal()
-        with m.If(random.valid & (taken | ~drawn)):
+        with m.If(ready & (taken | ~drawn)):
             m.d.sync += drawn.eq(1)
-            self._draw(m, what, favoured, random.value, choice.value)
+            self._draw(m, what, favoured, random.value, choice.value, table)
 
         m.d.sync += [
             self.pending.eq(request.valid & ~request.ready),
@@ -296,12 +319,19 @@ class Processor(wiring.Component):
         return busy, identity, free
 
     def _draw(
-        self, m: Module, what: data.View, favoured: Signal, luck: Value, choice: Value
+        self,
+        m: Module,
+        what: data.View,
+        favoured: Signal,
+        luck: Value,
+        choice: Value,
+        table: Value | None,
     ) -> None:
         """Choose word, operation and operand of a request."""
         whim, draw = luck[:BIAS_BITS], luck[BIAS_BITS:-LOAD_BITS]
         hot = whim < self.bias
-        module = Mux(hot, self.favourite, uniform_code(draw, self.code))
+        anywhere = uniform_code(draw, self.code) if table is None else table
+        module = Mux(hot, self.favourite, anywhere)
         row = Signal(self.link.address)
         m.d.comb += row.eq(Mux(hot, 0, choice[:32] * self.rows >> 32))
         path = row + self.turn
@@ -333,29 +363,37 @@ class Processor(wiring.Component):
         alien = Signal()
         strayed = Signal()
         measured = Signal()
-        recorded = Signal()
+        timed = Signal()
+        total, network, age = (Signal(self.time, name=name) for name in ("total", "network", "age"))
+        m.d.comb += [
+            total.eq(last - note.birth),
+            network.eq(last - note.offered),
+            age.eq(self.now - note.birth),
+        ]
+        born_in_window = expected & (age >= self.least) & (age <= self.most)
         m.d.sync += [
             came.eq(reply.valid),
             alien.eq(reply.valid & ~expected),
             strayed.eq(expected & (reply.payload.tag != asked.tag)),
             measured.eq(reply.valid & self.measure),
-            recorded.eq(expected & self.measure),
+            timed.eq(born_in_window),
             self.delivered.eq(self.delivered + came),
             self.duplicated.eq(self.duplicated + alien),
             self.misrouted.eq(self.misrouted + strayed),
             self.measured.eq(self.measured + measured),
+            self.timed.eq(self.timed + timed),
         ]
         with m.If(reply.valid):
             m.d.sync += self.latest.eq(last)
-        for kind, start in (("total", note.birth), ("network", note.offered)):
-            latency = Signal(self.time, name=f"{kind}_latency")
-            m.d.comb += latency.eq(last - start)
-            record_latency(m, self, kind, latency, recorded)
+        with m.If(expected):
+            m.d.sync += self.latency_sum.eq(self.latency_sum + total)
+        record_latency(m, self, "total", total, timed)
+        record_latency(m, self, "network", network, timed)
         held = Signal(self.time)
         background = Signal()
         m.d.sync += [
-            held.eq(latency),
-            background.eq(expected & self.measure & ~note.favoured),
+            held.eq(network),
+            background.eq(born_in_window & ~note.favoured),
             self.background.eq(self.background + background),
             self.background_sum.eq(self.background_sum + Mux(background, held, 0)),
         ]

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer
 from ..primitives.packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
-from .instruments import COUNT_BITS, latency_members, record_latency
+from .instruments import COUNT_BITS, latency_members, record_latency, window_members
 from .stamp import SEQUENCE_BITS, STAMP_SUM_BITS
 
 __all__ = ["Sink"]
@@ -31,9 +31,10 @@ class Sink(wiring.Component):
     *reordered* or *duplicated*. A flit is *damaged* if it is not the one that must follow the
     header: from another packet, in another order, too many or too few.
 
-    Latencies are counted while `measure` is 1. They end in the cycle in which the tail is
-    delivered; they start when the packet was generated (total), or when it reached the network's
-    input (network). The counters include a packet two cycles after its tail was taken.
+    Latencies end in the cycle in which the tail is delivered; they start when the packet was
+    generated (total), or when it reached the network's input (network). They are recorded for the
+    packets that were born in the measurement window (`WindowAges`), whenever they arrive. The
+    counters include a packet two cycles after its tail was taken.
 
     Parameters
     ----------
@@ -49,6 +50,8 @@ class Sink(wiring.Component):
         Address code of this terminal. Constant.
     now : In(32)
     measure : In(1)
+    least, most : In(time)
+        From `WindowAges`.
     i : In(stream.Signature(packet))
     delivered, misrouted, duplicated, reordered : Out(32)
         Number of all packets taken, and of those with the errors above.
@@ -61,6 +64,10 @@ class Sink(wiring.Component):
         Number of packets taken while `measure` was 1.
     latest : Out(32)
         Cycle in which the last packet was taken.
+    latency_sum : Out(32)
+        Sum of the total latencies of all packets taken, modulo 2^32.
+    timed : Out(32)
+        Number of packets taken that were born in the window.
     total_sum, network_sum : Out(64)
         Sums of their latencies in cycles.
     total_max, network_max : Out(time)
@@ -79,7 +86,7 @@ class Sink(wiring.Component):
         self.tags = tags
         self.bins = bins
         self.followed = packet["payload"].shape.followed
-        counters = ["delivered", "misrouted", "measured", "latest"]
+        counters = ["delivered", "misrouted", "measured", "latest", "latency_sum"]
         if self.followed:
             counters += ["duplicated", "reordered"]
         if packet.flits:
@@ -92,6 +99,7 @@ class Sink(wiring.Component):
                 "i": In(stream.Signature(packet)),
                 **{name: Out(COUNT_BITS) for name in counters},
                 **({} if self.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
+                **window_members(time),
                 **latency_members("total", time),
                 **latency_members("network", time),
             }
@@ -139,10 +147,17 @@ class Sink(wiring.Component):
         else:
             with m.If(arrival):
                 m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.as_value())
-        for name, start in (("total", stamp.birth), ("network", stamp.offered)):
-            latency = Signal(stamp.shape().time, name=f"{name}_latency")
-            m.d.comb += latency.eq(self.now - start)
-            record_latency(m, self, name, latency, measured)
+        total, network = (
+            Signal(stamp.shape().time, name=f"{n}_latency") for n in ("total", "network")
+        )
+        m.d.comb += [total.eq(self.now - stamp.birth), network.eq(self.now - stamp.offered)]
+        timed = Signal()
+        born_in_window = (total >= self.least) & (total <= self.most)
+        m.d.sync += [timed.eq(arrival & born_in_window), self.timed.eq(self.timed + timed)]
+        with m.If(arrival):
+            m.d.sync += self.latency_sum.eq(self.latency_sum + total)
+        record_latency(m, self, "total", total, timed)
+        record_latency(m, self, "network", network, timed)
         return m
 
     def _follow(self, m: Module, packet: data.View, misrouted: Value) -> Value:

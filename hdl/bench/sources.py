@@ -12,6 +12,8 @@ from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet, TagEncoder
 from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode, TagScheme
+from .bursts import add_bursts, burst_members
+from .destination_table import check_slots, draw_destination
 from .instruments import COUNT_BITS
 from .stamp import STAMP_SUM_BITS
 
@@ -213,6 +215,10 @@ class BernoulliSource(wiring.Component):
     number is uniform between two bounds. If they have a broadcast mask, a packet gets a random one
     with probability `spread`: each of its bits is 1 with probability 1/2.
 
+    With a table, the destinations that are not the favourite are drawn from it (`table_row`)
+    instead of uniformly. With bursts, packets are only generated while a Markov chain is on
+    (`Bursts`).
+
     Parameters
     ----------
     packet : Packet
@@ -222,6 +228,12 @@ class BernoulliSource(wiring.Component):
         Number of packets that fit into the queue.
     lengths : tuple[int, int]
         Fewest and most flits of a packet.
+    slots : int
+        Slots of the table of destinations, a power of two; 0 for no table.
+    bursts : bool
+        Whether packets come in bursts.
+    table : tuple[int, ...]
+        The slots, each a `table_row` as a number.
 
     Members
     -------
@@ -239,6 +251,8 @@ class BernoulliSource(wiring.Component):
         Bits of the favourite that are drawn uniformly for each packet. Constant.
     quota : In(32)
         Number of packets after which no more are generated; 0 for no limit. Constant.
+    starts, stops, begins_on
+        With bursts only: as in `Bursts`.
     now, open, measure, o, injected, entered, pending
         As in `Sender`. Nothing is generated while `open` is 0.
     generated, rejected : Out(32)
@@ -246,13 +260,24 @@ class BernoulliSource(wiring.Component):
     """
 
     def __init__(
-        self, packet: Packet, tags: TagScheme, *, depth: int, lengths: tuple[int, int] = (1, 1)
+        self,
+        packet: Packet,
+        tags: TagScheme,
+        *,
+        depth: int,
+        lengths: tuple[int, int] = (1, 1),
+        slots: int = 0,
+        bursts: bool = False,
+        table: tuple[int, ...] = (),
     ) -> None:
         depth = check_integer("Depth", depth, 1)
         self.packet = packet
         self.tags = tags
         self.depth = depth
         self.lengths = lengths
+        self.slots = check_slots(slots)
+        self.bursts = bursts
+        self.table = table
         width = tags.code.width
         super().__init__(
             {
@@ -264,6 +289,7 @@ class BernoulliSource(wiring.Component):
                 "scope": In(width),
                 "quota": In(COUNT_BITS),
                 **({"spread": In(BIAS_BITS + 1)} if packet.broadcast else {}),
+                **(burst_members() if bursts else {}),
                 "generated": Out(COUNT_BITS),
                 "rejected": Out(COUNT_BITS),
             }
@@ -287,7 +313,13 @@ class BernoulliSource(wiring.Component):
         willing = (self.quota == 0) | (self.generated != self.quota)
         anywhere = uniform_code(draw, self.tags.code)
         near = (self.favourite & ~self.scope) | (anywhere & self.scope)
-        generate = self.open & random.valid & (luck < self.load) & willing
+        ready = random.valid
+        if self.slots:
+            drawn, anywhere = draw_destination(m, self.seed, self.tags.code, self.slots, self.table)
+            ready &= drawn
+        if self.bursts:
+            ready &= add_bursts(m, self)
+        generate = self.open & ready & (luck < self.load) & willing
         m.d.comb += [
             arrival.valid.eq(generate),
             arrival.payload.birth.eq(self.now + 1),

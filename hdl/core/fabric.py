@@ -187,12 +187,20 @@ class Cell:
     contents : Mapping[str, tuple[int, ...]]
         Initial rows of this cell's memories. Each name is both an argument of the constructor and
         the name of the component's `Memory` submodule; rows that are not given are zero.
+    title : str
+        What the cell is called in the names of links (`core.wires`), such as "node 5"; it need not
+        be unique. By default the words of its name.
     """
 
     name: str
     type: CellType
     straps: Mapping[str, int] = field(default_factory=dict)
     contents: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", self.name.replace("_", " "))
 
 
 class Fabric:
@@ -303,6 +311,11 @@ class Fabric:
                 what = "outputs" if drives_a else "inputs"
                 raise InvalidValue(f"Pins {pin_a} and {pin_b} can't be linked: both are {what}")
             yield drives_a, pin_a.path, pin_b.path
+
+    def sends_stream(self, pin: Pin) -> bool:
+        """Whether a pin is the sending end of a link with a handshake."""
+        leaves = {suffix: drives for suffix, (_, drives) in self.resolve(pin).items()}
+        return leaves.get(("valid",)) is True and leaves.get(("ready",)) is False
 
     def check_cell(self, name: str) -> None:
         """Raise ValueError if there is no cell of this name."""
@@ -423,7 +436,8 @@ class Scope:
 
     def place(self, cell: Cell) -> Cell:
         """As in `Fabric`; returns the cell with its name in this scope."""
-        self.fabric.place(replace(cell, name=f"{self.name}_{cell.name}"))
+        title = f"{self.name.replace('_', ' ')}, {cell.title}"
+        self.fabric.place(replace(cell, name=f"{self.name}_{cell.name}", title=title))
         return cell
 
     def link(self, a: Pin, b: Pin) -> None:

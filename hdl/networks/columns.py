@@ -23,6 +23,7 @@ def place_columns(
     boxes: Sequence[CellType],
     *,
     name: str = "box",
+    within: str = "",
     dilation: int = 1,
     straps: Callable[[int, int], Mapping[str, int]] = lambda stage, box: {},
 ) -> Columns:
@@ -38,6 +39,8 @@ def place_columns(
         network, and 1 at the terminals.
     name : str
         Prefix of the cells' names.
+    within : str
+        Beginning of the cells' titles, which go on with stage and box.
     dilation : int
         Number of links that replace each link between two stages.
     straps : Callable
@@ -49,7 +52,8 @@ def place_columns(
     drivers: list[list[Pin]] = []
     for s in range(last + 1):
         for x in range(plan.boxes):
-            fabric.place(Cell(f"{name}_{s}_{x}", boxes[s], straps(s, x)))
+            title = f"{within}stage {s}, box {x}"
+            fabric.place(Cell(f"{name}_{s}_{x}", boxes[s], straps(s, x), title=title))
         for label in range(plan.ports):
             box, port = plan.port(s, plan.relabel(label, plan.stages[s].entry))
             if s == 0:

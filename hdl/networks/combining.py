@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 from amaranth.lib.wiring import In
@@ -13,12 +14,13 @@ from ..boxes.combining import (
     InputBufferedBox,
     MemoryLink,
 )
+from ..boxes.combining.pacing import request_length
 from ..boxes.unbuffered import later_bits
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, word
-from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules
+from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules, find_operation
 from ..operations.memory import POLICIES as COMBINE_POLICIES
 from ..terminals.memory_module import MemoryModule
 from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
@@ -131,8 +133,6 @@ class CombiningNetwork(Network):
     plan : MultistagePlan or RedundantPathPlan
     tags : TagScheme or None
         None with several paths.
-    code : AddressCode
-        The code of module numbers in tags.
     tag_bits : tuple[TagBit, ...]
         The meaning of each bit of a request's tag, from the lowest: ("module", b) for bit b of the
         module's code, ("path", b) for bit b of the number of the path.
@@ -159,7 +159,6 @@ class CombiningNetwork(Network):
     has_memory = True
     plan: MultistagePlan | RedundantPathPlan
     tags: TagScheme | None
-    code: AddressCode
     tag_bits: tuple[TagBit, ...]
     paths: int
 
@@ -169,13 +168,13 @@ class CombiningNetwork(Network):
             plan = multistage_plan(given.wiring, given.ports, given.radix)
             self.plan = self.wiring_plan = plan
             self.tags = plan.tags()
-            self.code = self.tags.code
+            self._code = self.tags.code
             self.tag_bits = _tag_bits(self.tags)
         else:
             redundant = redundant_path_plan(given.ports, given.radix, given.paths)
             self.plan = redundant
             self.tags = None
-            self.code = redundant.code
+            self._code = redundant.code
             self.tag_bits = redundant.tag_bits
         self.paths = given.paths
         assert isinstance(given.lengths, int | str)  # the record converts a pair to text
@@ -243,6 +242,28 @@ class CombiningNetwork(Network):
             return {"later": later_bits(width, digit_bits, stage)}
 
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
+
+    @property
+    def code(self) -> AddressCode:
+        """The code of module numbers in tags."""
+        return self._code
+
+    def mix(self, names: Sequence[str]) -> tuple[int, ...]:
+        """The codes of the operations of these names; "all" means all operations.
+
+        Raises
+        ------
+        ValueError
+            If the network does not have an operation.
+        """
+        if tuple(names) == ("all",):
+            return tuple(range(len(self.operations)))
+        return tuple(self.operations.index(find_operation(name, self.operations)) for name in names)
+
+    def mean_length(self, operations: Sequence[str] = ()) -> float:
+        """As in `Network`; of all operations, if none are given."""
+        requests = [self.operations[code] for code in self.mix(operations or ("all",))]
+        return fmean(request_length(operation, self.lengths) for operation in requests)
 
     def locate(self, word: int, path: int = 0) -> Place:
         """The location of a word, with a tag for one of the paths to it.

@@ -9,6 +9,7 @@ from amaranth.hdl import ShapeLike
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
+from ..core.wires import Lane
 from ..operations.folds import FOLDS
 from ..primitives.packet import Packet
 from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
@@ -37,7 +38,9 @@ class ConnectionMachineParameters(Parameters):
     processors: int = integer(1, "terminals per node, a power of two", least=1, most=64)
     buffers: int = integer(4, "packets that a node can store", least=1, most=64)
     payload: ShapeLike = payload_shape()
-    schedule: str = word("petit", "whether a step serves one dimension, or all", SCHEDULES)
+    schedule: str = word(
+        "dimension", "whether a step serves one dimension, or all; see docs/hypercube.md", SCHEDULES
+    )
     priority: str = word("oldest", "which packets are routed first, deflected last", PRIORITIES)
     links: str = word("word", "whether wires carry a packet per cycle, or bit by bit", LINKS)
     combine: str = word(
@@ -67,6 +70,8 @@ class ConnectionMachine(PacketNetwork):
     node : CellType
     step : int
         Cycles per step.
+    parts : int
+        Steps by which the end of a message follows its header.
     served : int
         Number of wires, of all nodes together, that can take a message in a step.
 
@@ -95,11 +100,12 @@ class ConnectionMachine(PacketNetwork):
         self.ports = self.plan.terminals
         self.tags = self.plan.tags()
         self.node = self._node(self.packet)
-        self.step = self.step_of(self.packet)
+        node = self.node.build()
+        self.step, self.parts = node.cycles, node.parts
         self.served = self.plan.nodes * (given.n if given.schedule == "parallel" else 1)
         self.punctual = given.schedule == "parallel"
         self.stages = given.n + 1
-        self.zero_load_cycles = (given.n + 2) * self.step
+        self.zero_load_cycles = (given.n + 2 + self.parts) * self.step
 
     def _node(self, packet: Packet) -> CellType:
         given = self.parameters
@@ -124,10 +130,10 @@ class ConnectionMachine(PacketNetwork):
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """As in `Network`.
 
-        `petit_cycles` is the number of steps of the routers, each of which served one dimension
-        (schedule petit) or all. `wire_use` is the fraction of the wires served in them that carried
-        a message, `buffer_occupancy` is the number of messages stored in a node, and `referred` is
-        the number of deflections in the whole run (Stanfill calls this refer).
+        `router_steps` is the number of steps of the routers, each of which served one dimension
+        (schedule "dimension") or all. `wire_use` is the share of the wires served in them that
+        carried a message, `buffer_occupancy` is the number of messages stored in a node, and
+        `referred` is the number of deflections in the whole run (Stanfill calls this refer).
         """
         # The stamps of the test bench lengthen messages, and so the steps of serial wires.
         cycles, step = window.cycles, self.step_of(window.packet or self.packet)
@@ -136,7 +142,7 @@ class ConnectionMachine(PacketNetwork):
         stored = sum(counts["sum"] for counts in levels)
         return {
             "referred": sum(counts["total"] for counts in readings["referred"].values()),
-            "petit_cycles": -(-cycles // step),
+            "router_steps": -(-cycles // step),
             "wire_use": crossed * step / (self.served * cycles),
             "buffer_occupancy": {
                 "mean": stored / (self.plan.nodes * cycles),
@@ -148,7 +154,7 @@ class ConnectionMachine(PacketNetwork):
     def told(statistics: Mapping[str, Any]) -> list[str]:
         stored = statistics["buffer_occupancy"]
         return [
-            f"routers: {statistics['petit_cycles']} petit cycles; "
+            f"routers: {statistics['router_steps']} steps; "
             f"{statistics['wire_use']:.3f} of the wires served carried a message;",
             f"{stored['mean']:.2f} messages per node in buffers, at most {stored['max']}; "
             f"{statistics['referred']} deflections",
@@ -157,7 +163,8 @@ class ConnectionMachine(PacketNetwork):
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         type_ = self.node if packet is None else self._node(packet)
         for node in range(self.plan.nodes):
-            fabric.place(Cell(f"node_{node}", type_, {"address": node}))
+            straps = {"address": node}
+            fabric.place(Cell(f"node_{node}", type_, straps, title=f"node {node}"))
         for node, dimension, other in self.plan.wires():
             fabric.link(
                 Pin(f"node_{node}", ("o_wire", dimension)),
@@ -177,6 +184,11 @@ class ConnectionMachine(PacketNetwork):
         ]
         node, processor = self.plan.place(destination)
         return [*hops, Pin(f"node_{node}", ("o", processor))]
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`."""
+        port, number = output.path
+        return Lane(f"dimension {number}") if port == "o_wire" else Lane()
 
     def channels(self, source: int, destination: int) -> NoReturn:
         """Raise ValueError: blocked messages are deflected, over any wire that is free."""

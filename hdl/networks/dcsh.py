@@ -13,7 +13,7 @@ from ..routers.cluster import ClusterChannel, ClusterMultiplexer
 from ..routers.dcsh_router import DCSHRouter
 from ..topology.dcsh import DCSH
 from .family import Family
-from .flits import decision_time, flit_queue, packet_length, parse_lengths
+from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .network import PacketNetwork, Terminals, Theory
 
 __all__ = ["FAMILIES", "DCSHNetwork", "DCSHParameters"]
@@ -34,6 +34,7 @@ class DCSHParameters(Parameters):
     n: int = integer(2, "dimensions: there are k^n terminals", least=1, title="Dimensions n")
     decision: int = decision_time("cycles that a header takes in each multiplexer")
     depth: int = flit_queue()
+    refill: str = queue_refill()
     payload: ShapeLike = payload_shape()
     length: int | str = packet_length()
     broadcast: int = integer(0, "1: packets carry a broadcast mask", least=0, most=1)
@@ -45,6 +46,8 @@ class DCSHParameters(Parameters):
             raise InvalidValue(
                 f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, not with k={k} and n={n}"
             )
+        if self.broadcast and self.refill == "yes":
+            raise InvalidValue("Refill must be no with broadcast=1, not 'yes'")
         longest = parse_lengths(self.length)[1]
         if self.broadcast and self.depth < longest:
             raise InvalidValue(
@@ -67,7 +70,7 @@ class DCSHNetwork(PacketNetwork):
     in which its tail is taken. That is the paper's zero-load latency, eq. (3): D for each switching
     element that the header reaches (a multiplexer), and B for the flits, the first of which
     includes the exit from the source. (With queues of depth 1, flits follow each other only every
-    other cycle.)
+    other cycle, unless there is `refill`.)
 
     It can't deadlock (`topology.dcsh`; for broadcasts see `DCSHRouter`), provided that the
     terminals accept what arrives.
@@ -117,23 +120,27 @@ class DCSHNetwork(PacketNetwork):
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         packet = packet or self.packet
-        plan, depth = self.plan, self.parameters.depth
-        router = CellType(DCSHRouter, packet=packet, plan=plan, depth=depth)
+        plan = self.plan
+        size = {"depth": self.parameters.depth, "refill": self.parameters.refill == "yes"}
+        router = CellType(DCSHRouter, packet=packet, plan=plan, **size)
         channel = CellType(ClusterChannel, packet=packet, plan=plan)
         multiplexer = CellType(
             ClusterMultiplexer,
             packet=packet,
             inputs=plan.k - 1,
-            depth=depth,
+            **size,
             decision=self.parameters.decision,
             length=self.lengths[1] if self.broadcasts else None,
         )
         for node in range(plan.nodes):
-            fabric.place(Cell(f"router_{node}", router, {"address": plan.code.encode(node)}))
+            straps = {"address": plan.code.encode(node)}
+            fabric.place(Cell(f"router_{node}", router, straps, title=f"node {node}"))
             for i in range(plan.n):
                 straps = {"dimension": i, "position": plan.position(node, i)}
-                fabric.place(Cell(f"channel_{node}_{i}", channel, straps))
-                fabric.place(Cell(f"multiplexer_{node}_{i}", multiplexer))
+                title = f"channel of dimension {i}"
+                fabric.place(Cell(f"channel_{node}_{i}", channel, straps, title=title))
+                title = f"multiplexer of dimension {i}"
+                fabric.place(Cell(f"multiplexer_{node}_{i}", multiplexer, title=title))
                 fabric.link(Pin(f"router_{node}", ("o", i)), Pin(f"channel_{node}_{i}", ("i",)))
                 fabric.link(Pin(f"multiplexer_{node}_{i}", ("o",)), Pin(f"router_{node}", ("i", i)))
         for owner, i, hearers in plan.channels():

@@ -4,9 +4,19 @@ from typing import Any
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
-from ..core.parameters import integer
+from ..core.parameters import integer, word
 
-__all__ = ["LONGEST", "decision_time", "flit_queue", "packet_length", "parse_lengths"]
+__all__ = [
+    "LONGEST",
+    "REFILLS",
+    "decision_time",
+    "flit_queue",
+    "packet_length",
+    "parse_lengths",
+    "queue_refill",
+]
+
+REFILLS = ("no", "yes")
 
 LONGEST = 1024
 """Most flits of a packet."""
@@ -48,6 +58,11 @@ def parse_lengths(length: int | str) -> tuple[int, int]:
 def flit_queue() -> Any:
     """The field for the number of flits that fit into each queue of a router."""
     return integer(4, "flits that fit into each queue", least=1, most=2**16)
+
+
+def queue_refill() -> Any:
+    """The field that says whether queues accept a flit in the cycle in which their head leaves."""
+    return word("no", "a slot freed in a cycle can be filled in the same one", REFILLS, plain="no")
 
 
 def decision_time(description: str) -> Any:

@@ -6,7 +6,8 @@ the attributes and methods here, and never about its class or family.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,9 +18,10 @@ from amaranth.lib.wiring import In, Out
 from ..core.errors import InvalidValue
 from ..core.fabric import Fabric, FabricComponent, Pin, Scope
 from ..core.parameters import Parameters
+from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
 from ..topology.multistage import MultistagePlan
-from ..topology.tags import TagScheme
+from ..topology.tags import AddressCode, TagScheme
 
 __all__ = ["Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
 
@@ -163,6 +165,18 @@ class Network(FabricComponent, ABC):
         """The formula for this network under uniform traffic, or None."""
         return None
 
+    def mean_length(self, operations: Sequence[str] = ()) -> float:
+        """Mean cycles that a packet occupies a link: its flits, if each takes one cycle.
+
+        In a network with memory, of requests for these operations; all are equally frequent.
+        """
+        return sum(self.lengths) / 2
+
+    @property
+    @abstractmethod
+    def code(self) -> AddressCode:
+        """The code of the terminals' addresses, or of the numbers of memory modules."""
+
     @property
     def fault_plan(self) -> MultistagePlan | None:
         """The plan whose stages, boxes and lines name the places of faults, or None."""
@@ -194,6 +208,13 @@ class Network(FabricComponent, ABC):
     def is_escape(self, channel: Pin) -> bool:
         """Whether this is an escape channel; all are, unless headers have a choice."""
         return True
+
+    def lane(self, output: Pin) -> Lane:
+        """The direction and virtual channel of the link that an output of a cell drives.
+
+        Needed only where the ends of the link do not tell: see `core.wires`.
+        """
+        return Lane()
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """The statistics of a window other than packets and latencies.
@@ -261,6 +282,20 @@ class PacketNetwork(Network):
             fabric.link(Pin(None, ("i", index)), entry)
             fabric.link(exit_, Pin(None, ("o", index)))
         return fabric
+
+    @cached_property
+    def wires(self) -> dict[Pin, Wire]:
+        """The wires that each output of a cell drives: the names of links in results."""
+        inside = (
+            (driver, receiver)
+            for driver, receiver in self.fabric.links
+            if driver.cell is not None and self.fabric.sends_stream(driver)
+        )
+        return named_wires(self.fabric, inside, self.lane)
+
+    @property
+    def code(self) -> AddressCode:
+        return self.tags.code
 
     @property
     def packet(self) -> Packet:

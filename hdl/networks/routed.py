@@ -12,16 +12,19 @@ from amaranth.hdl import ShapeLike
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
+from ..core.wires import Lane
 from ..primitives.arbiters import ARBITERS
+from ..primitives.link_end import LinkEnd
 from ..primitives.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..routers.credit_link import CreditLink
 from ..routers.route_table import RouteTable
 from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, space_needed
 from ..routers.worm_router import RouteLogic, WormRouter
+from ..routing.deadlock import dependency_cycle
 from ..routing.relation import Relation, RoutedGraph
 from ..topology.graph import Channel, End, Link, Turn
-from .flits import decision_time, flit_queue, packet_length, parse_lengths
+from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .network import PacketNetwork, Terminals
 
 __all__ = ["RoutedNetwork", "RouterParameters"]
@@ -43,6 +46,7 @@ class RouterParameters(Parameters):
     switching: Switching = word(
         "wormhole", "when a header may leave: see docs/switching.md", SWITCHINGS
     )
+    refill: str = queue_refill()
     arbiter: str = word("round-robin", "how worms share an output", ARBITERS)
     allow_deadlock: int = integer(
         0, "1: build it even if its routing can deadlock", least=0, most=1
@@ -134,6 +138,8 @@ class RoutedNetwork(PacketNetwork):
         self.ordered = relation.ordered
         if not given.allow_deadlock:
             self._check_deadlock()
+        if given.refill == "yes":
+            self._check_refill()
         links = relation.diameter
         self.stages = links + 1
         waits = links * (given.decision - 1 + relation.graph.latency - 1)
@@ -150,6 +156,31 @@ class RoutedNetwork(PacketNetwork):
             f"Routing can deadlock: worms on {len(cycle) - 1} channels may wait for each other, "
             f"each for the next: {shown}{more} (allow_deadlock=1 builds it all the same)"
         )
+
+    def _check_refill(self) -> None:
+        """With refill, a queue's `ready` depends on those of the queues behind its exits."""
+        relation = self.relation
+        if not relation.ordered:
+            raise InvalidValue("Refill must be no if packets have a choice of channels, not 'yes'")
+        waits: dict[Channel, set[Channel]] = {}
+        for link in relation.graph.links():
+            if link.channels > 2:
+                raise InvalidValue("Refill must be no with more than 2 channels a link, not 'yes'")
+            shape = self.shapes[link.peer]
+            for number in range(link.channels):
+                channel = Channel(link.node, link.port, number)
+                entry = shape.input((link.peer_port, number))
+                if link.latency == 1 and relation.carries(channel):
+                    ends = [one.end for one in shape.outputs if entry in one.inputs]
+                    # The second channel of a link waits for its first one too.
+                    after = {Channel(link.peer, p, c) for p, top in ends for c in range(top + 1)}
+                    waits[channel] = {one for one in after if one.port >= 0}
+        carried = {channel: after & waits.keys() for channel, after in waits.items()}
+        if cycle := dependency_cycle(carried):
+            raise InvalidValue(
+                "Refill must be no, not 'yes': a combinational path would lead around a cycle of "
+                f"{len(cycle) - 1} channels"
+            )
 
     def named(self, channel: Channel) -> str:
         """A channel in words."""
@@ -226,13 +257,15 @@ class RoutedNetwork(PacketNetwork):
                     switching=given.switching,
                     longest=self.lengths[1],
                     arbiter=given.arbiter,
+                    refill=given.refill == "yes",
                 )
             straps = {}
             if logic is not None and logic.address:
                 straps["address"] = logic.position(node)
             if given.arbiter == "random":
                 straps["seed"] = scattered_seed(node)
-            fabric.place(Cell(f"router_{node}", types[shape], straps))
+            title = f"node {self.relation.graph.name(node)}"
+            fabric.place(Cell(f"router_{node}", types[shape], straps, title=title))
 
     def _place_tables(self, fabric: Fabric | Scope) -> None:
         """A table beside each router: rows of outputs, by tag."""
@@ -303,7 +336,8 @@ class RoutedNetwork(PacketNetwork):
                 guarded=waits,
                 needed=space_needed(given.switching, given.depth, self.lengths[1]),
             )
-            fabric.place(Cell(name, kind))
+            title = f"link to node {self.relation.graph.name(link.peer)}"
+            fabric.place(Cell(name, kind, title=title))
         for c, (output, entry) in enumerate(ends):
             leaves, comes = Pin(here, ("o", output)), Pin(there, ("i", entry))
             if link.latency > 1:
@@ -311,6 +345,11 @@ class RoutedNetwork(PacketNetwork):
                 fabric.link(leaves, Pin(name, ("i", c)))
                 fabric.link(Pin(name, ("o", c)), comes)
                 fabric.link(Pin(there, ("freed", freed)), Pin(name, ("freed", c)))
+            elif self._is_unused(Channel(link.node, link.port, c)):
+                end = f"end_{link.node}_{output}"
+                fabric.place(Cell(end, CellType(LinkEnd, shape=packet)))
+                fabric.link(leaves, Pin(end, ("i",)))
+                fabric.link(Pin(end, ("o",)), comes)
             else:
                 fabric.link(leaves, comes)
             if c in waits:
@@ -319,6 +358,10 @@ class RoutedNetwork(PacketNetwork):
                     space = receiver.guarded_inputs(given.switching).index(entry)
                     told = Pin(there, ("space", space))
                 fabric.link(told, Pin(here, ("open", guarded.index(output))))
+
+    def _is_unused(self, channel: Channel) -> bool:
+        """Whether a channel must not be linked, since with refill paths could lead around it."""
+        return self.parameters.refill == "yes" and not self.relation.carries(channel)
 
     def _spare_links(self) -> Iterable[Link]:
         """Links from a node to itself, for the ports that lead nowhere; nothing takes them."""
@@ -354,6 +397,15 @@ class RoutedNetwork(PacketNetwork):
         """As in `PacketNetwork`."""
         node, output = int(str(channel.cell).rpartition("_")[2]), int(channel.path[1])
         return self.shapes[node].outputs[output].escape
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`."""
+        kind, _, node = str(output.cell).partition("_")
+        if kind != "router":
+            return Lane()
+        port, number = self.shapes[int(node)].outputs[int(output.path[1])].end
+        link = self.relation.graph.by_output.get((int(node), port))
+        return Lane() if link is None else Lane(self.relation.graph.direction(link), number)
 
     def _pin(self, channel: Channel) -> Pin:
         shape = self.shapes[channel.node]

@@ -118,7 +118,8 @@ class ClusterMultiplexer(wiring.Component):
     flits behind it are then accepted at once: no packet ever stops halfway.
 
     `o.valid` and `.payload` depend only on registers and memories, and so does `i[*].ready`; hence
-    queues of depth 1 have half the throughput.
+    queues of depth 1 have half the throughput. With `refill` they have all of it, and `i[*].ready`
+    depends on `o.ready`.
 
     Parameters
     ----------
@@ -132,6 +133,8 @@ class ClusterMultiplexer(wiring.Component):
         Decision time in cycles, at least 1.
     length : int or None
         Flits of the longest packet, from 1 to `depth`, if packets are accepted whole.
+    refill : bool
+        Whether a slot that is freed in a cycle can be filled in the same cycle. Not with `length`.
 
     Members
     -------
@@ -152,6 +155,7 @@ class ClusterMultiplexer(wiring.Component):
         depth: int,
         decision: int = 1,
         length: int | None = None,
+        refill: bool = False,
     ) -> None:
         inputs = check_integer("Inputs", inputs, 1)
         depth = check_integer("Depth", depth, 1)
@@ -162,6 +166,8 @@ class ClusterMultiplexer(wiring.Component):
                 raise InvalidValue(
                     f"Depth must be at least the length of {length} flits, not {depth}"
                 )
+        if refill and length is not None:
+            raise InvalidValue("Refill must be off if packets are accepted whole")
         if not packet.flits:
             raise InvalidValue("Packet must have flits")
         self.packet = packet
@@ -169,6 +175,7 @@ class ClusterMultiplexer(wiring.Component):
         self.depth = depth
         self.decision = decision
         self.length = length
+        self.refill = refill
         link = stream.Signature(packet)
         super().__init__({"i": In(link).array(inputs), "o": Out(link)})
 
@@ -203,7 +210,7 @@ class ClusterMultiplexer(wiring.Component):
     def _queue(self, m: Module, number: int) -> stream.Interface:
         """The queue of an input; returns its output."""
         source = self.i[number]
-        queue = ArrivalQueue(self.packet, depth=self.depth)
+        queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
         m.submodules[f"queue_{number}"] = queue
         room: Value = Const(1)
         if self.length is not None:

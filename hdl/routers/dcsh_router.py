@@ -49,7 +49,10 @@ class DCSHRouter(wiring.Component):
     plan : DCSH
         The network, of k^n nodes.
     depth : int
-        Flits that fit into the queue at the terminal, at least 1. Depth 1 has half the throughput.
+        Flits that fit into the queue at the terminal, at least 1. Depth 1 has half the throughput
+        without `refill`.
+    refill : bool
+        Whether a slot that is freed in a cycle can be filled in the same cycle.
 
     Members
     -------
@@ -64,13 +67,14 @@ class DCSHRouter(wiring.Component):
         If a parameter is not as above.
     """
 
-    def __init__(self, packet: Packet, plan: DCSH, *, depth: int) -> None:
+    def __init__(self, packet: Packet, plan: DCSH, *, depth: int, refill: bool = False) -> None:
         check_worms(packet, plan.code.width, f"DCSH of {plan.k}^{plan.n} nodes")
         depth = check_integer("Depth", depth, 1)
         self.packet = packet
         self.n = plan.n
         self.digit_bits = plan.code.digit_bits
         self.depth = depth
+        self.refill = refill
         link = stream.Signature(packet)
         super().__init__(
             {
@@ -86,7 +90,7 @@ class DCSHRouter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.queue = queue = ArrivalQueue(self.packet, depth=self.depth)
+        m.submodules.queue = queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
         wiring.connect(m, wiring.flipped(self.i[self.n]), queue.i[0])
         heads = [*(self.i[dimension] for dimension in range(self.n)), queue.o]
 

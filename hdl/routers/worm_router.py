@@ -124,6 +124,14 @@ class WormRouter(wiring.Component):
     registers and memories; if channels share wires, or headers have a choice, also on `o[*].ready`.
     `space` and `freed` depend on registers and, for `freed`, on `o[*].ready`.
 
+    *With `refill`* a queue accepts a flit in the cycle in which its head leaves, so depth 1 has the
+    full throughput, as wormhole theory assumes. `i[p].ready` then depends on `o[q].ready` where a
+    worm can turn from p to q: these paths follow the channel dependencies, which have no cycle if
+    the routing is free of deadlock. A link's first channel must not wait for the second one's
+    `ready`, which may depend on it. It gives way in its turn only if the second was ready in the
+    cycle before and sent nothing, since then it still is. Headers must not have a choice, and a
+    link has at most two channels.
+
     Parameters
     ----------
     packet : Packet
@@ -140,6 +148,8 @@ class WormRouter(wiring.Component):
         Flits of the longest packet; not for wormhole switching.
     arbiter : str
         One of `primitives.arbiters.ARBITERS`.
+    refill : bool
+        Whether a slot that is freed in a cycle can be filled in the same cycle.
 
     Members
     -------
@@ -178,6 +188,7 @@ class WormRouter(wiring.Component):
         switching: Switching = "wormhole",
         longest: int = 1,
         arbiter: str = "round-robin",
+        refill: bool = False,
     ) -> None:
         depth = check_integer("Depth", depth, 1)
         decision = check_integer("Decision time", decision, 1)
@@ -194,6 +205,10 @@ class WormRouter(wiring.Component):
             raise InvalidValue("Packet must have flits")
         if packet.broadcast:
             raise InvalidValue("Packet of several flits must not have a broadcast mask")
+        if refill and shape.choice:
+            raise InvalidValue("Refill must be off if headers have a choice of outputs")
+        if refill and max(map(len, shape.links)) > 2:
+            raise InvalidValue("Refill must be off if a link has more than two channels")
         self.packet = packet
         self.shape = shape
         self.logic = logic
@@ -202,6 +217,7 @@ class WormRouter(wiring.Component):
         self.switching = switching
         self.longest = longest
         self.arbiter = check_arbiter(arbiter)
+        self.refill = refill
         self.guarded_outputs = shape.guarded_outputs(switching)
         self.guarded_inputs = shape.guarded_inputs(switching)
         ports = stream.Signature(packet)
@@ -245,16 +261,17 @@ class WormRouter(wiring.Component):
         ]
         heads: dict[int, stream.Interface] = {}
         for i in inputs:
-            queue, asked = self._receive(m, i, self._exits(i))
+            exits = self._exits(i)
+            queue, asked = self._receive(m, i, exits)
             heads[i] = head = queue.o
             header = head.valid & ~kept[i].any()
             m.d.comb += [
                 requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
                 takes[i].eq(
-                    self._choice(m, i, grants[i], readies) if self.shape.choice else grants[i]
+                    self._choice(m, i, grants[i], Cat(readies)) if self.shape.choice else grants[i]
                 ),
                 uses[i].eq(kept[i] | takes[i]),
-                head.ready.eq((uses[i] & passed).any()),
+                head.ready.eq(Cat(uses[i][j] & passed[j] for j in exits).any()),
             ]
             # Once a worm has an output, it keeps it until the tail has left.
             m.d.sync += kept[i].eq(uses[i])
@@ -278,7 +295,7 @@ class WormRouter(wiring.Component):
                 ),
             ]
         for number, link in enumerate(self.shape.links):
-            turns = self._turns(m, number, [offered[j] & readies[j] for j in link])
+            turns = self._turns(m, number, [(offered[j], readies[j]) for j in link])
             payload: Value = Const(0)
             for i in sorted({i for j in link for i in entries[j]}):
                 sends = Cat(uses[i][j] & turn for j, turn in zip(link, turns)).any()
@@ -300,7 +317,9 @@ class WormRouter(wiring.Component):
         """The queue of an input, which stores a bit for each of its exits with every flit; and the
         outputs that the header at its head may take, one bit each."""
         queue = ArrivalQueue(
-            StructLayout({"flit": self.packet, "exits": len(exits)}), depth=self.depth
+            StructLayout({"flit": self.packet, "exits": len(exits)}),
+            depth=self.depth,
+            refill=self.refill,
         )
         m.submodules[f"queue_{i}"] = queue
         source, arrival = self.i[i], queue.i[0]
@@ -378,10 +397,27 @@ class WormRouter(wiring.Component):
         """A different seed for each arbiter."""
         return self.seed.rotate_left(j % 32) if self.arbiter == "random" else Const(1, 32)
 
-    def _turns(self, m: Module, link: int, goes: Sequence[Value]) -> list[Value]:
-        """Which channel of a link uses the wires in this cycle; `goes` says which can send."""
-        if len(goes) == 1:
+    def _turns(self, m: Module, link: int, channels: Sequence[tuple[Value, Value]]) -> list[Value]:
+        """Which channel of a link uses the wires in this cycle.
+
+        For each channel, whether it has a flit, and whether its receiver is ready.
+        """
+        if len(channels) == 1:
             return [Const(1)]
-        m.submodules[f"turn_{link}"] = turn = RoundRobin(len(goes))
-        m.d.comb += [turn.request.eq(Cat(goes)), turn.taken.eq(1)]
-        return list(turn.granted)
+        goes = [offered & ready for offered, ready in channels]
+        if len(channels) > 2:
+            m.submodules[f"turn_{link}"] = arbiter = RoundRobin(len(goes))
+            m.d.comb += [arbiter.request.eq(Cat(goes)), arbiter.taken.eq(1)]
+            return list(arbiter.granted)
+        turn = Signal(name=f"turn_{link}")
+        first, second = (Signal(name=f"{name}_{link}") for name in ("first", "second"))
+        yields = turn & goes[1]
+        if self.refill:
+            # Nothing was sent to a ready receiver, so it is still ready.
+            sure = Signal(name=f"sure_{link}")
+            m.d.sync += sure.eq(channels[1][1] & ~second)
+            yields = turn & sure & channels[1][0]
+        m.d.comb += [first.eq(goes[0] & ~yields), second.eq(goes[1] & ~first)]
+        with m.If(goes[0] | goes[1]):
+            m.d.sync += turn.eq(~second)
+        return [first, second]

@@ -179,6 +179,11 @@ class Relation(ABC):
         """
         return survey(self).turns
 
+    def carries(self, channel: Channel) -> bool:
+        """Whether any packet takes a channel. Looks at every header, as `turns`."""
+        end = channel.port, channel.number
+        return any(turn.output == end for turn in survey(self).turns[channel.node])
+
     @property
     def diameter(self) -> int:
         """Links on the longest path that a packet takes if all are free.

@@ -1,13 +1,18 @@
-"""The permutations that parallel programs need most (Siegel et al., section V).
+"""The permutations that parallel programs need most (Siegel et al., section V), and others.
 
 Each function returns, for N = `ports` terminals, a list whose element X is the terminal that X
 sends to. They raise ValueError if N or a parameter does not fit; the message says what is allowed.
+
+`tornado` and `neighbor` are for addresses of several digits (Dally and Towles, "Principles and
+Practices of Interconnection Networks", 2004, section 3.2).
 """
 
 import math
+import random
 from collections.abc import Callable, Sequence
 
 from ..core.errors import InvalidValue
+from .tags import AddressCode
 
 __all__ = [
     "PERMUTATIONS",
@@ -19,9 +24,12 @@ __all__ = [
     "delta_shift",
     "identity",
     "lambda_map",
+    "neighbor",
     "perfect_shuffle",
+    "random_permutation",
     "segment_bit_reversal",
     "segment_shuffle",
+    "tornado",
     "transpose",
 ]
 
@@ -110,6 +118,41 @@ def segment_shuffle(ports: int, j: int) -> list[int]:
 def segment_bit_reversal(ports: int, j: int) -> list[int]:
     """The lowest j bits of X in reverse order, 1 <= j <= n."""
     return _in_segments("segment-bit-reversal", bit_reversal, ports, j)
+
+
+def tornado(code: AddressCode) -> list[int]:
+    """X to X + ceil(k/2) - 1 modulo k in each digit, for digits of base k: almost half way around
+    each ring of a torus.
+
+    Binary addresses count as one digit, with k = N; with k = 2, X would send to itself.
+    """
+    return _shifted_digits(code, lambda k: (k + 1) // 2 - 1)
+
+
+def neighbor(code: AddressCode) -> list[int]:
+    """X to X + 1 modulo k in each digit, for digits of base k: one step in each dimension.
+
+    Binary addresses count as one digit, with k = N.
+    """
+    return _shifted_digits(code, lambda k: 1)
+
+
+def _shifted_digits(code: AddressCode, shift: Callable[[int], int]) -> list[int]:
+    if code.radix == 2:
+        return cyclic_shift(code.count, shift(code.count))
+    return [
+        code.join([(digit + shift(k)) % k for digit, k in zip(code.split(x), code.radices)])
+        for x in range(code.count)
+    ]
+
+
+def random_permutation(ports: int, seed: int) -> list[int]:
+    """A random permutation, the same on every machine for the same seed, which is at least 0."""
+    if seed < 0:
+        raise InvalidValue(f"Seed of randperm must not be negative, not {seed}")
+    chance = random.Random(seed)
+    draws = [chance.random() for _ in range(ports)]
+    return sorted(range(ports), key=draws.__getitem__)
 
 
 def _in_segments(name: str, function: Callable[[int], list[int]], ports: int, j: int) -> list[int]:

@@ -74,6 +74,10 @@ class RoutedHypercube(RoutedGraph):
         """Whether a header that took a channel of this number has crossed all lower dimensions."""
         return self.routing == "ecube" or (self.routing == "adaptive" and number == 0)
 
+    def carries(self, channel: Channel) -> bool:
+        """As in `Relation`: packets take every channel."""
+        return True
+
     def turns(self) -> Mapping[int, frozenset[Turn]]:
         """As `Relation.turns`: from any dimension to any other, or in order to a higher one."""
         ends = list(product(range(self.n), range(self.channels_per_link)))

@@ -28,6 +28,12 @@ class Hop(NamedTuple):
     way: int
     channel: int
 
+    @property
+    def direction(self) -> str:
+        """The direction as text: `+x`, `-y`, `+z`; from the fourth dimension on `-dimension 3`."""
+        axis = "xyz"[self.dimension] if self.dimension < 3 else f"dimension {self.dimension}"
+        return f"{'+-'[self.way]}{axis}"
+
 
 @dataclass(frozen=True)
 class Torus(RoutedGraph):
@@ -183,9 +189,7 @@ class Torus(RoutedGraph):
                     yield Link(node, port, peer, port, int(self.channels), self.latency)
 
     def direction(self, link: Link) -> str:
-        dimension, way = self.sides[link.port]
-        axis = "xyz"[dimension] if len(self.sizes) <= 3 else f"dimension {dimension}"
-        return f"{'-' if way else '+'}{axis}"
+        return Hop(*self.sides[link.port], 0).direction
 
     def lanes(self, around: bool) -> range:
         """The channels for packets that still have to use the wrap-around link, or for others."""
@@ -228,6 +232,16 @@ class Torus(RoutedGraph):
             twice = 2 * abs(there - here)
             around = twice > size or (twice == size and upward == bool(here % 2))
         return int(upward == around), around
+
+    def carries(self, channel: Channel) -> bool:
+        """As in `Relation`."""
+        dimension, way, number = self.hop(channel)
+        here = self.code.split(channel.node)[dimension]
+        for there in range(self.sizes[dimension]):
+            towards, around = self._way(dimension, here, there)
+            if there != here and towards == way and number in self.lanes(around):
+                return True
+        return False
 
     def turns(self) -> Mapping[int, frozenset[Turn]]:
         """As `Relation.turns`, and the same for all nodes.

@@ -21,6 +21,7 @@ from .draw import draw
 from .hardware import export, list_
 from .paper import paper
 from .permute import permute
+from .rerun import rerun
 from .simulation import sim, sweep
 from .synth import synth
 from .words import INTERRUPTED
@@ -68,13 +69,14 @@ def multicube() -> None:
     """Interconnection networks of parallel computers as real hardware."""
 
 
-for command in (list_, sim, sweep, permute, deadlock, draw, paper, export, synth, bench):
+for command in (list_, sim, sweep, rerun, permute, deadlock, draw, paper, export, synth, bench):
     multicube.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, 2 if the input
-    is bad or the machine or a tool can't do it, 130 after Ctrl-C, 143 after SIGTERM.
+    """Run the command and exit: 0 if all is well, 1 if packets were lost or damaged, or a network
+    can deadlock, 2 if the input is bad or the machine or a tool can't do it, 130 after Ctrl-C, 143
+    after SIGTERM.
 
     An error is one line on standard error. Any exception that is neither a MulticubeError nor an
     OSError is a bug in the library: its traceback is shown, and the status is 70.

@@ -11,16 +11,13 @@ from ...hdl.core.errors import InvalidValue
 from ...hdl.routing.decomposition import decompose, direct_passes
 from ...hdl.routing.passes import conflicts, settings, state_name
 from ...hdl.topology.multistage import MultistagePlan
-from ...hdl.topology.permutations import PERMUTATIONS, Permutation
+from ...hdl.topology.permutations import Permutation
 from ...hdl.topology.tags import TagScheme
 from ..run.progress import phase
 from ..workload.traffic import pattern
 from .words import network_arguments, network_from
 
 __all__ = ["permute"]
-
-_SILENT = "x"
-"""Written in place of the destination of a terminal that sends nothing."""
 
 
 @click.command()
@@ -33,12 +30,16 @@ def permute(
 ) -> None:
     """Show how a network passes a PERMUTATION, or which of its paths conflict.
 
-    PERMUTATION is a name as for --traffic (bit-reversal, shift:3), or the destinations of all
-    terminals separated by commas (3,0,2,1), with x for a terminal that sends nothing.
+    PERMUTATION is written as for --traffic: a name (bit-reversal, shift:3), the destinations of all
+    terminals separated by commas (3,0,2,1), with x for a terminal that sends nothing, or file:FILE.
     """
     built = network_from(network, parameters)
     plan, tags = built.single_paths(), built.tags
-    destinations = _destinations(permutation, built.ports)
+    destinations = pattern(permutation, built.ports).destinations(tags.code)
+    if destinations is None:
+        raise InvalidValue(
+            f"Permutation must give each terminal one destination, not {permutation}"
+        )
     with phase("looking for conflicts"):
         found = conflicts(plan, destinations)
     record: dict[str, Any] = {
@@ -75,20 +76,6 @@ def permute(
         for number, one in enumerate(own if found else [], 1):
             click.echo(f"pass {number} of {len(own)} {words}: {_arrows(one['destinations'])}")
             _print_settings(one)
-
-
-def _destinations(text: str, ports: int) -> list[int | None]:
-    name, *words = text.split(":")
-    if name in PERMUTATIONS and len(words) == len(PERMUTATIONS[name][1]):
-        return list(pattern(text, ports).favourites)
-    try:
-        return [None if word.strip() == _SILENT else int(word) for word in text.split(",")]
-    except ValueError:
-        forms = [":".join((name, *words)) for name, (_, words) in PERMUTATIONS.items()]
-        raise InvalidValue(
-            f"Permutation must be one of {', '.join(forms)}, or destinations separated by commas, "
-            f"not {text!r}"
-        ) from None
 
 
 def _pass(

@@ -17,7 +17,7 @@ from ..report.save import FORMATS, save_sweep
 from ..run.simulation import simulate
 from ..run.sweeps import LoadsLost, parse_loads
 from ..run.sweeps import sweep as run_sweep
-from ..workload.traffic import is_finite, read_trace
+from ..workload.traffic import Pattern, Trace, pattern, read_trace, short_name
 from .words import (
     INTERRUPTED,
     check_outputs,
@@ -48,14 +48,40 @@ def _latency_row(latency: Latency) -> list[str]:
     return [_number(latency.mean) + spread, *exact]
 
 
+_ENDED = {
+    "given": "its length was given",
+    "precise": "it grew until the results were precise",
+    "saturated": "it grew until saturation was certain",
+    "limit": "it grew to its limit before the results were precise",
+    "finite": "",
+    "interrupted": "",
+}
+"""What is said about the end of a window, by `Result.ended`."""
+
+
+def _reached(result: Result) -> str:
+    """The relative half widths of the intervals, as text."""
+    known = (
+        ("latency", result.latency.mean, result.latency.ci99),
+        ("throughput", result.throughput, result.throughput_ci99),
+    )
+    widths = [
+        f"{what} ± {100 * width / value:.2g} %" for what, value, width in known if value and width
+    ]
+    if not result.uncorrelated:
+        widths.append("perhaps more, as its parts are correlated")
+    return f" ({', '.join(widths)})" if widths else ""
+
+
 def print_result(result: Result) -> None:
     """Print the result of a run."""
     memory = result.round_trip is not None
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
     click.echo(told(result.network, result.parameters))
     click.echo(
-        f"{result.traffic} traffic, {result.warmup} + {result.cycles} + {result.drain} cycles "
-        f"(warm-up, window, drain) on engine {result.engine}"
+        f"{short_name(result.traffic)} traffic, "
+        f"{result.warmup} + {result.cycles} + {result.drain} cycles (warm-up, window, drain) "
+        f"on engine {result.engine}"
     )
     table = Table("cycles", "mean", "p50", "p95", "p99", "max")
     table.add_row("latency", *_latency_row(result.latency))
@@ -70,13 +96,15 @@ def print_result(result: Result) -> None:
     predicted = result.predicted["throughput"]
     theory = "" if predicted is None else f", predicted {predicted:.4f}"
     busiest = max(result.links, key=result.links.__getitem__, default=None)
-    link = "" if busiest is None else f"; busiest link: {busiest} with {result.links[busiest]:.4f}"
+    units = "requests or replies" if memory else "flits"
     click.echo(
         f"throughput {result.throughput:.4f}{spread} {packet}s per {terminal} per cycle "
         f"(offered {result.offered_load:.4f}{theory});\n"
         f"least served: {terminal} {result.least_served['terminal']} with "
-        f"{result.least_served['throughput']:.4f}{link}"
+        f"{result.least_served['throughput']:.4f}"
     )
+    if busiest is not None:
+        click.echo(f"busiest link: {busiest} with {result.links[busiest]:.4f} {units} per cycle")
     click.echo(
         f"{packet}s: {result.generated} generated, {result.rejected} rejected, {result.unsent} "
         f"unsent, {result.injected} injected, {result.delivered} delivered;\n"
@@ -106,6 +134,8 @@ def print_result(result: Result) -> None:
     if result.damaged:
         click.echo(f"{result.damaged} damaged flits")
     click.echo(result.verdict)
+    if _ENDED[result.ended]:
+        click.echo(f"window: {_ENDED[result.ended]}{_reached(result)}")
     if result.partial:
         click.echo("PARTIAL: the run was interrupted")
 
@@ -137,18 +167,20 @@ def sim(
     """Simulate a network cycle by cycle, and report what was measured."""
     built = network_from(network, parameters)
     if trace is not None:
-        for name in ("traffic", "load", "cycles", "warmup", "seed", "source_depth"):
+        for name in ("traffic", *_MEASURED, "seed", "source_depth"):
             _refuse(name, "A trace takes", "it lists every packet itself")
-    elif is_finite(traffic):
-        for name in ("load", "cycles", "warmup"):
-            _refuse(
-                name, f"Traffic {traffic} takes", "all packets are sent at once, and all measured"
-            )
+        packets: Pattern | Trace = read_trace(trace, built.ports)
+    else:
+        packets = pattern(traffic, built.ports)
+        if packets.quota:
+            why = "all packets are sent at once, and all measured"
+            for name in _MEASURED:
+                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
     outputs = () if vcd is None else (vcd,)
     check_outputs(outputs, as_json)
     result = simulate(
         built,
-        traffic=traffic if trace is None else read_trace(trace, built.ports),
+        traffic=packets,
         load=load,
         vcd=vcd,
         faults=faults,
@@ -162,6 +194,10 @@ def sim(
             print_result(result)
     if result.partial:
         sys.exit(INTERRUPTED)
+
+
+_MEASURED = ("load", "cycles", "warmup", "precision", "limit", "seeds")
+"""Options for traffic without end."""
 
 
 def _refuse(name: str, whose: str, why: str) -> None:
@@ -191,6 +227,12 @@ def _print_sweep(curve: Sweep) -> None:
         click.echo(
             f"saturation throughput: {curve.saturation_throughput:.4f} packets per terminal per "
             f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
+        )
+    undecided = sum(point.saturated is None for point in curve.points)
+    if undecided:
+        click.echo(
+            f"{undecided} point{'s'[: undecided > 1]} undecided: longer windows (--cycles, "
+            "--limit) or more --seeds would tell whether they are saturated"
         )
     if curve.partial:
         click.echo("PARTIAL: the sweep was interrupted")

@@ -99,6 +99,15 @@ def _read_warmup(_context: object, _option: object, text: str) -> int | str:
         raise InvalidValue(f"Warm-up must be auto or a number of cycles, not {text!r}") from None
 
 
+def _read_precision(_context: object, _option: object, text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise InvalidValue(f"Precision must be a fraction such as 5%, not {text!r}") from None
+
+
 def _names(_context: object, _option: object, text: str) -> tuple[str, ...]:
     return tuple(text.split(",")) if text else ()
 
@@ -114,7 +123,29 @@ warmup_option = click.option(
 _RUN_OPTIONS = (
     click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
     click.option(
-        "--cycles", default=2000, show_default=True, help="Length of the measurement window."
+        "--cycles",
+        type=int,
+        help="Length of the measurement window; with --precision its first length. Default: as "
+        "long as the precision needs.",
+    ),
+    click.option(
+        "--precision",
+        callback=_read_precision,
+        metavar="FRACTION",
+        help="Relative half width of the 99 % intervals of mean latency and throughput at which "
+        "the window ends, such as 0.02 or 2%. Default: 5 %, if --cycles is not given.",
+    ),
+    click.option(
+        "--limit",
+        default=200_000,
+        show_default=True,
+        help="Most cycles to which the window grows.",
+    ),
+    click.option(
+        "--seeds",
+        default=1,
+        show_default=True,
+        help="Independent runs side by side, with seeds from --seed on.",
     ),
     warmup_option,
     click.option("--seed", default=1, show_default=True, help="Seed of the random numbers."),

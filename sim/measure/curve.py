@@ -6,6 +6,7 @@ from typing import Any
 
 from ...hdl.networks import Network
 from .result import Result
+from .row import row_of
 
 __all__ = ["Sweep", "saturation_interval"]
 
@@ -67,32 +68,22 @@ class Sweep:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """A flat record of each point."""
-        return [
-            {
-                "offered_load": point.offered_load,
-                "throughput": point.throughput,
-                "latency_mean": point.latency.mean,
-                "latency_ci99": point.latency.ci99,
-                "latency_p50": point.latency.p50,
-                "latency_p95": point.latency.p95,
-                "latency_p99": point.latency.p99,
-                "latency_max": point.latency.max,
-                "network_latency_mean": point.network_latency.mean,
-                "predicted_latency_mean": point.predicted["latency_mean"],
-                "least_served_throughput": point.least_served["throughput"],
-                "saturated": point.saturated,
-                "verdict": point.verdict,
-            }
-            for point in self.points
-        ]
+        """A row of a table for each point; one is enough to run it again."""
+        return list(map(row_of, self.points))
 
 
 def saturation_interval(points: Sequence[Result]) -> tuple[float, float] | None:
-    """Highest load below saturation, and lowest saturated load; None if none is saturated."""
+    """Highest load below saturation, and lowest saturated load; None if none is saturated.
+
+    Points that were not decided, since their windows were too short, don't count.
+    """
     saturated = [point.offered_load for point in points if point.saturated]
     if not saturated:
         return None
     first = min(saturated)
-    carried = [point.offered_load for point in points if point.offered_load < first]
+    carried = [
+        point.offered_load
+        for point in points
+        if point.saturated is False and point.offered_load < first
+    ]
     return max(carried, default=0.0), first

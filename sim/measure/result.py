@@ -5,31 +5,28 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from ...hdl.core.errors import MulticubeError
 
 if TYPE_CHECKING:
     from ..run.messages import MessageRun
 
-__all__ = ["CONFIDENCE", "Latency", "Result", "SimulationError", "ratio_interval"]
-
-CONFIDENCE = 0.99
+__all__ = ["Latency", "Result", "SimulationError"]
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Latencies of the packets delivered in the window, in cycles.
+    """Latencies of the packets born in the window, in cycles.
 
     A percentile is None if it lies beyond the histogram; `mean` and `max` are always exact.
 
     Attributes
     ----------
     mean, p50, p95, p99, max : float or None
-        None if no packet was delivered.
+        None if no packet arrived.
     ci99 : float or None
-        Half the width of the mean's 99 % confidence interval, from batch means; None if there are
-        too few batches.
+        Half the width of the mean's 99 % confidence interval, from batch means (`ratio_estimate`)
+        or from several seeds; None if there are too few.
     histogram : list[int]
         Packets by latency, from 0 cycles on, without empty bins at the end.
     beyond : int
@@ -79,27 +76,14 @@ class Latency:
         )
 
 
-def ratio_interval(amounts: Sequence[float], counts: Sequence[float]) -> float | None:
-    """Half the width of the 99 % confidence interval of sum(amounts) / sum(counts).
-
-    The pairs are batches of one run, long enough to be nearly independent; the estimate is a ratio
-    estimator with Student's t. None for fewer than five batches, or if nothing was counted.
-    """
-    x, n = np.asarray(amounts, float), np.asarray(counts, float)
-    batches = len(x)
-    if batches < 5 or not n.sum():
-        return None
-    residuals = x - n * (x.sum() / n.sum())
-    deviation = np.sqrt((residuals**2).sum() / (batches * (batches - 1))) / n.mean()
-    return float(stdtrit(batches - 1, 0.5 + CONFIDENCE / 2) * deviation)
-
-
 @dataclass(frozen=True)
 class Result:
     """One run: what was simulated, and what was measured.
 
     Counts are numbers of packets in the whole run, from the first cycle until the network has
-    drained. Throughput, latencies and utilisation are those of the window.
+    drained. Throughput and utilisation are those of the window, latencies those of the packets that
+    were born in it. Of several seeds, all numbers are those of the runs together, but `cycles`,
+    `warmup` and `drain`, which are those of each.
 
     Attributes
     ----------
@@ -119,8 +103,17 @@ class Result:
         Whether the warm-up ended because the network had reached a steady state.
     partial : bool
         Whether the run was interrupted; packets were then left in the network.
+    ended : str
+        Why the window ended: it was "given", the results were "precise", the network was
+        "saturated", the "limit" was reached, the traffic is "finite", or "interrupted".
+    uncorrelated : bool
+        Whether the batches, of which the confidence intervals are made, were shown to be
+        uncorrelated. If not, the intervals may be too narrow.
     offered_load, throughput : float
-        Packets per terminal per cycle.
+        Packets per terminal per cycle; `offered_flits` and `throughput_flits` are in flits.
+    packet_length : float
+        Mean flits of a packet as it is generated; in a network with memory, mean cycles that a
+        request occupies a link.
     throughput_ci99 : float or None
         Half the width of its 99 % confidence interval.
     generated, rejected, unsent : int
@@ -132,6 +125,9 @@ class Result:
         Packets, or attempts to send them, that were dropped by a network designed to drop packets.
     corrupted : int
         Packets whose parity was wrong, and which were discarded.
+    untimed : int or None
+        Packets born in the window that did not arrive, so that their latency is not known. None if
+        packets may be lost, or arrive in several places, or the traffic is finite.
     attempts : float or None
         Attempts per delivered packet in the window, 1 if nothing is dropped. None if nothing was
         delivered.
@@ -157,8 +153,9 @@ class Result:
         the memory. None if that was not checked.
     predicted : dict
         `latency_mean`, `throughput` and `attempts`; None where no formula applies.
-    saturated : bool
-        Whether the network carried less than it was offered.
+    saturated : bool or None
+        Whether the network carried less than it was offered (`saturation.Balance`). None if the
+        window was too short to say.
     verdict : str
         The reason, as text.
     least_served : dict
@@ -167,7 +164,14 @@ class Result:
     terminals : dict
         Packets `injected` and `delivered` in the window, by terminal.
     links : dict[str, float]
-        Utilisation of each link, in packets per cycle, by the output that drives it.
+        Use of each link's wires in flits per cycle, at most 1, by name: "node 5 -> node 6, +x".
+        In a network with memory it counts whole requests, and whole replies.
+    channels : dict[str, list[float]]
+        The same for each virtual channel of the links that have several.
+    run : dict[str, Any]
+        What was asked for: all that is needed, besides network and parameters, to run it again
+        (`run.rerun`). These are the fields of `Run`, the bins and faults of `simulate_runs`, and
+        the `version` of multicube. The `traffic` of a trace is None, and `trace` its name.
     statistics : dict[str, Any]
         Further statistics of the window that depend on the network (its method `statistics`).
     """
@@ -182,8 +186,11 @@ class Result:
     drain: int
     settled: bool
     partial: bool
+    ended: str
+    uncorrelated: bool
     offered_load: float
     throughput: float
+    packet_length: float
     throughput_ci99: float | None
     generated: int
     rejected: int
@@ -192,6 +199,7 @@ class Result:
     delivered: int
     dropped: int
     corrupted: int
+    untimed: int | None
     attempts: float | None
     lost: int | None
     misrouted: int
@@ -205,12 +213,24 @@ class Result:
     background_latency: float | None
     serializable: bool | None
     predicted: dict[str, float | None]
-    saturated: bool
+    saturated: bool | None
     verdict: str
     least_served: dict[str, float]
     terminals: dict[str, list[int]] = field(repr=False)
     links: dict[str, float] = field(repr=False)
+    channels: dict[str, list[float]] = field(repr=False)
+    run: dict[str, Any] = field(default_factory=dict, repr=False)
     statistics: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def offered_flits(self) -> float:
+        """Flits offered per terminal per cycle."""
+        return self.offered_load * self.packet_length
+
+    @property
+    def throughput_flits(self) -> float:
+        """Flits delivered per terminal per cycle."""
+        return self.throughput * self.packet_length
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain lists, dictionaries, numbers and strings."""

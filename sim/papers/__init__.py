@@ -20,6 +20,7 @@ from . import (
     siegel_partitions,
     siegel_structure,
     siegel_waiting,
+    stanfill_fan,
     stanfill_hypercube,
     stanfill_router,
 )
@@ -37,6 +38,7 @@ _MODULES = (
     siegel_machines,
     combining_hotspot,
     combining_latency,
+    stanfill_fan,
     stanfill_hypercube,
     stanfill_router,
     dcsh_figures,

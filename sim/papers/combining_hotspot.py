@@ -12,7 +12,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ...hdl.networks import CombiningNetwork
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..theory.hot_spot import hot_spot_limit
 from ..workload.traffic import pattern
 from .item import Column, Item, Options, PaperResult, deviation

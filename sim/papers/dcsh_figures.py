@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from ...hdl.networks import build
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..theory.dcsh_torus import (
     Locality,
     crossing_load,
@@ -18,7 +20,7 @@ from ..theory.dcsh_torus import (
     torus_latency,
 )
 from ..workload.traffic import pattern
-from .item import Column, Item, Options, PaperResult, deviation, mean_of
+from .item import Column, Item, Options, PaperResult, mean_of
 
 __all__ = ["ITEMS"]
 
@@ -28,11 +30,14 @@ _LENGTH = 64
 """Flits per message in the DCSH."""
 _TORUS_SIDE = 8
 """Nodes in a sphere of the torus, along a row."""
-_POINTS = 10
-_BEYOND, _REACH = 6, 4
-"""The torus is measured at further loads, up to this many times the highest load of the DCSH."""
-_CYCLES = 4000
-_WARMUP = 3000
+_DEPTHS = (4, 1)
+"""Flits that fit into a queue. Queues of one flit are refilled, as wormhole theory assumes."""
+_STEP = 0.0015
+_DCSH_POINTS, _TORUS_POINTS, _LAST = 5, 7, 0.024
+"""Both networks are measured at multiples of `_STEP`, the torus then at every second one to the
+last load."""
+_CYCLES = 2000
+_WARMUP = 1500
 _SOURCE_DEPTH = 32
 
 Latency = Callable[[float], float]
@@ -46,17 +51,29 @@ def _setting(network: str, k: int, beta: float, decision: int) -> Locality:
     return Locality(k, 2, side, 1, beta, length, decision)
 
 
-def _model(network: str, setting: Locality) -> Latency:
-    return partial(dcsh_latency if network == "dcsh" else torus_latency, setting)
+def _model(network: str, setting: Locality, whole_rings: bool = False) -> Latency:
+    if network == "dcsh":
+        return partial(dcsh_latency, setting)
+    return partial(torus_latency, setting, whole_rings=whole_rings)
+
+
+def _finite(latency: float) -> float | None:
+    return latency if np.isfinite(latency) else None
 
 
 def _measure(
-    network: str, points: Sequence[tuple[Locality, float]], options: Options
+    network: str, depth: int, points: Sequence[tuple[Locality, float]], options: Options
 ) -> list[dict[str, Any]]:
     """Model and hardware at some loads, with settings that differ only in beta."""
     setting, _ = points[0]
     built = build(
-        network, k=setting.k, n=setting.n, length=setting.length, decision=setting.decision
+        network,
+        k=setting.k,
+        n=setting.n,
+        length=setting.length,
+        decision=setting.decision,
+        depth=depth,
+        refill="yes" if depth == 1 else "no",
     )
     cycles = options.cycles or (_CYCLES // 4 if options.quick else _CYCLES)
     runs = [
@@ -73,31 +90,35 @@ def _measure(
     results = whole_runs(built, runs, engine=options.engine, bins=4096, progress=options.progress)
     rows = []
     for (setting, load), result in zip(points, results):
-        predicted = _model(network, setting)(load)
-        row: dict[str, Any] = {
-            "beta": setting.beta,
-            "network": network,
-            "load": load,
-            "predicted": predicted if np.isfinite(predicted) else None,
-            "measured": mean_of(result.latency),
-            "ci99": result.latency.ci99,
-            "throughput": result.throughput,
-            "saturated": result.saturated,
-        }
-        rows.append({**row, "deviation": deviation(row["measured"], row["predicted"])})
+        printed = _finite(_model(network, setting)(load))
+        whole = _finite(_model(network, setting, whole_rings=True)(load))
+        rows.append(
+            {
+                "beta": setting.beta,
+                "network": network,
+                "depth": depth,
+                "load": load,
+                "predicted": printed,
+                "corrected": whole if network == "torus" else None,
+                "measured": mean_of(result.latency),
+                "ci99": result.latency.ci99,
+                "throughput": result.throughput,
+                "saturated": result.saturated,
+            }
+        )
     return rows
 
 
-def _loads(dcsh: Locality, quick: bool) -> dict[str, list[float]]:
-    """The loads to measure: the DCSH to just below its model's saturation, the torus far beyond."""
-    limit = 0.9 * saturation_load(_model("dcsh", dcsh))
-    common = np.linspace(0, limit, 3 if quick else _POINTS + 1)[1:]
-    further = np.linspace(limit, _REACH * limit, _BEYOND + 1)[1:]
-    beyond = [] if quick else further.tolist()
-    return {
-        "dcsh": np.round(common, 5).tolist(),
-        "torus": np.round([*common, *beyond], 5).tolist(),
-    }
+def _loads(network: str, depth: int, quick: bool) -> list[float]:
+    """The loads to measure: beyond saturation, so that the highest throughput is among them."""
+    if quick:
+        return [_STEP, 4 * _STEP]
+    steps = [*range(1, (_DCSH_POINTS if network == "dcsh" else _TORUS_POINTS) + 1)]
+    if network == "torus":
+        # Queues of one flit saturate before three quarters of the last load.
+        last = round(_LAST / _STEP * (1 if depth > 1 else 0.75))
+        steps += range(_TORUS_POINTS + 1, last + 1, 2)
+    return [round(step * _STEP, 5) for step in steps]
 
 
 def _crossing(rows: Sequence[dict[str, Any]]) -> float | None:
@@ -116,35 +137,42 @@ def _crossing(rows: Sequence[dict[str, Any]]) -> float | None:
 
 def _figure(options: Options, *, decision: int, betas: Sequence[float]) -> PaperResult:
     k = _K // 4 if options.quick else _K
-    points: dict[str, list[tuple[Locality, float]]] = {"dcsh": [], "torus": []}
-    for beta in betas:
-        for name, loads in _loads(_setting("dcsh", k, beta, decision), options.quick).items():
-            points[name] += [(_setting(name, k, beta, decision), load) for load in loads]
-    rows = [row for name, own in points.items() for row in _measure(name, own, options)]
+    rows = []
+    for name, depth in product(("dcsh", "torus"), _DEPTHS):
+        settings = [_setting(name, k, beta, decision) for beta in betas]
+        points = list(product(settings, _loads(name, depth, options.quick)))
+        rows += _measure(name, depth, points, options)
     rows.sort(key=lambda row: betas.index(row["beta"]))
     notes = [
         "Latency in cycles, from generation of a message to delivery of its tail; loads in "
         f"messages per node per cycle. DCSH {k} x {k}: {_LENGTH} flits per message, a sphere is a "
         f"cluster. Torus {k} x {k}: channels {equal_torus_width(k, 1)} times as wide (31), messages"
-        f" shorter by that factor, a sphere is {_setting('torus', k, 1, 1).sphere} nodes of a row.",
+        f" shorter by that factor, a sphere is {_setting('torus', k, 1, 1).sphere} nodes of a row. "
+        "Queues of one flit are refilled in the cycle in which it leaves.",
     ]
     for beta in betas:
-        models = [_model(name, _setting(name, k, beta, decision)) for name in ("dcsh", "torus")]
-        own = [row for row in rows if row["beta"] == beta]
-        notes.append(
-            f"{beta:.0%} local, model: {_slower(crossing_load(*models))}; "
-            f"RTL: {_slower(_crossing(own))}. Highest throughput: DCSH {_most(own, 'dcsh')}, "
-            f"torus {_most(own, 'torus')} messages per node per cycle."
-        )
+        dcsh, torus = (_setting(name, k, beta, decision) for name in ("dcsh", "torus"))
+        words = []
+        for what, whole in (("as printed", False), ("with whole rings", True)):
+            models = _model("dcsh", dcsh), _model("torus", torus, whole)
+            words.append(f"model {what}: {_slower(crossing_load(*models))}")
+        for depth in _DEPTHS:
+            own = [row for row in rows if (row["beta"], row["depth"]) == (beta, depth)]
+            words.append(
+                f"RTL with queues of {depth}: {_slower(_crossing(own))}, highest throughput DCSH "
+                f"{_most(own, 'dcsh')}, torus {_most(own, 'torus')} messages per node per cycle"
+            )
+        notes.append(f"{beta:.0%} local, {'; '.join(words)}.")
     return PaperResult(
         columns=(
             Column("beta", "local", ".0%"),
             Column("network"),
+            Column("depth"),
             Column("load", "m", ".5f"),
-            Column("predicted", "latency, model", ".2f"),
+            Column("predicted", "as printed", ".2f"),
+            Column("corrected", "whole rings", ".2f"),
             Column("measured", "latency, RTL", ".2f"),
             Column("ci99", "± 99 %", ".2f"),
-            Column("deviation", format="+.1%"),
             Column("throughput", format=".5f"),
             Column("saturated"),
         ),
@@ -157,7 +185,7 @@ def _figure(options: Options, *, decision: int, betas: Sequence[float]) -> Paper
 def _slower(load: float | None) -> str:
     if load is None:
         return "the torus is never slower while the DCSH is not saturated"
-    return f"the torus is slower from a load of {load:.5f} on"
+    return f"the torus is slower from a load of {load:.4f} on"
 
 
 def _most(rows: Sequence[dict[str, Any]], network: str) -> str:
@@ -166,31 +194,38 @@ def _most(rows: Sequence[dict[str, Any]], network: str) -> str:
 
 
 def _draw(rows: Sequence[dict[str, Any]], k: int, decision: int, betas: Sequence[float]) -> Figure:
-    figure = Figure(figsize=(4.6 * len(betas), 4.4), layout="constrained")
-    for axes, beta in zip(figure.subplots(1, len(betas), squeeze=False)[0], betas):
-        for colour, name in enumerate(("dcsh", "torus")):
-            model = _model(name, _setting(name, k, beta, decision))
-            grid = np.linspace(0, saturation_load(model), 400)[:-1]
-            label = "DCSH" if name == "dcsh" else name
-            axes.plot(
-                grid, [*map(model, grid)], f"-C{colour}", linewidth=1, label=f"{label}, model"
-            )
+    figure = Figure(figsize=(4.6 * len(betas), 5.2), layout="constrained")
+    grid = figure.subplots(1, len(betas), squeeze=False)[0]
+    models = (
+        ("dcsh", False, "-C0", "DCSH, model"),
+        ("torus", False, ":C1", "torus, model as printed"),
+        ("torus", True, "-C1", "torus, model with whole rings"),
+    )
+    for axes, beta in zip(grid, betas):
+        for name, whole, style, label in models:
+            model = _model(name, _setting(name, k, beta, decision), whole)
+            loads = np.linspace(0, saturation_load(model), 400)[:-1]
+            axes.plot(loads, [*map(model, loads)], style, linewidth=1.2, label=label)
+        for (colour, name), depth in product(enumerate(("dcsh", "torus")), _DEPTHS):
             points = [
                 row
                 for row in rows
-                if (row["beta"], row["network"]) == (beta, name) and not row["saturated"]
+                if (row["beta"], row["network"], row["depth"]) == (beta, name, depth)
+                and not row["saturated"]
             ]
+            title = "DCSH" if name == "dcsh" else name
             axes.errorbar(
                 [row["load"] for row in points],
                 [row["measured"] for row in points],
                 [row["ci99"] or 0 for row in points],
-                fmt=f"oC{colour}",
-                markersize=4,
+                fmt=f"{'s' if depth == 1 else 'o'}C{colour}",
+                markerfacecolor="white" if depth == 1 else f"C{colour}",
+                markersize=5,
                 capsize=2,
-                label=f"{label}, RTL",
+                label=f"{title}, RTL, queues of {depth}",
             )
         axes.set(
-            xlabel="load (messages per node per cycle)",
+            xlabel="offered load (messages per node per cycle)",
             ylabel="mean latency (cycles)",
             xlim=(0, None),
             ylim=(0, 6 * _LENGTH),
@@ -198,7 +233,8 @@ def _draw(rows: Sequence[dict[str, Any]], k: int, decision: int, betas: Sequence
         )
         axes.locator_params("x", nbins=5)
         axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
+    handles, labels = grid[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small")
     return figure
 
 

@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from ...hdl.networks import MultistageNetwork
 from ..measure.result import Result
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..theory.multistage_cube import (
     crossbar_throughput,
     unbuffered_throughput,

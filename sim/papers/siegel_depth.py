@@ -10,7 +10,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ...hdl.networks import MultistageNetwork
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..workload.traffic import pattern
 from .item import Column, Item, Options, PaperResult
 from .siegel_structure import SOURCE

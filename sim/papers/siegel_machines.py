@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from ...hdl.networks import build
 from ...hdl.networks.presets import PRESETS
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..workload.traffic import Trace, TracePacket
 from .item import Column, Item, Options, PaperResult, deviation
 from .siegel_structure import SOURCE

@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ...hdl.boxes import BoxState
+from ...hdl.core.fabric import Pin
 from ...hdl.networks import MultistageNetwork
 from ...hdl.routing.passes import settings, state_name
 from ...hdl.topology import MultistagePlan, multistage_plan
@@ -87,7 +88,7 @@ def _crossed(network: MultistageNetwork, result: Result) -> list[tuple[int, int,
         for s in range(len(plan.stages))
         for box in range(plan.boxes)
         for port in range(plan.radix)
-        if result.links[f"box_{s}_{box}.o.{port}"] > 0
+        if result.links[network.wires[Pin(f"box_{s}_{box}", ("o", port))].link] > 0
     ]
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...hdl.networks import MultistageNetwork
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..theory.multistage_cube import first_stage_waiting, later_stage_waiting
 from ..workload.traffic import pattern
 from .item import Column, Item, Options, PaperResult, deviation, mean_of

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from ...hdl.networks import ConnectionMachine, HypercubeNetwork, PacketNetwork
 from ...hdl.topology.hypercube import Hypercube
 from ..measure.result import Result
-from ..run.simulation import Run, whole_runs
+from ..run.run import Run
+from ..run.simulation import whole_runs
 from ..run.sweeps import ZERO_LOAD
 from ..workload.traffic import Pattern, pattern
 from .item import Column, Item, Options, PaperResult
@@ -43,15 +44,16 @@ def _distance(n: int, traffic: Pattern) -> float:
     return traffic.bias * favourite + (1 - traffic.bias) * n / 2
 
 
-def _crossed(network: PacketNetwork, result: Result) -> float | None:
+def _crossed(result: Result) -> float | None:
     """Mean number of wires that packets crossed: traffic of the wires over that of terminals."""
-    exits = {str(network.path(terminal, terminal)[-1]) for terminal in range(network.ports)}
-    nodes = [
-        use
-        for name, use in result.links.items()
-        if name.partition(".")[0] in network.fabric.cells and name not in exits
-    ]
-    return sum(nodes) / (result.throughput * network.ports) if result.throughput else None
+    wires = sum(use for name, use in result.links.items() if _joins_nodes(name))
+    ports = 1 << result.parameters["n"]
+    return wires / (result.throughput * ports) if result.throughput else None
+
+
+def _joins_nodes(link: str) -> bool:
+    """Whether a link joins two nodes; the others lead to terminals."""
+    return " -> terminal " not in link
 
 
 def _measure(options: Options) -> Iterator[dict[str, Any]]:
@@ -78,7 +80,7 @@ def _measure(options: Options) -> Iterator[dict[str, Any]]:
                     "router": router,
                     "traffic": traffic.name,
                     "distance": distance,
-                    "crossed": _crossed(network, zero_load),
+                    "crossed": _crossed(zero_load),
                     "predicted": distance + overhead,
                     "measured": zero_load.network_latency.mean,
                     "most": max(point.throughput for point in points),

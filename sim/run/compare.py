@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...hdl.bench import Bench, bench_for
-from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.core.checks import check_integer, check_kind, check_number
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Pin
@@ -18,7 +17,8 @@ from ..engines.compiled import CompiledEngine
 from ..engines.compiled.errors import CompilerFailed, EngineError, NoCompiler
 from ..engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorMissing, VerilatorTimeout
 from ..workload.traffic import check_load, pattern
-from .simulation import Run
+from .probe import crossings
+from .run import Run
 from .workers import Job, finished_jobs
 
 __all__ = ["EnginesDiffer", "Timing", "compare_engines"]
@@ -85,16 +85,6 @@ def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> PortEn
     return VerilatorEngine(bench, visible, limit=verilator_limit)
 
 
-def _crossed(engine: PortEngine, bench: Bench) -> int:
-    """Link crossings of packets so far, in the first run."""
-    packed = engine.read([name for name, _ in bench.link_meters], "crossed")
-    return sum(
-        count >> COUNT_BITS * index & 2**COUNT_BITS - 1
-        for count, (_, outputs) in zip(packed, bench.link_meters)
-        for index in range(len(outputs))
-    )
-
-
 def _time(
     name: str,
     network: Network,
@@ -127,12 +117,12 @@ def _time(
             start = time.perf_counter()
             engine.step(batch)
             spent = time.perf_counter() - start
-        crossed = _crossed(engine, first)
+        crossed = sum(crossings(engine, first).values())
         cycles = max(1, round(batch * seconds / spent))
         start = time.perf_counter()
         engine.step(cycles)
         spent = time.perf_counter() - start
-        crossed = _crossed(engine, first) - crossed
+        crossed = sum(crossings(engine, first).values()) - crossed
     return Timing(
         engine=name,
         runs=runs,

@@ -1,41 +1,56 @@
 """Reads the counters of a bench from an engine."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from amaranth.lib.wiring import Out
 
 from ...hdl.bench import Bench
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import STAMP_SUM_BITS
+from ...hdl.core.fabric import Pin
 from ...hdl.networks.network import Window
-from ..engines import Engine
+from ..engines import Engine, PortEngine
 from ..measure.access_history import is_serializable
 from ..measure.result import Latency
 
-__all__ = ["Probe"]
+__all__ = ["Probe", "crossings"]
 
 
 class Probe:
-    """Access to the controls and counters of one run of an engine."""
+    """Access to the controls and counters of independent runs of an engine.
 
-    def __init__(self, engine: Engine, run: int, bench: Bench) -> None:
+    Counters are the sums over the runs, and their maxima are the largest of all.
+    """
+
+    def __init__(self, engine: Engine, runs: Sequence[int], bench: Bench) -> None:
         self.engine = engine
-        self.run = run
+        self.runs = runs
         self.bench = bench
 
+    def single(self) -> list["Probe"]:
+        """A probe for each of the runs."""
+        return [Probe(self.engine, [run], self.bench) for run in self.runs]
+
+    def _read(self, cells: Sequence[str], port: str) -> list[int]:
+        columns = [self.engine.read(cells, port, run) for run in self.runs]
+        if len(columns) == 1:
+            return columns[0]
+        return list(map(max if port.endswith("max") else sum, zip(*columns)))
+
     def _metered(self, statistic: str, port: str) -> int:
-        meters = list(self.bench.meters.get(statistic, {}).values())
-        return sum(self.engine.read(meters, port, self.run))
+        return sum(self._read(list(self.bench.meters.get(statistic, {}).values()), port))
 
     def set(self, port: str, value: int) -> None:
-        self.engine.set(port, value, self.run)
+        for run in self.runs:
+            self.engine.set(port, value, run)
 
     def sources(self, port: str) -> list[int]:
-        return self.engine.read(self.bench.sources, port, self.run)
+        return self._read(self.bench.sources, port)
 
     def sinks(self, port: str) -> list[int]:
-        return self.engine.read(self.bench.sinks, port, self.run)
+        return self._read(self.bench.sinks, port)
 
     def drops(self, port: str) -> int:
         return self._metered("dropped", port)
@@ -59,7 +74,7 @@ class Probe:
 
     def statistics(self, cycles: int) -> dict[str, Any]:
         """The network's own statistics of a window, from the counts of its cells' meters."""
-        window = Window(cycles, sum(self.sources("entered")), self.bench.packet)
+        window = Window(cycles * len(self.runs), sum(self.sources("entered")), self.bench.packet)
         readings = {
             statistic: self._readings(cells) for statistic, cells in self.bench.meters.items()
         }
@@ -70,7 +85,7 @@ class Probe:
         meters = list(cells.values())
         leaves = self.bench.cells[meters[0]].type.leaves.items()
         ports = [str(path[0]) for path, leaf in leaves if leaf.flow == Out]
-        columns = [self.engine.read(meters, port, self.run) for port in ports]
+        columns = [self._read(meters, port) for port in ports]
         return {cell: dict(zip(ports, row)) for cell, row in zip(cells, zip(*columns))}
 
     @property
@@ -98,34 +113,56 @@ class Probe:
         if not self.bench.network.has_memory:
             return None
         requests = sum(self.sinks("background"))
-        if requests in (0, sum(self.sinks("measured"))):
+        if requests in (0, sum(self.sinks("timed"))):
             return None
         return sum(self.sinks("background_sum")) / requests
 
     @property
     def serializable(self) -> bool | None:
         """Whether some serial order explains all replies; None if that was not determined."""
-        return is_serializable(self.engine, self.bench, self.run)
+        verdicts = [is_serializable(self.engine, self.bench, run) for run in self.runs]
+        return False if False in verdicts else None if None in verdicts else True
+
+    @property
+    def arrived_latency(self) -> int:
+        """Sum of the latencies of all packets that have arrived, modulo 2^32."""
+        return sum(self.sinks("latency_sum"))
 
     def latency_sum(self, kind: str) -> int:
-        """Sum over the packets delivered in the window; 0 if this latency is not recorded."""
+        """Sum over the packets born in the window; 0 if this latency is not recorded."""
         return sum(self.sinks(f"{kind}_sum")) if kind in self.bench.latencies else 0
 
     def latency(self, kind: str, ci99: float | None) -> Latency:
         if kind not in self.bench.latencies:
             return Latency.from_counts([0, 0], 0, 0, None)
         return Latency.from_counts(
-            self.engine.memory_sum(self.bench.sinks, f"{kind}_histogram", self.run),
+            self._histogram(f"{kind}_histogram"),
             self.latency_sum(kind),
             max(self.sinks(f"{kind}_max")),
             ci99,
         )
 
-    def links(self, cycles: int) -> dict[str, float]:
-        names = [name for name, _ in self.bench.link_meters]
-        packed = self.engine.read(names, "crossed", self.run)
-        return {
-            str(output): (counts >> COUNT_BITS * index) % 2**COUNT_BITS / cycles
-            for counts, (_, outputs) in zip(packed, self.bench.link_meters)
-            for index, output in enumerate(outputs)
-        }
+    def _histogram(self, memory: str) -> list[int]:
+        counts = [self.engine.memory_sum(self.bench.sinks, memory, run) for run in self.runs]
+        return np.sum(np.array(counts, object), axis=0).tolist()
+
+    def links(self) -> dict[str, list[int]]:
+        """Flits that crossed each link in the window, on each of its virtual channels."""
+        links: dict[str, dict[int, int]] = {}
+        for run in self.runs:
+            for output, flits in crossings(self.engine, self.bench, run).items():
+                if output in self.bench.wires:
+                    wire = self.bench.wires[output]
+                    channels = links.setdefault(wire.link, {})
+                    channels[wire.channel] = channels.get(wire.channel, 0) + flits
+        return {link: [flits[number] for number in sorted(flits)] for link, flits in links.items()}
+
+
+def crossings(engine: PortEngine, bench: Bench, run: int = 0) -> dict[Pin, int]:
+    """Flits that crossed each metered link so far while `measure` was 1, by its output."""
+    packed = engine.read([name for name, _ in bench.link_meters], "crossed", run)
+    return {
+        output: (counts >> COUNT_BITS * index) % 2**COUNT_BITS
+        for counts, (_, outputs) in zip(packed, bench.link_meters)
+        for index, output in enumerate(outputs)
+    }

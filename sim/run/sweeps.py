@@ -14,8 +14,9 @@ from ...hdl.networks import Network
 from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
-from ..workload.traffic import Pattern, check_load, pattern
-from .simulation import Run, simulate_runs
+from ..workload.traffic import check_load, pattern
+from .run import Run
+from .simulation import simulate_runs
 from .workers import Job, finished_jobs
 
 __all__ = ["LoadsLost", "parse_loads", "sweep"]
@@ -65,7 +66,7 @@ def sweep(
     network: Network,
     loads: Sequence[float],
     *,
-    traffic: str | Pattern = "uniform",
+    traffic: Any = "uniform",
     engine: str = "auto",
     refine: bool = True,
     processes: int | None = None,
@@ -81,10 +82,11 @@ def sweep(
     network : Network
     loads : Sequence[float]
         Packets per terminal per cycle, 0 to 1; at least one.
-    traffic : str or Pattern
+    traffic : str, Sequence, np.ndarray, Callable or Pattern
+        As `workload.traffic.pattern` reads it; its packets must not end by themselves.
     engine : str
     refine : bool
-        Divide the interval in which saturation begins by 16.
+        Divide the interval in which saturation begins by 16, or less where points stay undecided.
     processes : int, optional
         Processes on this machine; one per core if not given.
     scheduler : str, optional
@@ -94,7 +96,7 @@ def sweep(
     bins : int, optional
         Bins of each histogram.
     **parameters
-        Further fields of `Run`: cycles, warmup, seed, source_depth.
+        Further fields of `Run`: cycles, warmup, seed, source_depth, precision, limit, seeds.
 
     Raises
     ------
@@ -106,10 +108,13 @@ def sweep(
         If it is raised before any run has ended; later, the sweep is partial.
     """
     check_kind("Network", network, Network, "a network")
-    if isinstance(traffic, str):
-        traffic = pattern(traffic, network.ports)
-    check_kind("Traffic", traffic, Pattern, "a Pattern")
+    traffic = pattern(traffic, network.ports)
+    traffic.check(network)
+    if traffic.quota:
+        raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: all is sent at once")
     loads = _checked(loads)
+    for load in loads:
+        traffic.check_load(load)
     if processes is not None:
         processes = check_integer("Processes", processes, 1)
         check_limit("Processes", processes, MOST_PROCESSES)
@@ -119,7 +124,7 @@ def sweep(
     finished: Finished = finished_jobs if workers > 1 else _finished_here
     found: dict[float, Result] = {}
     lost: list[float] = []
-    zero_load = ZERO_LOAD / (sum(network.lengths) / 2)
+    zero_load = ZERO_LOAD / network.mean_length()
 
     def points() -> list[Result]:
         asked = sorted(load for load in found if load != zero_load or load in loads)
@@ -173,7 +178,8 @@ def sweep(
                 if interval is None or lost:
                     break
                 low, high = interval
-                measure([round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)])
+                between = [round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)]
+                measure([load for load in between if load not in found])
         except KeyboardInterrupt:
             if not points():
                 raise

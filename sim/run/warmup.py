@@ -4,34 +4,36 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["MAXIMUM", "MINIMUM", "is_settled"]
+__all__ = ["DOUBLINGS", "MAXIMUM", "MINIMUM", "is_settled"]
 
 MINIMUM = 8
 MAXIMUM = 80
 """Fewest and most samples to decide by."""
 
+DOUBLINGS = 2
+"""How many times the interval of samples is doubled if they don't decide."""
+
 _DRIFT = 0.1
 """Fraction of the mean by which steady samples may drift, besides what chance explains."""
 
 
-def is_settled(population: Sequence[int]) -> bool:
-    """Whether the number of packets in the system has reached a steady state.
+def is_settled(values: Sequence[float]) -> bool:
+    """Whether the number of packets in the system, or their mean latency, has become steady.
 
     Uses the marginal standard error rule (MSER) of White: remove as many of the first samples as
     minimises the confidence interval of the mean of the rest. The rest are steady if at most a
     third of the samples is removed and their regression line is level, that is, rises or falls by
-    at most a tenth of their mean plus two standard errors. By Little's law latency is proportional
-    to population, so if the population does not drift, neither do latencies.
+    at most a tenth of their mean plus two standard errors.
 
     Parameters
     ----------
-    population : Sequence[int]
+    values : Sequence[float]
         Samples at equal intervals, from the first cycle on.
     """
-    count = len(population)
+    count = len(values)
     if count < MINIMUM:
         return False
-    samples = np.asarray(population, float)
+    samples = np.asarray(values, float)
     errors = [np.var(samples[cut:]) / (count - cut) for cut in range(max(1, count - MINIMUM // 2))]
     cut = int(np.argmin(errors))
     return cut <= count // 3 and _is_level(samples[cut:])

@@ -1,261 +1,300 @@
-"""Traffic: how often terminals send packets, and to which destinations."""
+"""Traffic of a run: patterns, read from words, files, lists, matrices and functions; and traces."""
 
-import csv
+import difflib
+import hashlib
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ...hdl.bench import BernoulliSource, Processor, ReplaySource, SourcePlan
-from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from ...hdl.core.checks import check_integer, check_kind, check_number
+from ...hdl.core.checks import check_integer
 from ...hdl.core.errors import InvalidType, InvalidValue
 from ...hdl.core.input_file import read_input
-from ...hdl.networks import CombiningNetwork, Network, PacketNetwork
-from ...hdl.operations.memory import find_operation
-from ...hdl.topology.permutations import PERMUTATIONS
-from ...hdl.topology.tags import AddressCode
+from ...hdl.topology.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
+from .matrix import MOST_ENTRIES, check_matrix
+from .pattern import Pattern, check_load, short_name
+from .trace import TRACE_START, Trace, TracePacket, read_trace
 
 __all__ = [
+    "TRACE_START",
     "TRAFFIC",
     "Pattern",
     "Trace",
     "TracePacket",
     "check_load",
-    "is_finite",
     "pattern",
     "read_trace",
+    "short_name",
 ]
 
-TRACE_START = 2
-"""Cycle of the bench that is cycle 0 of a trace: the first in which a `ReplaySource` can send."""
+LONGEST_NAME = 2**14
+"""Most characters of a name that lists all destinations or weights."""
+
+LONGEST_BURST = 2**20
+"""Most mean cycles of a burst, or of the pause between bursts."""
+
+_SILENT = "x"
+"""Written in place of the destination of a terminal that sends nothing; so is -1."""
+
+_UNREADABLE = ("array", "function")
+"""Names of patterns that came from Python, and are too large to be written as a text."""
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """A traffic pattern: with probability `bias` a packet goes to its sender's favourite terminal.
+def pattern(traffic: Any, ports: int) -> Pattern:
+    """The traffic pattern that a text, list, matrix or function describes.
 
-    All other packets go to a random terminal. With probability `spread` a packet is a broadcast
-    with a random mask. In a network with memory, terminals stand for memory modules; requests for
-    the favourite are for its word 0.
-
-    Attributes
+    Parameters
     ----------
-    name : str
-        The text that was parsed.
-    favourites : tuple[int, ...]
-        Favourite destination of each terminal.
-    bias, spread : float
-    quota : int
-        Packets that each terminal sends, as fast as it can, whatever the load; 0 for no limit.
-    local : bool
-        Whether `bias` is the fraction of packets for the sender's sphere of locality, which is the
-        block of terminals that contains the sender. These packets are uniform in the sphere, all
-        others uniform outside it.
-    sphere : int
-        Terminals in a sphere; 0 for the network's own size.
-    """
+    traffic : str, path-like, Sequence, np.ndarray, Callable or Pattern
+        A *text* is one of the words of docs/traffic.md, whatever its capitals. A *list* has the
+        destination of each terminal, None or -1 for a terminal that sends nothing. A *matrix* has
+        in row X the weights with which X sends to each terminal: rows with larger sums have more
+        load. A *function* is called with each terminal and the number of terminals, and returns a
+        destination, or such a row of weights. A *path* is of a file that holds a list or a matrix.
+    ports : int
+        Number of terminals.
 
-    name: str
-    favourites: tuple[int, ...]
-    bias: float
-    spread: float = 0
-    quota: int = 0
-    local: bool = False
-    sphere: int = 0
-
-    @property
-    def uniform(self) -> bool:
-        """Whether all destinations are equally likely, including the sender, as in the paper."""
-        return self.bias == 0 and self.spread == 0 and not self.local
-
-    def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
-        """Bernoulli sources with this pattern.
-
-        Parameters
-        ----------
-        network : PacketNetwork
-        load : float
-            Packets per terminal per cycle, 0 to 1; in steps of 2^-22.
-        seed : int
-            Not negative. Runs with the same seed are equal, bit for bit.
-        depth : int
-            Packets that can wait in front of the network at each terminal.
-        """
-        straps = self._straps(network, network.tags.code, load, seed)
-        bias, scope = self._locality(network)
-        straps = [{**own, "bias": round(bias * 2**BIAS_BITS), "scope": scope} for own in straps]
-        if network.broadcasts:
-            straps = [{**own, "spread": round(self.spread * 2**BIAS_BITS)} for own in straps]
-        return SourcePlan(BernoulliSource, {"depth": min(depth, self.quota or depth)}, straps)
-
-    def processors(
-        self,
-        network: CombiningNetwork,
-        load: float,
-        seed: int,
-        depth: int,
-        *,
-        operations: Sequence[str],
-        history: int,
-    ) -> SourcePlan:
-        """Processors with this pattern.
-
-        Parameters
-        ----------
-        network : CombiningNetwork
-        load, seed, depth
-            As in `sources`, for requests.
-        operations : Sequence[str]
-            Names of the operations to draw from; "all" means all that the network supports.
-        history : int
-            Answered requests that each processor records.
-
-        Raises
-        ------
-        ValueError
-            If the network does not support an operation.
-        """
-        if self.local:
-            raise InvalidValue(f"Traffic {self.name} is not for networks with memory")
-        known = network.operations
-        if tuple(operations) == ("all",):
-            mix = tuple(range(len(known)))
-        else:
-            mix = tuple(known.index(find_operation(name, known)) for name in operations)
-        straps = self._straps(network, network.code, load, seed)
-        straps = [{**own, "turn": number % network.paths} for number, own in enumerate(straps)]
-        parameters = {
-            "rows": network.parameters.rows,
-            "outstanding": network.parameters.outstanding,
-            "depth": depth,
-            "mix": mix,
-            "history": history,
-        }
-        return SourcePlan(Processor, parameters, straps)
-
-    def _locality(self, network: PacketNetwork) -> tuple[float, int]:
-        """The probability that a source draws from the favourite's block, and the block's mask.
-
-        A fraction 1 - bias must go outside the sphere of S of the N terminals. So the source draws
-        a fraction (1 - bias) / (1 - S / N) from all terminals, including the sphere.
-        """
-        if not self.local:
-            return self.bias, 0
-        size = self.sphere or network.sphere
-        scope = network.tags.code.block_mask(size)
-        share = size / network.ports
-        if share == 1:
-            return 1, scope
-        if self.bias < share:
-            raise InvalidValue(
-                f"Fraction BETA of sphere must be at least {share:g}, its share of all terminals, "
-                f"not {self.bias:g}"
-            )
-        return (self.bias - share) / (1 - share), scope
-
-    def _straps(
-        self, network: Network, code: AddressCode, load: float, seed: int
-    ) -> list[dict[str, int]]:
-        """The values in which the terminals' sources differ."""
-        check_load(load)
-        if seed < 0:
-            raise InvalidValue(f"Seed must not be negative, not {seed}")
-        if self.spread and not network.broadcasts:
-            raise InvalidValue(f"Traffic {self.name} needs a network with broadcast=1")
-        return [
-            {
-                "seed": _random_state(seed, terminal),
-                "load": round((1 if self.quota else load) * 2**LOAD_BITS),
-                "bias": round(self.bias * 2**BIAS_BITS),
-                "favourite": code.encode(favourite),
-                "quota": self.quota,
-            }
-            for terminal, favourite in enumerate(self.favourites)
-        ]
-
-
-def _random_state(seed: int, terminal: int) -> int:
-    """128 bits, not all zero, that look random as a function of seed and terminal."""
-    low, high = np.random.SeedSequence(seed, spawn_key=(terminal,)).generate_state(2, np.uint64)
-    return int(high) << 64 | int(low) or 1
-
-
-def check_load(load: float) -> None:
-    """Raise ValueError if a load is not a probability, or nearer to 0 than any step of sources."""
-    number = check_number("Load", load)
-    if not 0 <= number <= 1:
-        raise InvalidValue(f"Load must be from 0 to 1 packets per terminal per cycle, not {load}")
-    if number and abs(round(number * 2**LOAD_BITS) / 2**LOAD_BITS - number) > 0.01 * number:
-        raise InvalidValue(
-            f"Load must be 0 or some steps of 2^-{LOAD_BITS} = {2**-LOAD_BITS:.2g} to within 1 %, "
-            f"not {load}"
-        )
-
-
-TRAFFIC = (
-    "uniform",
-    "hotspot:H[:T]",
-    "one-each[:PERMUTATION]",
-    "all-to-one[:T]",
-    "broadcast:B",
-    "sphere:BETA[:SIZE]",
-    *(":".join((name, *parameters)) for name, (_, parameters) in PERMUTATIONS.items()),
-)
-"""The forms that `pattern` accepts."""
-
-
-def pattern(text: str, ports: int) -> Pattern:
-    """Parse a traffic pattern.
-
-    `uniform` sends each packet to a random terminal. `hotspot:H` sends a fraction H of all packets
-    to terminal T (default 0), and the others uniformly. `broadcast:B` gives a fraction B of all
-    packets a random broadcast mask. `sphere:BETA` sends a fraction BETA to the sender's sphere of
-    locality, including the sender, and the others outside it; a sphere is a block of SIZE terminals
-    (default: the network's own size). `one-each` sends one packet from every terminal, all at once,
-    to random terminals or by a permutation; `all-to-one` sends them to terminal T. Any other name
-    is a permutation of section V of Siegel et al.
+    Returns
+    -------
+    Pattern
+        Its `name` is a text that gives the same pattern again, unless it came from a list, matrix
+        or function and would be longer than 16,384 characters.
 
     Raises
     ------
-    ValueError
-        If the text names no pattern, or one that does not fit the number of ports.
+    TypeError, ValueError
+        If this describes no pattern, or one that does not fit the number of terminals.
     """
-    check_kind("Traffic", text, str, "a text")
     ports = check_integer("Ports", ports, 1)
-    name, *words = text.split(":")
-    if name == "uniform" and not words:
-        return Pattern(text, (0,) * ports, 0)
-    if name == "hotspot" and len(words) in (1, 2):
-        fraction = _fraction(text, "H", words[0])
-        return Pattern(text, _target(text, words[1:], ports), fraction)
-    if name == "one-each" and not words:
-        return Pattern(text, (0,) * ports, 0, quota=1)
-    if name == "one-each" and words[0] in PERMUTATIONS:
-        return replace(pattern(":".join(words), ports), name=text, quota=1)
-    if name == "all-to-one" and len(words) in (0, 1):
-        return Pattern(text, _target(text, words, ports), 1, quota=1)
-    if name == "broadcast" and len(words) == 1:
-        fraction = _fraction(text, "B", words[0])
-        return Pattern(text, (0,) * ports, 0, fraction)
-    if name == "sphere" and len(words) in (1, 2):
-        beta = _fraction(text, "BETA", words[0])
-        size = _number(text, words[1], int) if words[1:] else 0
-        if words[1:] and size not in range(1, ports + 1):
-            raise InvalidValue(f"Terminals SIZE of sphere must be from 1 to {ports}, not {size}")
-        return Pattern(text, tuple(range(ports)), beta, local=True, sphere=size)
-    if name in PERMUTATIONS and len(words) == len(PERMUTATIONS[name][1]):
-        numbers = [_number(text, word, int) for word in words]
-        return Pattern(text, tuple(PERMUTATIONS[name][0](ports, *numbers)), 1)
+    if isinstance(traffic, Pattern):
+        if len(traffic.favourites) != ports:
+            raise InvalidValue(
+                f"Traffic {short_name(traffic.name)} is for {len(traffic.favourites)} terminals, "
+                f"not {ports}"
+            )
+        return traffic
+    if isinstance(traffic, str):
+        return _from_text(traffic, ports)
+    if isinstance(traffic, os.PathLike):
+        return _from_text(f"file:{os.fspath(traffic)}", ports)
+    if callable(traffic):
+        return _from_function(traffic, ports)
+    if isinstance(traffic, Sequence) or hasattr(traffic, "__array__"):
+        return _from_values(traffic, ports)
+    raise InvalidType(
+        "Traffic must be a text, a list of destinations, a matrix, a function or a pattern, "
+        f"not {traffic!r}"
+    )
+
+
+# Lists, matrices and functions.
+
+
+def _from_values(values: Any, ports: int, origin: str = "array") -> Pattern:
+    """A pattern from a list of destinations or a matrix. `origin` names it if it is large."""
+    rows = values if isinstance(values, Sequence) else np.asarray(values)
+    if isinstance(rows, np.ndarray) and rows.ndim not in (1, 2):
+        raise InvalidValue(f"Traffic must have one or two dimensions, not {rows.ndim}")
+    if any(map(_is_row, rows)):
+        found = _from_matrix(rows, ports)
+        return replace(found, name=_matrix_name(rows, found, origin))
+    destinations = _check_destinations(rows, ports)
+    name = ",".join(_SILENT if to is None else str(to) for to in destinations)
+    if len(name) > LONGEST_NAME:
+        name = _digest(name.encode(), origin)
+    return _from_destinations(name, destinations)
+
+
+def _is_row(entry: Any) -> bool:
+    return isinstance(entry, Sequence | np.ndarray) and not isinstance(entry, str)
+
+
+def _from_function(function: Callable[[int, int], Any], ports: int) -> Pattern:
+    results = []
+    for source in range(ports):
+        results.append(function(source, ports))
+        if _is_row(results[-1]) and ports**2 > MOST_ENTRIES:
+            break  # refused below, without calling it more often
+    rows = sum(map(_is_row, results))
+    if rows not in (0, len(results)):
+        raise InvalidType(
+            "Traffic function must return destinations of all terminals, or weights of all"
+        )
+    return _from_values(results, ports, f"function:{getattr(function, '__name__', 'unnamed')}")
+
+
+def _check_destinations(values: Iterable[Any], ports: int) -> list[int | None]:
+    found: list[int | None] = []
+    for source, value in enumerate(values):
+        if value is None or (isinstance(value, Integral) and value == -1):
+            found.append(None)
+        else:
+            found.append(check_integer(f"Destination of terminal {source}", value, 0, ports - 1))
+    if len(found) != ports:
+        raise InvalidValue(f"Traffic must have {ports} destinations, not {len(found)}")
+    return found
+
+
+def _from_destinations(name: str, destinations: Sequence[int | None]) -> Pattern:
+    senders = sum(to is not None for to in destinations)
+    if not senders:
+        raise InvalidValue("Traffic must have at least one terminal that sends")
+    mean = len(destinations) / senders
+    rates = [0.0 if to is None else mean for to in destinations]
+    return Pattern(
+        name, tuple(to or 0 for to in destinations), 1, rates=tuple(rates) if mean > 1 else ()
+    )
+
+
+def _from_matrix(rows: Any, ports: int, name: str = "") -> Pattern:
+    matrix = check_matrix(rows, ports)
+    sums = matrix.sum(axis=1)
+    rates = sums / sums.mean()
+    alike = np.allclose(rates, 1, rtol=0, atol=1e-9)
+    return Pattern(
+        name, (0,) * ports, 0, rates=() if alike else tuple(rates.tolist()), matrix=matrix
+    )
+
+
+def _matrix_name(rows: Any, found: Pattern, origin: str) -> str:
+    if len(rows) ** 2 * 2 <= LONGEST_NAME:  # a digit and a comma for each entry
+        name = "matrix:" + "/".join(",".join(map(_weight_text, row)) for row in rows)
+        if len(name) <= LONGEST_NAME:
+            return name
+    assert found.matrix is not None
+    return _digest(found.matrix.tobytes(), origin)
+
+
+def _weight_text(weight: Any) -> str:
+    return repr(float(weight)).removesuffix(".0")
+
+
+def _digest(contents: bytes, origin: str) -> str:
+    """A name of large contents, which can't be read again."""
+    return f"{origin}:{hashlib.sha256(contents).hexdigest()[:12]}"
+
+
+# Text.
+
+
+def _from_text(text: str, ports: int) -> Pattern:
+    base, bursts, lengths = _without_bursts(text)
+    if bursts:
+        return _in_bursts(_from_text(base, ports), lengths)
+    name, colon, rest = text.partition(":")
+    name = name.lower()
+    if name == "file" and rest:
+        return _from_file(rest, ports)
+    if name in _UNREADABLE and rest:
+        raise InvalidValue(
+            f"Traffic {text} came from Python and is too large for a text: give that {name} again"
+        )
+    text = text.lower()
+    if name == "matrix" and rest:
+        rows = [[_number(text, word, float) for word in row.split(",")] for row in rest.split("/")]
+        return _from_matrix(rows, ports, text)
+    if name == "one-each" and rest:
+        return _one_each(text, _from_text(rest, ports))
+    if not colon and all(word == _SILENT or _is_integer(word) for word in text.split(",")):
+        values = [None if word == _SILENT else _number(text, word, int) for word in text.split(",")]
+        return _from_destinations(text, _check_destinations(values, ports))
+    if name in _FORMS:
+        words = rest.split(":") if colon else []
+        form, make = _FORMS[name]
+        required = len(form.split("[")[0].split(":")) - 1
+        if required <= len(words) <= form.count(":"):
+            return make(text, ports, words)
+        raise InvalidValue(f"Traffic {name} must be written as {name}{form}, not {text!r}")
+    near = difflib.get_close_matches(name, _FORMS, 1)
+    if near:
+        meant = near[0] + _FORMS[near[0]][0]
+        raise InvalidValue(f"Traffic {text!r} is not known: did you mean {meant}?")
     raise InvalidValue(f"Traffic must be one of {', '.join(TRAFFIC)}, not {text!r}")
 
 
-def is_finite(text: str) -> bool:
-    """Whether a text names traffic with a finite number of packets."""
-    return text.split(":")[0] in ("one-each", "all-to-one")
+def _is_integer(word: str) -> bool:
+    return word.strip().removeprefix("-").isdecimal()
+
+
+def _uniform(text: str, ports: int, words: list[str]) -> Pattern:
+    return Pattern(text, (0,) * ports, 0)
+
+
+def _hot_spot(text: str, ports: int, words: list[str]) -> Pattern:
+    fraction = _fraction(text, "H", words[0])
+    return Pattern(text, _target(text, words[1:], ports), fraction)
+
+
+def _any_each(text: str, ports: int, words: list[str]) -> Pattern:
+    return Pattern(text, (0,) * ports, 0, quota=1)
+
+
+def _one_each(text: str, base: Pattern) -> Pattern:
+    if base.bias != 1 or base.local or base.quota or base.bursts:
+        raise InvalidValue(f"Traffic one-each needs a permutation or destinations, not {base.name}")
+    return replace(base, name=text, quota=1)
+
+
+def _all_to_one(text: str, ports: int, words: list[str]) -> Pattern:
+    return Pattern(text, _target(text, words, ports), 1, quota=1)
+
+
+def _broadcast(text: str, ports: int, words: list[str]) -> Pattern:
+    return Pattern(text, (0,) * ports, 0, _fraction(text, "B", words[0]))
+
+
+def _sphere(text: str, ports: int, words: list[str]) -> Pattern:
+    beta = _fraction(text, "BETA", words[0])
+    size = _number(text, words[1], int) if words[1:] else 0
+    if words[1:] and size not in range(1, ports + 1):
+        raise InvalidValue(f"Terminals SIZE of sphere must be from 1 to {ports}, not {size}")
+    return Pattern(text, tuple(range(ports)), beta, local=True, sphere=size)
+
+
+def _permutation(text: str, ports: int, words: list[str]) -> Pattern:
+    numbers = [_number(text, word, int) for word in words]
+    return Pattern(text, tuple(PERMUTATIONS[text.split(":")[0]][0](ports, *numbers)), 1)
+
+
+def _random_permutation(text: str, ports: int, words: list[str]) -> Pattern:
+    seed = _number(text, words[0], int) if words else 1
+    return Pattern(text, tuple(random_permutation(ports, seed)), 1)
+
+
+def _by_digits(function: Callable, text: str, ports: int, words: list[str]) -> Pattern:
+    return Pattern(text, (0,) * ports, 1, digitwise=function)
+
+
+_FORMS: dict[str, tuple[str, Callable[[str, int, list[str]], Pattern]]] = {
+    "uniform": ("", _uniform),
+    "hotspot": (":H[:T]", _hot_spot),
+    "one-each": ("", _any_each),
+    "all-to-one": ("[:T]", _all_to_one),
+    "broadcast": (":B", _broadcast),
+    "sphere": (":BETA[:SIZE]", _sphere),
+    **{
+        name: ("".join(f":{word}" for word in words), _permutation)
+        for name, (_, words) in PERMUTATIONS.items()
+    },
+    "tornado": ("", partial(_by_digits, tornado)),
+    "neighbor": ("", partial(_by_digits, neighbor)),
+    "randperm": ("[:SEED]", _random_permutation),
+}
+"""For each word: the form of its parameters, and the function that makes the pattern."""
+
+TRAFFIC = (
+    *(name + form for name, (form, _) in _FORMS.items()),
+    "one-each:DESTINATIONS",
+    "destinations such as 1,2,0 or 1,x,0",
+    "matrix:WEIGHTS such as matrix:0,1/2,1",
+    "file:FILE",
+    "any of them with +bursts:ON:OFF",
+)
+"""The forms that `pattern` accepts."""
 
 
 def _target(text: str, words: list[str], ports: int) -> tuple[int, ...]:
@@ -283,148 +322,81 @@ def _number(text: str, word: str, kind: type[_Number]) -> _Number:
         return kind(word)
     except ValueError:
         what = "an integer" if kind is int else "a number"
-        raise InvalidValue(f"Traffic {text!r} needs {what} in place of {word!r}") from None
+        raise InvalidValue(
+            f"Traffic {short_name(text)!r} needs {what} in place of {word!r}"
+        ) from None
 
 
-@dataclass(frozen=True)
-class TracePacket:
-    """A line of a trace: a packet, with its cycle, source and destination.
+# Bursts.
 
-    `length` is the number of flits, `mask` the broadcast mask: a 1 means both values of that bit of
-    the destination's address code.
+_BURSTS = "+bursts"
+
+
+def _without_bursts(text: str) -> tuple[str, bool, list[str]]:
+    """A text without its ending, whether it had one, and the lengths in it."""
+    at = text.lower().rfind(_BURSTS)
+    if at < 0 or "/" in text[at:]:  # part of a path
+        return text, False, []
+    return text[:at], True, text[at + len(_BURSTS) :].split(":")[1:]
+
+
+def _in_bursts(base: Pattern, words: list[str]) -> Pattern:
+    text = f"{base.name}{_BURSTS}:{':'.join(words)}"
+    if len(words) != 2:
+        raise InvalidValue(f"Bursts must be written as {_BURSTS}:ON:OFF, not as in {text!r}")
+    if base.quota:
+        raise InvalidValue(f"Traffic {base.name} has no bursts: all packets are sent at once")
+    lengths = [_number(text, word, float) for word in words]
+    for which, length in zip(("burst", "pause"), lengths):
+        if not 1 <= length <= LONGEST_BURST:
+            raise InvalidValue(
+                f"Mean length of a {which} must be from 1 to {LONGEST_BURST} cycles, not {length:g}"
+            )
+    return replace(base, name=text, bursts=(lengths[0], lengths[1]))
+
+
+# Files.
+
+
+def _from_file(path: str, ports: int) -> Pattern:
+    """A pattern from a file of numbers, separated by commas or spaces.
+
+    A matrix has as many lines, and as many weights in each, as there are terminals. A list has one
+    destination in each line, or all in one.
     """
-
-    cycle: int
-    source: int
-    destination: int
-    length: int = 1
-    mask: int = 0
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if type(value) is not int:
-                if isinstance(value, bool) or not isinstance(value, Integral):
-                    raise InvalidType(f"{name} must be an integer, not {value!r}")
-                object.__setattr__(self, name, int(value))
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Recorded traffic.
-
-    Attributes
-    ----------
-    name : str
-    packets : tuple[TracePacket, ...]
-        In any order; each source sends its packets in the order of their cycles.
-    """
-
-    name: str
-    packets: tuple[TracePacket, ...]
-
-    @property
-    def cycles(self) -> int:
-        """Cycles from 0 to the last packet's, inclusive."""
-        return max(packet.cycle for packet in self.packets) + 1
-
-    def check(self, network: PacketNetwork) -> None:
-        """Raise ValueError if the trace is empty, or does not fit this network."""
-        if not self.packets:
-            raise InvalidValue(f"Trace {self.name} holds no packets")
-        longest = network.lengths[1]
-        for packet in self.packets:
-            _check_packet(packet, network.ports)
-            if packet.length not in range(1, longest + 1):
-                raise InvalidValue(
-                    f"length must be from 1 to {longest} in this network, not {packet.length}"
-                )
-            if packet.mask and not network.packet.broadcast:
-                raise InvalidValue(f"mask must be 0 without broadcast=1, not {packet.mask}")
-            most = (1 << network.tags.code.width) - 1
-            if packet.mask > most:
-                raise InvalidValue(f"mask must be from 0 to {most}, not {packet.mask}")
-
-    def sources(self, network: PacketNetwork) -> SourcePlan:
-        """Sources that replay the trace."""
-        self.check(network)
-        code = network.tags.code
-        rows: list[list[int]] = [[] for _ in range(network.ports)]
-        for packet in sorted(self.packets, key=lambda packet: packet.cycle):
-            order = [code.encode(packet.destination)]
-            if network.packet.broadcast:
-                order.append(packet.mask)
-            if network.packet.flits:
-                order.append(packet.length)
-            row = sum(field << code.width * number for number, field in enumerate(order))
-            rows[packet.source].append(row << 32 | packet.cycle + TRACE_START)
-        return SourcePlan(
-            ReplaySource,
-            {"depth": max(map(len, rows))},
-            [{"count": len(own)} for own in rows],
-            [{"trace": tuple(own)} for own in rows],
-        )
-
-
-def _check_packet(packet: TracePacket, ports: int) -> None:
-    if packet.cycle not in range(2**31):
-        raise InvalidValue(f"cycle must be from 0 to {2**31 - 1}, not {packet.cycle}")
-    for what, terminal in (("source", packet.source), ("destination", packet.destination)):
-        if terminal not in range(ports):
-            raise InvalidValue(f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}")
-    if packet.mask < 0:
-        raise InvalidValue(f"mask must not be negative, not {packet.mask}")
-
-
-def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
-    """Read a trace: CSV in UTF-8 with a header line `cycle,source,destination`.
-
-    The header may continue with `length`, or `length,mask`; without them every packet is one flit
-    to one destination. Blank lines and spaces around numbers are ignored.
-
-    Parameters
-    ----------
-    path : path-like
-    ports : int
-        Number of terminals that the trace may name.
-
-    Raises
-    ------
-    ValueError
-        If the file can't be read, has no such header, or has an invalid line; the message names the
-        line.
-    """
-    columns = ["cycle", "source", "destination", "length", "mask"]
-    width = 0
+    name = f"file:{path}"
     try:
-        text = read_input(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        text = read_input(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise InvalidValue(f"Trace {path} can't be read: {reason}") from None
-    packets = []
-    for number, line in enumerate(text.split("\n"), 1):
-        try:
-            words = [word.strip() for word in next(csv.reader([line]), [])]
-            if number == 1:
-                width = len(words)
-                if width < 3 or words != columns[:width]:
-                    raise InvalidValue(
-                        f"the header must be {','.join(columns[:3])}[,length[,mask]]"
-                    )
-            elif len(words) > 1 or any(words):
-                packets.append(_trace_packet(words, width))
-                _check_packet(packets[-1], ports)
-        except (ValueError, csv.Error) as error:
-            raise InvalidValue(f"Trace {path}, line {number}: {error}") from None
-    if not packets:
-        raise InvalidValue(f"Trace {path} holds no packets")
-    return Trace(os.fspath(path), tuple(packets))
-
-
-def _trace_packet(words: Sequence[str], width: int) -> TracePacket:
-    if len(words) != width:
-        count = {3: "three", 4: "four", 5: "five"}[width]
-        raise InvalidValue(f"there must be {count} fields, not {len(words)}")
+        raise InvalidValue(f"Traffic {path} can't be read: {reason}") from None
+    lines = [
+        (number, words)
+        for number, line in enumerate(text.splitlines(), 1)
+        if (words := line.split("#")[0].replace(",", " ").split())
+    ]
     try:
-        return TracePacket(*map(int, words))
+        if len(lines) == 1 or all(len(words) == 1 for _, words in lines):
+            values = [_destination(number, word) for number, words in lines for word in words]
+            return _from_destinations(name, _check_destinations(values, ports))
+        return _from_matrix([_weights(*line, ports) for line in lines], ports, name)
+    except ValueError as error:
+        raise InvalidValue(f"Traffic {path}: {error}") from None
+
+
+def _destination(number: int, word: str) -> int | None:
+    if word.lower() == _SILENT:
+        return None
+    try:
+        return int(word)
     except ValueError:
-        raise InvalidValue(f"all fields must be integers, not {','.join(words)!r}") from None
+        raise InvalidValue(f"line {number} must hold destinations, not {word!r}") from None
+
+
+def _weights(number: int, words: list[str], ports: int) -> list[float]:
+    if len(words) != ports:
+        raise InvalidValue(f"line {number} must hold {ports} weights, not {len(words)}")
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        raise InvalidValue(f"line {number} must hold weights, not {' '.join(words)!r}") from None

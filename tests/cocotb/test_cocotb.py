@@ -28,7 +28,12 @@ WORMS = {
 }
 MACHINES = {
     "connection-machine": {"n": 2, "processors": 2, "buffers": 2},
-    "connection-machine-petit": {"n": 2, "processors": 2, "buffers": 1, "schedule": "petit"},
+    "connection-machine-dimension": {
+        "n": 2,
+        "processors": 2,
+        "buffers": 1,
+        "schedule": "dimension",
+    },
 }
 
 

@@ -55,11 +55,13 @@ def controls(plan: ExtraStagePlan, configuration: Configuration) -> Controls:
     return Controls(configuration.bypass_extra, configuration.bypass_last, lines.as_bits())
 
 
-def _place(fabric: Fabric | Scope, name: str, type_: CellType, **settings: int | Pin) -> None:
+def _place(
+    fabric: Fabric | Scope, name: str, type_: CellType, title: str = "", **settings: int | Pin
+) -> None:
     """Add a cell with some inputs constant, and others driven by pins."""
     pins = {port: value for port, value in settings.items() if isinstance(value, Pin)}
     straps = {port: int(value) for port, value in settings.items() if not isinstance(value, Pin)}
-    fabric.place(Cell(name, type_, straps))
+    fabric.place(Cell(name, type_, straps, title=title))
     for port, pin in pins.items():
         fabric.link(pin, Pin(name, (port,)))
 
@@ -96,7 +98,7 @@ def place_stages(
     outputs: list[Pin] = []
     for s in range(len(plan.stages)):
         for x in range(plan.boxes):
-            fabric.place(Cell(f"box_{s}_{x}", box))
+            fabric.place(Cell(f"box_{s}_{x}", box, title=f"stage {s}, box {x}"))
         places = [plan.port(s, line) for line in range(plan.ports)]
         entries = [Pin(f"box_{s}_{x}", ("i", port)) for x, port in places]
         exits = [Pin(f"box_{s}_{x}", ("o", port)) for x, port in places]
@@ -104,7 +106,7 @@ def place_stages(
             setting = controls.bypass_last if s else controls.bypass_extra
             for line in range(plan.ports):
                 name = f"bypass_{s}_{line}"
-                _place(fabric, name, bypass, bypass=setting)
+                _place(fabric, name, bypass, f"stage {s}, bypass {line}", bypass=setting)
                 fabric.link(Pin(name, ("entry",)), entries[line])
                 fabric.link(exits[line], Pin(name, ("exit",)))
                 entries[line], exits[line] = Pin(name, ("i",)), Pin(name, ("o",))

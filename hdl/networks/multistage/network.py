@@ -152,7 +152,7 @@ class MultistageNetwork(PacketNetwork):
             terminals = self._place_copy(fabric, boxes, "box", 0)
         else:
             copies = [
-                self._place_copy(fabric, boxes, f"box_{copy}", copy)
+                self._place_copy(fabric, boxes, f"box_{copy}", copy, f"copy {copy}, ")
                 for copy in range(given.replication)
             ]
             drops = given.policy != "hold"
@@ -166,7 +166,12 @@ class MultistageNetwork(PacketNetwork):
         return Terminals(*place_parity(fabric, packet, parity, *terminals))
 
     def _place_copy(
-        self, fabric: Fabric | Scope, boxes: list[CellType], name: str, copy: int
+        self,
+        fabric: Fabric | Scope,
+        boxes: list[CellType],
+        name: str,
+        copy: int,
+        within: str = "",
     ) -> Terminals:
         """Place and link the boxes."""
 
@@ -180,7 +185,13 @@ class MultistageNetwork(PacketNetwork):
             return chosen_straps(boxes[stage], values)
 
         columns = place_columns(
-            fabric, self.plan, boxes, name=name, dilation=self.parameters.dilation, straps=straps
+            fabric,
+            self.plan,
+            boxes,
+            name=name,
+            within=within,
+            dilation=self.parameters.dilation,
+            straps=straps,
         )
         return Terminals(*columns)
 

@@ -10,6 +10,7 @@ from .deliver import Deliver
 from .inject import Inject
 from .message import Message, Slot
 from .node import COMBINES, LINKS, SCHEDULES, HypercubeNode
+from .payload import Moves, PayloadPart
 from .refer import Refer
 from .route import Route
 from .seniority import PRIORITIES, Seniority
@@ -26,6 +27,8 @@ __all__ = [
     "HypercubeNode",
     "Inject",
     "Message",
+    "Moves",
+    "PayloadPart",
     "Refer",
     "Route",
     "Seniority",

@@ -42,6 +42,8 @@ class Buffer(wiring.Component):
         Slots that remain for messages from processors.
     level : Out(range(buffers + 1))
         Messages in the slots.
+    entered : Out(arrivals + injections).array(buffers)
+        For each slot: which message takes it in this step, if any.
     o : Out(Slot(message)).array(buffers)
     """
 
@@ -73,6 +75,7 @@ class Buffer(wiring.Component):
                 "injected": In(slot).array(injections),
                 "room": Out(range(buffers + 1)),
                 "level": Out(range(buffers + 1)),
+                "entered": Out(arrivals + injections).array(buffers),
                 "o": Out(slot).array(buffers),
             }
         )
@@ -101,6 +104,7 @@ class Buffer(wiring.Component):
             number = Signal(range(most), name=f"number_{b}")
             m.d.comb += number.eq(ones(free[:b]))
             flags = [entry.valid & (rank == number) for entry, rank in zip(entering, ranks)]
+            m.d.comb += self.entered[b].eq(Cat(flags) & free[b].replicate(len(flags)))
             with m.If(self.step & free[b]):
                 m.d.sync += [
                     slot.valid.eq(Cat(flags).any()),

@@ -40,6 +40,8 @@ class Deliver(wiring.Component):
         As in `Seniority`.
     taken : Out(places)
         Places whose messages are delivered in this step.
+    given : Out(places).array(processors)
+        For each processor: the place whose message it takes in this step, if any.
     o : Out(stream.Signature(packet)).array(processors)
     """
 
@@ -57,6 +59,7 @@ class Deliver(wiring.Component):
                 "i": In(Slot(message)).array(places),
                 "before": In(places).array(places),
                 "taken": Out(places),
+                "given": Out(places).array(processors),
                 "o": Out(stream.Signature(packet)).array(processors),
             }
         )
@@ -86,7 +89,7 @@ class Deliver(wiring.Component):
         m.d.comb += self.taken.eq(Cat(earliest(waiting, rivals)))
 
         for p, output in enumerate(self.o):
-            flags = Signal(self.places, name=f"flags_{p}")
+            flags = self.given[p]
             m.d.comb += [
                 flags.eq(self.taken & Cat(owner == p for owner in owners)),
                 # This processor's own address, which need not be stored.

@@ -1,6 +1,6 @@
 """A node of the Connection Machine's hypercube (Stanfill, 4.2)."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,6 +14,7 @@ from .combine import Combine
 from .deliver import Deliver
 from .inject import Inject
 from .message import Message, Slot, chosen, ones
+from .payload import Moves, PayloadPart
 from .refer import Refer
 from .route import Route
 from .seniority import PRIORITIES, Seniority
@@ -21,8 +22,9 @@ from .wires import Wires, wire_members
 
 __all__ = ["COMBINES", "LINKS", "SCHEDULES", "HypercubeNode"]
 
-SCHEDULES = ("petit", "parallel")
-"""Whether each step serves one dimension, in turn, or all wires."""
+SCHEDULES = ("dimension", "pipelined", "parallel")
+"""Whether each step serves one dimension, in turn, or all wires; in turn, it can be over when the
+header of a message has arrived."""
 
 LINKS = ("word", "serial")
 """Whether a message crosses a wire in one cycle, or bit by bit."""
@@ -79,6 +81,14 @@ class HypercubeNode(wiring.Component):
 
     No priority keeps a node's own processors from waiting while other nodes keep its buffers full.
 
+    A step that serves one dimension is a *dimension cycle*. With schedule "pipelined" and serial
+    wires it is as long as the header of a message (all of it but the payload), or 1 / (n - 1) of
+    the payload if that is longer. The payload follows in the steps behind, on the same wire, while
+    other wires carry the headers (`PayloadPart`). So messages move as with schedule "dimension",
+    but in shorter steps; a message is at the output as many steps later as its payload has parts,
+    and meanwhile its processor is delivered no other. With word wires, or a single wire, there is
+    nothing to pipeline, and "pipelined" is "dimension".
+
     Parameters
     ----------
     packet : Packet
@@ -92,8 +102,9 @@ class HypercubeNode(wiring.Component):
         B, at least 1.
     age : int
         Width of ages in bits, with priority "oldest".
-    schedule : "petit" or "parallel"
-        Petit: step t serves only dimension t mod n; parallel: every step serves all dimensions.
+    schedule : "dimension", "pipelined" or "parallel"
+        Dimension and pipelined: step t serves only dimension t mod n; parallel: every step serves
+        all dimensions. Pipelined messages can't be combined.
     priority : "oldest" or "fixed"
     links : "word" or "serial"
     combine : "none", "add", "or", "max" or "overwrite"
@@ -105,6 +116,8 @@ class HypercubeNode(wiring.Component):
         The messages that the wires carry.
     cycles : int
         Cycles per step.
+    parts : int
+        Parts of a payload that follow their header, one in each step; 0 if it goes with it.
 
     Members
     -------
@@ -141,7 +154,7 @@ class HypercubeNode(wiring.Component):
         processors: int = 1,
         buffers: int = 4,
         age: int = 16,
-        schedule: str = "petit",
+        schedule: str = "dimension",
         priority: str = "oldest",
         links: str = "word",
         combine: str = "none",
@@ -158,6 +171,8 @@ class HypercubeNode(wiring.Component):
         ):
             if value not in choices:
                 raise InvalidValue(f"{what} must be {' or '.join(choices)}, not {value!r}")
+        if schedule == "pipelined" and combine != "none":
+            raise InvalidValue(f"Combine must be none with schedule pipelined, not {combine!r}")
         if processors & processors - 1:
             raise InvalidValue(f"Processors must be a power of two, not {processors}")
         bits = processors.bit_length() - 1
@@ -175,10 +190,16 @@ class HypercubeNode(wiring.Component):
         self.priority = priority
         self.links = links
         self.combine = combine
-        self.message = Message(
-            dimensions, bits, age if priority == "oldest" else 0, packet.members["payload"]
-        )
+        fields = dimensions, bits, age if priority == "oldest" else 0
+        self.message = Message(*fields, packet.members["payload"])
         self.cycles = Slot(self.message).size if links == "serial" else 1
+        self.parts = 0
+        self._payload = Shape.cast(packet.members["payload"]).width
+        if schedule == "pipelined" and links == "serial" and dimensions > 1 and self._payload:
+            self.message = Message(*fields, 0)
+            # A wire must be free again when its turn comes.
+            self.cycles = max(Slot(self.message).size, -(-self._payload // (dimensions - 1)))
+            self.parts = -(-self._payload // self.cycles)
         ports = stream.Signature(packet)
         self.meters = (
             Meter("crossed", "crossed", "number"),
@@ -205,7 +226,7 @@ class HypercubeNode(wiring.Component):
         m = Module()
         wires, processors = self._served, self.processors
         places = self.buffers + wires
-        petit = self.schedule == "petit"
+        in_turn = self.schedule != "parallel"
         m.submodules.inject = inject = Inject(
             self.packet, self.message, processors=processors, buffers=self.buffers
         )
@@ -225,13 +246,16 @@ class HypercubeNode(wiring.Component):
         m.submodules.wires = links = Wires(
             self.message,
             dimensions=self.dimensions,
-            shared=petit,
+            shared=in_turn,
             serial=self.links == "serial",
+            least=self.cycles,
         )
         for port in range(processors):
             wiring.connect(m, wiring.flipped(self.i[port]), inject.i[port])
-            wiring.connect(m, wiring.flipped(self.o[port]), deliver.o[port])
-        self._connect_wires(m, links)
+            if not self.parts:
+                wiring.connect(m, wiring.flipped(self.o[port]), deliver.o[port])
+        if not self.parts:
+            self._connect_wires(m, links)
 
         step = links.step
         m.d.comb += [part.step.eq(step) for part in (inject, buffer, deliver)]
@@ -247,12 +271,15 @@ class HypercubeNode(wiring.Component):
 
         # For each wire that is served: its dimension, one bit of n.
         dimensions: list[Value] = [Const(1 << k, self.dimensions) for k in range(wires)]
-        if petit:
+        if in_turn:
             turn = Signal(self.dimensions, init=1)
             with m.If(step):
                 m.d.sync += turn.eq(turn.rotate_left(1))
             m.d.comb += links.turn.eq(turn)
             dimensions = [turn]
+            if self.parts:
+                sent = route.sent[0] | refer.sent[0]
+                self._pipeline(m, turn.rotate_right(1), sent, links, buffer, deliver)
 
         # The places of messages: first the buffers, then the wires that they arrive on.
         found = slots = [*buffer.o, *links.arrived]
@@ -319,6 +346,58 @@ class HypercubeNode(wiring.Component):
         with m.If(step):
             m.d.comb += self.combined.eq(combine.combined)
         return list(combine.o)
+
+    def _pipeline(
+        self, m: Module, wire: Value, sent: Value, links: Wires, buffer: Buffer, deliver: Deliver
+    ) -> None:
+        """Let the parts of payloads follow their messages, and deliver them with the last part.
+
+        `wire` is the dimension whose wire carries headers in this step.
+        """
+        processors = range(self.processors)
+        size = {
+            "dimensions": self.dimensions,
+            "buffers": self.buffers,
+            "processors": self.processors,
+        }
+        moves = Signal(Moves(**size, places=self.buffers + 1, payload=self._payload))
+        m.d.comb += [moves.wire.eq(wire), moves.sent.eq(sent)]
+        for entry, entered in zip(moves.entered, buffer.entered):
+            m.d.comb += entry.eq(entered)
+        for p in processors:
+            m.d.comb += [
+                moves.given[p].eq(deliver.given[p]),
+                moves.payload[p].eq(self.i[p].payload.payload),
+            ]
+        carried = [Cat(links.o_wire)]
+        m.d.comb += [port.eq(self.i_wire[k] & wire[k]) for k, port in enumerate(links.i_wire)]
+        parts: list[PayloadPart] = []
+        left = self._payload
+        for number in range(self.parts):
+            part = PayloadPart(cycles=self.cycles, payload=left, **size)
+            m.submodules[f"part_{number}"] = part
+            m.d.comb += [
+                part.step.eq(links.step),
+                part.moves.eq(parts[-1].later if parts else moves),
+                part.i_wire.eq(Cat(self.i_wire)),
+            ]
+            left -= part.bits
+            parts.append(part)
+            carried.append(part.o_wire)
+        for k, wire_ in enumerate(self.o_wire):
+            m.d.comb += wire_.eq(Cat(bits[k] for bits in carried).any())
+        for p, (inner, outer) in enumerate(zip(deliver.o, self.o)):
+            complete = Signal(name=f"complete_{p}")
+            with m.If(parts[-1].done[p]):
+                m.d.sync += complete.eq(1)
+            with m.Elif(outer.ready):
+                m.d.sync += complete.eq(0)
+            m.d.comb += [
+                outer.valid.eq(complete),
+                outer.payload.tag.eq(inner.payload.tag),
+                Value.cast(outer.payload.payload).eq(Cat(part.o[p] for part in parts)),
+                inner.ready.eq(complete & outer.ready),
+            ]
 
     def _connect_wires(self, m: Module, links: Wires) -> None:
         for k in range(self.dimensions):

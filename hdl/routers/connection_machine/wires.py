@@ -32,6 +32,8 @@ class Wires(wiring.Component):
     shared : bool
         Each step serves one dimension.
     serial : bool
+    least : int
+        Fewest cycles of a step on serial wires; they are idle after a shorter message.
 
     Members
     -------
@@ -52,14 +54,22 @@ class Wires(wiring.Component):
         Cycles per step.
     """
 
-    def __init__(self, message: Message, *, dimensions: int, shared: bool, serial: bool) -> None:
+    def __init__(
+        self,
+        message: Message,
+        *,
+        dimensions: int,
+        shared: bool,
+        serial: bool,
+        least: int = 1,
+    ) -> None:
         dimensions = check_integer("Dimensions", dimensions, 1)
         self.message = message
         self.dimensions = dimensions
         self.shared = shared
         self.serial = serial
         slot = Slot(message)
-        self.cycles = Shape.cast(slot).width if serial else 1
+        self.cycles = max(Shape.cast(slot).width, least) if serial else 1
         messages = 1 if shared else dimensions
         members = wire_members(message, dimensions, serial=serial)
         super().__init__(
@@ -122,7 +132,7 @@ class Wires(wiring.Component):
             # All bits but the last, which is on the wire at the end of the step.
             shifter = Signal(self.cycles - 1, name=f"in_{w}")
             m.d.sync += shifter.eq(Cat(shifter, bit)[1:])
-            m.d.comb += arrived.eq(Cat(shifter, bit))
+            m.d.comb += arrived.eq(Cat(shifter, bit)[: len(Value.cast(arrived))])
 
 
 def wire_members(message: Message, dimensions: int, *, serial: bool) -> dict[str, wiring.Member]:

@@ -1,0 +1,67 @@
+"""Names of the links of a fabric for people: `node 5 -> node 6, +x`."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from .fabric import Fabric, Pin
+
+__all__ = ["Lane", "Wire", "named_wires"]
+
+
+class Lane(NamedTuple):
+    """What an output tells of its link: the direction, and the number of its virtual channel.
+
+    Channels of one link share its wires: they have the same ends and the same direction.
+    """
+
+    direction: str = ""
+    channel: int = 0
+
+
+class Wire(NamedTuple):
+    """The wires that an output drives: the name of their link, and the channel that it sends on."""
+
+    link: str
+    channel: int = 0
+
+
+def named_wires(
+    fabric: Fabric, links: Iterable[tuple[Pin, Pin]], lane: Callable[[Pin], Lane]
+) -> dict[Pin, Wire]:
+    """Name the wires of links, each given as its driver and its receiver.
+
+    A name consists of the titles of both cells and the direction. Links that would have the same
+    name are numbered. A link from a cell to itself, as at the edge of a mesh, carries nothing and
+    is left out.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The fabric that has the cells. A pin of its boundary is a terminal.
+    links : Iterable[tuple[Pin, Pin]]
+    lane : Callable[[Pin], Lane]
+        What a driver tells of its link.
+
+    Returns
+    -------
+    dict[Pin, Wire]
+        By driver.
+    """
+    wires: dict[Pin, Wire] = {}
+    for driver, receiver in links:
+        if driver.cell != receiver.cell:
+            direction, channel = lane(driver)
+            ends = f"{_title(fabric, driver)} -> {_title(fabric, receiver)}"
+            wires[driver] = Wire(f"{ends}, {direction}" if direction else ends, channel)
+    alike = Counter(wires.values())
+    numbers: Counter[Wire] = Counter()
+    for driver, wire in wires.items():
+        if alike[wire] > 1:
+            wires[driver] = Wire(f"{wire.link}, link {numbers[wire]}", wire.channel)
+            numbers[wire] += 1
+    return wires
+
+
+def _title(fabric: Fabric, pin: Pin) -> str:
+    return f"terminal {pin.path[1]}" if pin.cell is None else fabric.cells[pin.cell].title

@@ -1,0 +1,92 @@
+"""`multicube rerun`: recorded runs, again."""
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from ...hdl.core.errors import InvalidValue
+from ..measure.result import Result, SimulationError
+from ..run.record import this_version
+from ..run.rerun import Record, read_records
+from ..run.rerun import rerun as run_again
+from .words import INTERRUPTED
+
+__all__ = ["rerun"]
+
+
+@click.command()
+@click.argument("file")
+@click.option(
+    "--row",
+    "rows",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="Only the Nth run of the file, from 1 on. May be given several times.",
+)
+@click.option("--engine", help="auto, amaranth or compiled. Default: the one that was used.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -> None:
+    """Run again what FILE records, and compare all numbers.
+
+    FILE comes from multicube sim --json, or from -o of multicube sweep (.csv or .json). Several
+    files may have been joined. The status is 1 if a number differs.
+    """
+    records = read_records(file)
+    for row in rows:
+        if row not in range(1, len(records) + 1):
+            raise InvalidValue(f"Row must be from 1 to {len(records)} in {file}, not {row}")
+    compared = []
+    for row in rows or range(1, len(records) + 1):
+        record = records[row - 1]
+        if record.version != this_version():
+            click.echo(
+                f"multicube: row {row} is of version {record.version}, this is {this_version()}",
+                err=True,
+            )
+        try:
+            result = run_again(record, engine=engine)
+        except SimulationError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise InvalidValue(f"Row {row} of {file}: {error}") from None
+        differences = record.differences(result)
+        compared.append(_object(row, record, result, differences))
+        if not as_json:
+            click.echo(_line(row, result, differences))
+        if result.partial:
+            break
+    if as_json:
+        click.echo(json.dumps({"file": file, "rows": compared}))
+    if compared[-1]["result"]["partial"]:
+        sys.exit(INTERRUPTED)
+    sys.exit(0 if all(each["equal"] for each in compared) else 1)
+
+
+def _object(
+    row: int, record: Record, result: Result, differences: dict[str, tuple[Any, Any]]
+) -> dict[str, Any]:
+    return {
+        "row": row,
+        "version": record.version,
+        "equal": not differences,
+        "differences": {
+            name: {"recorded": was, "now": now} for name, (was, now) in differences.items()
+        },
+        "result": result.to_json(),
+    }
+
+
+def _line(row: int, result: Result, differences: dict[str, tuple[Any, Any]]) -> str:
+    what = f"{result.network}, {result.traffic}, load {result.offered_load:g}"
+    if not differences:
+        return f"row {row}: equal ({what})"
+    parts = [f"{name} {_short(now)}, not {_short(was)}" for name, (was, now) in differences.items()]
+    return f"row {row}: DIFFERENT ({what}): {'; '.join(parts)}"
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,44 @@
+"""Results as rows of a table, whose columns are the same for every network."""
+
+import shlex
+from collections.abc import Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .result import Result
+
+__all__ = ["MEASURED", "row_of"]
+
+MEASURED: dict[str, Callable[["Result"], Any]] = {
+    "engine": attrgetter("engine"),
+    "offered_load": attrgetter("offered_load"),
+    "throughput": attrgetter("throughput"),
+    "packet_length": attrgetter("packet_length"),
+    "latency_mean": attrgetter("latency.mean"),
+    "latency_ci99": attrgetter("latency.ci99"),
+    "latency_p50": attrgetter("latency.p50"),
+    "latency_p95": attrgetter("latency.p95"),
+    "latency_p99": attrgetter("latency.p99"),
+    "latency_max": attrgetter("latency.max"),
+    "network_latency_mean": attrgetter("network_latency.mean"),
+    "predicted_latency_mean": lambda result: result.predicted["latency_mean"],
+    "least_served_throughput": lambda result: result.least_served["throughput"],
+    "saturated": attrgetter("saturated"),
+    "verdict": attrgetter("verdict"),
+}
+"""The columns of what was measured, and the value of each in a result."""
+
+
+def row_of(result: "Result") -> dict[str, Any]:
+    """A result as a row: network, parameters, the entries of `Result.run`, then `MEASURED`.
+
+    Parameters and lists are words in one column each: `ports=64 radix=2`.
+    """
+    parameters = shlex.join(f"{name}={value}" for name, value in result.parameters.items())
+    run = {
+        name: shlex.join(value) if isinstance(value, list) else value
+        for name, value in result.run.items()
+    }
+    measured = {name: value(result) for name, value in MEASURED.items()}
+    return {"network": result.network, "parameters": parameters, **run, **measured}

@@ -1,0 +1,112 @@
+"""What a result records of its run, such that it can be run again."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from ...hdl.core.errors import InvalidValue
+from ...hdl.networks import Network
+from ..workload.traffic import Trace, pattern, read_trace
+from .run import Run
+
+__all__ = ["NAMES", "from_cells", "recorded", "run_from", "this_version", "words"]
+
+_FIELDS = {each.name: each for each in fields(Run)}
+
+_LISTS = ("faults", *(name for name, field in _FIELDS.items() if field.default == ()))
+"""Entries that are lists of words."""
+
+_TEXTS = ("version", "traffic", "trace")
+"""Entries that are texts, even if they look like numbers."""
+
+NAMES = ("version", "traffic", "trace", *(n for n in _FIELDS if n != "traffic"), "bins", "faults")
+"""The names of all entries: the fields of `Run`, and the arguments of `simulate_runs`."""
+
+
+@cache
+def this_version() -> str:
+    """The version of this library."""
+    return version("multicube")
+
+
+def recorded(run: Run, bins: int, faults: Sequence[str]) -> dict[str, Any]:
+    """A run as plain values, by the names in `NAMES`.
+
+    `traffic` is the name of a pattern, and `trace` that of a trace; the other of them is None.
+    """
+    traced = isinstance(run.traffic, Trace)
+    values = {"version": this_version(), "bins": bins, "faults": tuple(faults)}
+    values |= {name: getattr(run, name) for name in _FIELDS}
+    values["traffic"] = None if traced else run.traffic.name
+    values["trace"] = run.traffic.name if traced else None
+    return {name: _plain(values[name]) for name in NAMES}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def run_from(record: Mapping[str, Any], network: Network) -> tuple[Run, dict[str, Any]]:
+    """The run on a network that a record describes, and the arguments of `simulate_runs`.
+
+    What the record lacks has the usual value. A trace is read from the file that it names.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a name is unknown or a value is not allowed, or traffic can't be read again: a trace
+        that is no file, or a pattern that came from Python and has no text.
+    """
+    for name in record:
+        if name not in NAMES:
+            raise InvalidValue(f"Run must have only {', '.join(NAMES)}, not {name!r}")
+    if record.get("trace") is not None:
+        traffic: Any = read_trace(record["trace"], network.ports)
+    elif record.get("traffic") is not None:
+        traffic = pattern(record["traffic"], network.ports)
+    else:
+        raise InvalidValue("Run must have traffic or a trace")
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in record.items()
+        if name in _FIELDS and name != "traffic"
+    }
+    options = {"bins": record.get("bins"), "faults": tuple(record.get("faults") or ())}
+    return Run(traffic, **values), options
+
+
+def from_cells(cells: Mapping[str, str]) -> dict[str, Any]:
+    """A record from the cells of a table, as `measure.row.row_of` writes them.
+
+    Raises
+    ------
+    ValueError
+        If the words in a cell can't be told apart.
+    """
+    return {
+        name: words(text) if name in _LISTS else _value(name, text)
+        for name, text in cells.items()
+        if name in NAMES
+    }
+
+
+def words(text: str) -> list[str]:
+    """The words of a cell; those with spaces are in quotes."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise InvalidValue(f"Words {text!r} can't be read: {error}") from None
+
+
+def _value(name: str, text: str) -> Any:
+    """What a cell holds: None if it is empty, a number, True or False, or a text."""
+    if name not in _TEXTS:
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                pass
+    return {"": None, "True": True, "False": False}.get(text, text)

@@ -1,0 +1,167 @@
+"""Traces: recorded traffic, replayed packet by packet."""
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from statistics import fmean
+
+from ...hdl.bench import ReplaySource, SourcePlan
+from ...hdl.core.errors import InvalidType, InvalidValue
+from ...hdl.core.input_file import read_input
+from ...hdl.networks import PacketNetwork
+
+__all__ = ["TRACE_START", "Trace", "TracePacket", "read_trace"]
+
+TRACE_START = 2
+"""Cycle of the bench that is cycle 0 of a trace: the first in which a `ReplaySource` can send."""
+
+
+@dataclass(frozen=True)
+class TracePacket:
+    """A line of a trace: a packet, with its cycle, source and destination.
+
+    `length` is the number of flits, `mask` the broadcast mask: a 1 means both values of that bit of
+    the destination's address code.
+    """
+
+    cycle: int
+    source: int
+    destination: int
+    length: int = 1
+    mask: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if type(value) is not int:
+                if isinstance(value, bool) or not isinstance(value, Integral):
+                    raise InvalidType(f"{name} must be an integer, not {value!r}")
+                object.__setattr__(self, name, int(value))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Recorded traffic.
+
+    Attributes
+    ----------
+    name : str
+    packets : tuple[TracePacket, ...]
+        In any order; each source sends its packets in the order of their cycles.
+    """
+
+    name: str
+    packets: tuple[TracePacket, ...]
+
+    @property
+    def cycles(self) -> int:
+        """Cycles from 0 to the last packet's, inclusive."""
+        return max(packet.cycle for packet in self.packets) + 1
+
+    @property
+    def mean_length(self) -> float:
+        """Mean flits of a packet."""
+        return fmean(packet.length for packet in self.packets)
+
+    def check(self, network: PacketNetwork) -> None:
+        """Raise ValueError if the trace is empty, or does not fit this network."""
+        if not self.packets:
+            raise InvalidValue(f"Trace {self.name} holds no packets")
+        longest = network.lengths[1]
+        for packet in self.packets:
+            _check_packet(packet, network.ports)
+            if packet.length not in range(1, longest + 1):
+                raise InvalidValue(
+                    f"length must be from 1 to {longest} in this network, not {packet.length}"
+                )
+            if packet.mask and not network.packet.broadcast:
+                raise InvalidValue(f"mask must be 0 without broadcast=1, not {packet.mask}")
+            most = (1 << network.tags.code.width) - 1
+            if packet.mask > most:
+                raise InvalidValue(f"mask must be from 0 to {most}, not {packet.mask}")
+
+    def sources(self, network: PacketNetwork) -> SourcePlan:
+        """Sources that replay the trace."""
+        self.check(network)
+        code = network.tags.code
+        rows: list[list[int]] = [[] for _ in range(network.ports)]
+        for packet in sorted(self.packets, key=lambda packet: packet.cycle):
+            order = [code.encode(packet.destination)]
+            if network.packet.broadcast:
+                order.append(packet.mask)
+            if network.packet.flits:
+                order.append(packet.length)
+            row = sum(field << code.width * number for number, field in enumerate(order))
+            rows[packet.source].append(row << 32 | packet.cycle + TRACE_START)
+        return SourcePlan(
+            ReplaySource,
+            {"depth": max(map(len, rows))},
+            [{"count": len(own)} for own in rows],
+            [{"trace": tuple(own)} for own in rows],
+        )
+
+
+def _check_packet(packet: TracePacket, ports: int) -> None:
+    if packet.cycle not in range(2**31):
+        raise InvalidValue(f"cycle must be from 0 to {2**31 - 1}, not {packet.cycle}")
+    for what, terminal in (("source", packet.source), ("destination", packet.destination)):
+        if terminal not in range(ports):
+            raise InvalidValue(f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}")
+    if packet.mask < 0:
+        raise InvalidValue(f"mask must not be negative, not {packet.mask}")
+
+
+def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
+    """Read a trace: CSV in UTF-8 with a header line `cycle,source,destination`.
+
+    The header may continue with `length`, or `length,mask`; without them every packet is one flit
+    to one destination. Blank lines and spaces around numbers are ignored.
+
+    Parameters
+    ----------
+    path : path-like
+    ports : int
+        Number of terminals that the trace may name.
+
+    Raises
+    ------
+    ValueError
+        If the file can't be read, has no such header, or has an invalid line; the message names the
+        line.
+    """
+    columns = ["cycle", "source", "destination", "length", "mask"]
+    width = 0
+    try:
+        text = read_input(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
+        raise InvalidValue(f"Trace {path} can't be read: {reason}") from None
+    packets = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            words = [word.strip() for word in next(csv.reader([line]), [])]
+            if number == 1:
+                width = len(words)
+                if width < 3 or words != columns[:width]:
+                    raise InvalidValue(
+                        f"the header must be {','.join(columns[:3])}[,length[,mask]]"
+                    )
+            elif len(words) > 1 or any(words):
+                packets.append(_trace_packet(words, width))
+                _check_packet(packets[-1], ports)
+        except (ValueError, csv.Error) as error:
+            raise InvalidValue(f"Trace {path}, line {number}: {error}") from None
+    if not packets:
+        raise InvalidValue(f"Trace {path} holds no packets")
+    return Trace(os.fspath(path), tuple(packets))
+
+
+def _trace_packet(words: Sequence[str], width: int) -> TracePacket:
+    if len(words) != width:
+        count = {3: "three", 4: "four", 5: "five"}[width]
+        raise InvalidValue(f"there must be {count} fields, not {len(words)}")
+    try:
+        return TracePacket(*map(int, words))
+    except ValueError:
+        raise InvalidValue(f"all fields must be integers, not {','.join(words)!r}") from None

@@ -1,0 +1,322 @@
+"""Records of runs, and the same runs again."""
+
+import csv
+import dataclasses
+import io
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from long_runs import long
+from multicube.hdl import build
+from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.networks import FAMILIES
+from multicube.sim import (
+    Result,
+    Run,
+    Sweep,
+    Trace,
+    TracePacket,
+    read_records,
+    rerun,
+    save_sweep,
+    simulate,
+    simulate_runs,
+    sweep,
+)
+from multicube.sim.command import main
+from multicube.sim.measure.row import row_of
+from multicube.sim.workload.traffic import Pattern, pattern, read_trace
+
+SHORT: dict[str, Any] = {"cycles": 60, "warmup": 20, "bins": 32}
+
+NOT_DEFAULT = {
+    "load": 0.35,
+    "cycles": 71,
+    "warmup": 13,
+    "seed": 2**70,
+    "source_depth": 9,
+    "operations": ("load", "store"),
+    "history": 7,
+}
+"""A value of each field of `Run` that is not its default; fields that are added have theirs."""
+
+
+def table(results: list[Result]) -> str:
+    """Results as `save_sweep` writes them."""
+    stream = io.StringIO()
+    rows = list(map(row_of, results))
+    writer = csv.DictWriter(stream, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def same(a: Result, b: Result) -> bool:
+    return a.to_json() == b.to_json()
+
+
+@pytest.fixture(scope="module")
+def curves() -> list[Sweep]:
+    options: dict[str, Any] = {"processes": 1, "refine": False, **SHORT}
+    return [
+        sweep(build("cube", ports=4), [0.2, 0.6], traffic="hotspot:0.2:3", seed=3, **options),
+        sweep(build("torus", k=3, n=1, length="1:4"), [0.1], **options),
+    ]
+
+
+@pytest.fixture
+def joined(curves: list[Sweep], tmp_path: Path) -> Callable[[str], Path]:
+    """A file that holds both curves, one behind the other."""
+
+    def join(suffix: str) -> Path:
+        for number, curve in enumerate(curves):
+            save_sweep(curve, tmp_path / f"{number}{suffix}")
+        path = tmp_path / f"all{suffix}"
+        path.write_text("".join((tmp_path / f"{n}{suffix}").read_text() for n in range(2)))
+        return path
+
+    return join
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_each_point_of_joined_sweeps_is_the_same_again(
+    suffix: str, joined: Callable[[str], Path], curves: list[Sweep]
+) -> None:
+    records = read_records(joined(suffix))
+    points = [point for curve in curves for point in curve.points]
+    assert len(records) == len(points) == 3
+    for record, point in zip(records, points):
+        again = rerun(record)
+        assert same(again, point)
+        assert record.differences(again) == {}
+
+
+def test_columns_are_the_same_for_every_network(curves: list[Sweep]) -> None:
+    memory = simulate(build("combining", ports=4), operations=["load"], **SHORT)
+    rows = [*curves[0].rows(), *curves[1].rows(), row_of(memory)]
+    assert len({tuple(row) for row in rows}) == 1
+    assert rows[0]["parameters"].startswith("ports=4 radix=2 switch=output-queued ")
+    assert rows[-1]["operations"] == "load"
+
+
+@pytest.mark.parametrize(
+    "name", [long(name) if family.preset else name for name, family in FAMILIES.items()]
+)
+def test_parameters_of_every_network_are_read_again(name: str, tmp_path: Path) -> None:
+    """From JSON and from a table; the network is the same, and so are its numbers."""
+    family = FAMILIES[name]
+    network = family.build(**family.example)
+    result = simulate(network, load=0.1, **SHORT)
+    for text in (json.dumps(result.to_json()), table([result])):
+        path = tmp_path / "file"
+        path.write_text(text)
+        (record,) = read_records(path)
+        assert dict(build(record.network, **record.parameters).parameters) == dict(
+            network.parameters
+        )
+    assert same(rerun(result), result)
+
+
+def test_every_field_of_a_run_is_carried(tmp_path: Path) -> None:
+    """Also those that this test does not know."""
+    network = build("combining", ports=4)
+    known = {each.name for each in dataclasses.fields(Run)}
+    run = Run(pattern("hotspot:0.3", 4), **NOT_DEFAULT)
+    for name, value in NOT_DEFAULT.items():
+        assert value != next(f for f in dataclasses.fields(Run) if f.name == name).default
+    (result,) = simulate_runs(network, [run], bins=19)
+    assert known <= result.run.keys()
+    for suffix, text in ((".json", json.dumps(result.to_json())), (".csv", table([result]))):
+        path = tmp_path / f"one{suffix}"
+        path.write_text(text)
+        (record,) = read_records(path)
+        assert record.run == result.run
+        assert same(rerun(record), result)
+
+
+def test_faults_are_carried() -> None:
+    network = build("cube", ports=4, switch="unbuffered", extra_stage=0)
+    result = simulate(
+        network, traffic=Trace("none", (TracePacket(0, 0, 0),)), faults=["link:0:3:dead"], bins=8
+    )
+    assert result.run["faults"] == ["link:0:3:dead"]
+    assert row_of(result)["faults"] == "link:0:3:dead"
+
+
+def test_trace_is_read_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("cycle,source,destination\n0,1,2\n3,2,0\n")
+    network = build("cube", ports=4)
+    result = simulate(network, traffic=read_trace(path, 4), bins=8)
+    assert (result.run["traffic"], result.run["trace"]) == (None, str(path))
+    assert same(rerun(result.to_json()), result)
+    path.unlink()
+    with pytest.raises(InvalidValue, match=r"^Trace .*trace.csv can't be read: No such file"):
+        rerun(result)
+
+
+def test_traffic_without_a_text_is_refused() -> None:
+    result = simulate(build("cube", ports=4), traffic=Pattern("mine", (1, 2, 3, 0), 1), **SHORT)
+    with pytest.raises(InvalidValue, match=r"^Traffic must be one of .*, not 'mine'"):
+        rerun(result)
+
+
+def test_random_runs_again() -> None:
+    """Any parameters of any run, through a row of a table."""
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    for _ in range(8):
+        network = build(
+            "cube",
+            ports=8,
+            switch=rng.choice(["output-queued", "wormhole"]),
+            depth=rng.choice([2, 4]),
+        )
+        result = simulate(
+            network,
+            traffic=rng.choice(
+                ["uniform", "bit-reversal", "hotspot:0.1", "one-each", "sphere:0.7:4"]
+            ),
+            load=rng.random(),
+            cycles=rng.randrange(20, 90),
+            warmup=rng.choice(["auto", rng.randrange(40)]),
+            seed=rng.getrandbits(40),
+            source_depth=rng.randrange(1, 20),
+            bins=rng.choice([None, 8]),
+        )
+        assert same(rerun(json.loads(json.dumps(result.to_json()))), result)
+
+
+# The command
+
+
+def command(*words: str, capsys: pytest.CaptureFixture) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        main(["rerun", *words])
+    out, err = capsys.readouterr()
+    assert isinstance(end.value.code, int)
+    return end.value.code, out, err
+
+
+def test_command_says_equal(joined: Callable[[str], Path], capsys: pytest.CaptureFixture) -> None:
+    status, out, err = command(str(joined(".csv")), capsys=capsys)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "row 1: equal (cube, hotspot:0.2:3, load 0.2)",
+        "row 2: equal (cube, hotspot:0.2:3, load 0.6)",
+        "row 3: equal (torus, uniform, load 0.1)",
+    ]
+
+
+def test_command_chooses_rows_and_engine(
+    joined: Callable[[str], Path], curves: list[Sweep], capsys: pytest.CaptureFixture
+) -> None:
+    words = [str(joined(".json")), "--row", "3", "--row", "2", "--json", "--engine", "amaranth"]
+    status, out, _ = command(*words, capsys=capsys)
+    said = json.loads(out)
+    assert status == 0
+    assert [each["row"] for each in said["rows"]] == [3, 2]
+    assert [each["result"]["engine"] for each in said["rows"]] == ["amaranth"] * 2
+    assert said["rows"][0]["result"]["links"] == curves[1].points[0].links
+    assert all(each["equal"] and each["differences"] == {} for each in said["rows"])
+
+
+def test_command_shows_differences(
+    curves: list[Sweep], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    point = curves[0].points[0]
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(point.to_json() | {"delivered": 1}))
+    status, out, _ = command(str(path), capsys=capsys)
+    assert status == 1
+    assert out == (
+        f"row 1: DIFFERENT (cube, hotspot:0.2:3, load 0.2): delivered {point.delivered}, not 1\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_other_versions_are_told_and_tried(
+    kind: str, curves: list[Sweep], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    point = curves[0].points[0]
+    other = dataclasses.replace(point, run=point.run | {"version": "0.0.7"})
+    text = json.dumps(other.to_json()) if kind == "json" else table([other])
+    path = tmp_path / "old"
+    # What only that version knows is not compared.
+    path.write_text(text.replace("verdict", "judgement"))
+    status, out, err = command(str(path), capsys=capsys)
+    assert status == 0
+    assert err.startswith("multicube: row 1 is of version 0.0.7, this is ")
+    assert out.startswith("row 1: equal")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "records no run"),
+        ("[]", "records no run"),
+        ("a,b\n1,2\n", "It must be JSON, or have columns network and parameters"),
+        ("{}", "Recorded run must have network, parameters, run"),
+        ('{"network": "cube"', "Line 1 is not JSON: Expecting ',' delimiter"),
+        ('{"network": "cube", "parameters": [], "run": {}}', "must be JSON objects"),
+        ("network,parameters,traffic\ncube,ports=4\n", "Line 2 must have 3 cells, not 2"),
+        ("network,parameters,traffic\ncube,'ports=4,uniform\n", "can't be read"),
+    ],
+)
+def test_files_without_runs(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    status, out, err = command(str(path), capsys=capsys)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"multicube: File {path}")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("least_served_throughput", "most_served", "Column 'most_served' is not one"),
+        ("ports=4", "ports=5", "Row 1 of {}: Ports must be a power of the radix 2, not 5"),
+        ("ports=4", "gates=4", "Row 1 of {}: Parameter of cube must be one of"),
+        ("hotspot:0.2:3", "northward", "Row 1 of {}: Traffic must be one of"),
+        ("hotspot:0.2:3", "", "Row 1 of {}: Run must have traffic or a trace"),
+        ("cube,", "cuba,", "Row 1 of {}: Network must be one of"),
+        (",20,3,", ",later,3,", "Row 1 of {}: Warm-up must be an integer, not 'later'"),
+    ],
+)
+def test_rows_that_cannot_be_run(
+    old: str,
+    new: str,
+    message: str,
+    curves: list[Sweep],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    path = tmp_path / "file"
+    text = table(curves[0].points)
+    assert old in text
+    path.write_text(text.replace(old, new))
+    status, _, err = command(str(path), capsys=capsys)
+    assert status == 2
+    assert message.format(path) in err
+    assert err.count("\n") == 1
+
+
+def test_row_must_exist(joined: Callable[[str], Path], capsys: pytest.CaptureFixture) -> None:
+    for row in ("0", "4"):
+        status, _, err = command(str(joined(".csv")), "--row", row, capsys=capsys)
+        assert status == 2
+        assert "Row must be from 1 to 3 in " in err
+    status, _, err = command("missing.csv", capsys=capsys)
+    assert (status, err) == (
+        2,
+        "multicube: File missing.csv can't be read: No such file or directory\n",
+    )
