@@ -12,7 +12,8 @@ TOOLS := $(VENV)/installed-tools
 BUILD := $(BIN)/multicube board build -o build/boards
 COVERAGE := $(BIN)/python -m coverage
 FOLDERS := hdl sim boards
-LINKS := $(FOLDERS:%=build/types/multicube/%)
+SURFACE := $(notdir $(wildcard sim/multicube/*.py))
+LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
 .PHONY: demo test test-long coverage bench boards lint types clean
 .DELETE_ON_ERROR:
@@ -57,9 +58,13 @@ types: $(TOOLS) $(LINKS)
 	$(BIN)/mypy
 
 # mypy knows a package by its folder: here are folders of the right names.
-$(LINKS):
+$(FOLDERS:%=build/types/multicube/%):
 	@mkdir -p $(@D)
 	@ln -sfn ../../../$(@F) $@
+
+$(SURFACE:%=build/types/multicube/%):
+	@mkdir -p $(@D)
+	@ln -sfn ../../../sim/multicube/$(@F) $@
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info demo-out sim_build results.xml

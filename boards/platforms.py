@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from ..hdl.core.checks import check_integer
+from ..hdl.core.checks import check_integer, nearest
 from ..hdl.core.errors import InvalidValue
 from .bench_top import Instruments
 
@@ -120,5 +120,7 @@ def find_board(name: str) -> Board:
         If there is no such board.
     """
     if name not in BOARDS:
-        raise InvalidValue(f"Board must be one of {', '.join(BOARDS)}, not {name!r}")
+        raise InvalidValue(
+            f"Board must be one of {', '.join(BOARDS)}, not {name!r}{nearest(name, BOARDS)}"
+        )
     return BOARDS[name]

@@ -1,30 +1,35 @@
 """Hardware: plans, boxes, routers, networks, the test bench, and their export as Verilog."""
 
-from .boxes import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
-from .core.errors import MulticubeError
-from .export.verilog import write_verilog
-from .networks import (
-    AXI_CLOCK,
-    FAMILIES,
-    AxiStreamNetwork,
-    CircuitNetwork,
-    CombiningNetwork,
-    ConnectionMachine,
-    DCSHNetwork,
-    GraphNetwork,
-    HypercubeNetwork,
-    MultidimensionalMemory,
-    MultistageNetwork,
-    Network,
-    PacketNetwork,
-    PartitionedNetwork,
-    ReconfigurableExtraStageCube,
-    StageControlledNetwork,
-    StageSequencedNetwork,
-    TorusNetwork,
-    build,
-)
-from .topology import multistage_plan
+from typing import TYPE_CHECKING
+
+from .core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .boxes import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
+    from .core.errors import MulticubeError
+    from .export.verilog import write_verilog
+    from .networks import (
+        AXI_CLOCK,
+        FAMILIES,
+        AxiStreamNetwork,
+        CircuitNetwork,
+        CombiningNetwork,
+        ConnectionMachine,
+        DCSHNetwork,
+        GraphNetwork,
+        HypercubeNetwork,
+        MultidimensionalMemory,
+        MultistageNetwork,
+        Network,
+        PacketNetwork,
+        PartitionedNetwork,
+        ReconfigurableExtraStageCube,
+        StageControlledNetwork,
+        StageSequencedNetwork,
+        TorusNetwork,
+        build,
+    )
+    from .topology import multistage_plan
 
 __all__ = [
     "AXI_CLOCK",
@@ -54,3 +59,20 @@ __all__ = [
     "multistage_plan",
     "write_verilog",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        ".boxes": "BoxState InputQueuedSwitch InterchangeBox OutputQueuedSwitch",
+        ".core.errors": "MulticubeError",
+        ".export.verilog": "write_verilog",
+        ".networks": (
+            "AXI_CLOCK FAMILIES AxiStreamNetwork CircuitNetwork CombiningNetwork "
+            "ConnectionMachine DCSHNetwork HypercubeNetwork MultidimensionalMemory "
+            "MultistageNetwork Network PacketNetwork PartitionedNetwork "
+            "ReconfigurableExtraStageCube StageControlledNetwork StageSequencedNetwork "
+            "TorusNetwork build"
+        ),
+        ".topology": "multistage_plan",
+    },
+)

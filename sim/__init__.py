@@ -1,7 +1,8 @@
 """Simulation: runs, measures, predicts and draws the networks of `multicube.hdl`."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..hdl.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ..hdl.core.errors import MulticubeError
@@ -25,40 +26,6 @@ if TYPE_CHECKING:
     from .run.sweeps import sweep
     from .theory import predict
     from .workload.traffic import Trace, TracePacket, pattern, read_trace
-
-_HOMES = {
-    "Copies": ".run.messages",
-    "CopyRun": ".run.messages",
-    "Message": ".run.messages",
-    "MessageRun": ".run.messages",
-    "Messenger": ".run.messages",
-    "MulticubeError": "..hdl.core.errors",
-    "Record": ".run.rerun",
-    "Pause": ".run.programs",
-    "ProgramRun": ".run.programs",
-    "ProgramsStuck": ".run.programs",
-    "Request": ".run.programs",
-    "Result": ".measure.result",
-    "Run": ".run.run",
-    "SimulationError": ".measure.result",
-    "Sweep": ".measure.curve",
-    "Trace": ".workload.traffic",
-    "TracePacket": ".workload.traffic",
-    "copy_messages": ".run.messages",
-    "read_records": ".run.rerun",
-    "rerun": ".run.rerun",
-    "pattern": ".workload.traffic",
-    "predict": ".theory",
-    "read_trace": ".workload.traffic",
-    "run_passes": ".run.passes",
-    "run_programs": ".run.programs",
-    "save_sweep": ".report.save",
-    "send_messages": ".run.messages",
-    "simulate": ".run.simulation",
-    "simulate_runs": ".run.simulation",
-    "sweep": ".run.sweeps",
-}
-"""The module of each name; it is imported when the name is first used, since some take long."""
 
 __all__ = [
     "Copies",
@@ -93,12 +60,21 @@ __all__ = [
     "sweep",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name], __name__), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "..hdl.core.errors": "MulticubeError",
+        ".measure.curve": "Sweep",
+        ".measure.result": "Result SimulationError",
+        ".report.save": "save_sweep",
+        ".run.messages": "Copies CopyRun Message MessageRun Messenger copy_messages send_messages",
+        ".run.passes": "run_passes",
+        ".run.programs": "Pause ProgramRun ProgramsStuck Request run_programs",
+        ".run.rerun": "Record read_records rerun",
+        ".run.run": "Run",
+        ".run.simulation": "simulate simulate_runs",
+        ".run.sweeps": "sweep",
+        ".theory": "predict",
+        ".workload.traffic": "Trace TracePacket pattern read_trace",
+    },
+)

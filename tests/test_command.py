@@ -5,6 +5,7 @@ import importlib
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -180,8 +181,25 @@ def test_list(call: Call) -> None:
     assert "uniform" in record["traffic"]
     status, out, _ = call("list")
     assert status == 0
-    for word in (*FAMILIES, "fly", "radix", "output-queued", "traffic: uniform, hotspot:H[:T], "):
+    for word in (*FAMILIES, "fly", "Traffic: uniform, hotspot:H[:T], "):
         assert word in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert len(out.splitlines()) < 60
+
+
+def test_list_of_one_network_tells_its_own_limits(call: Call) -> None:
+    text = call("list", "Torus").out
+    assert re.search(r"^depth +4 +1 to 65536 +flits that fit into each queue *$", text, re.M)
+    assert "radix" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    text = call("list", "cedar").out
+    assert "preset of omega ports=64 radix=8 switch=wormhole" in text
+    assert re.search(r"^radix +8 +2 to 64 ", text, re.M)
+    ports = json.loads(call("list", "cube", "--json").out)["networks"][0]["parameters"][0]
+    assert (ports["name"], ports["least"], ports["most"]) == ("ports", 2, 65536)
+    status, out, err = call("list", "tours")
+    assert (status, out) == (2, "")
+    assert err.endswith("not 'tours'; did you mean 'torus'?\n")
 
 
 def test_export_with_partitions(call: Call, tmp_path: Path) -> None:
@@ -253,7 +271,7 @@ BAD = [
     ("sim cube ports=8 ports=8", "Parameter ports is given twice"),
     ("sim kube", "Network must be one of cube, ", "not 'kube'"),
     ("sim", "Missing argument 'NETWORK'"),
-    ("simulate", "No such command 'simulate'"),
+    ("simulate", "Command must be one of ", "did you mean 'sim'?"),
     ("sim cube --lod 1", "No such option", "--lod"),
     ("sim cube --load 1.5", "Load must be from 0 to 1 packets per terminal per cycle, not 1.5"),
     ("sim cube --load -0.5", "Load must be from 0 to 1 packets per terminal per cycle, not -0.5"),
@@ -289,7 +307,7 @@ BAD = [
     ("sim cube --trace far.csv --source-depth 10", "A trace takes no --source-depth"),
     ("sim cube --vcd none/x.vcd", "Output none/x.vcd can't be written: there is no folder none"),
     ("sweep cube -o none/x.png", "Output none/x.png can't be written: there is no folder none"),
-    ("sweep cube -o x.pdf", "Output x.pdf must end in .csv, .json, .png, .svg"),
+    ("sweep cube -o x.gif", "Output x.gif must end in .csv, .json, .svg, .png, .pdf"),
     ("sweep cube -o folder.png", "Output folder.png is a folder, not a file"),
     ("sweep cube --loads 0.1:0.9:0", "Loads must be FIRST:LAST:STEP or ", "not '0.1:0.9:0'"),
     ("sweep cube --loads high", "Loads must be FIRST:LAST:STEP or ", "not 'high'"),

@@ -146,10 +146,14 @@ def test_is_listed(name: str, call: Call, readme: str, monkeypatch: pytest.Monke
     assert shown == {parameter.name: parameter.default for parameter in family.parameters}
     assert all(parameter["description"] for parameter in entry["parameters"])
     assert build(name, **shown).parameters == build(name).parameters
+    assert json.loads(call("list", name, "--json").out)["networks"] == [entry]
     monkeypatch.setenv("COLUMNS", "200")
-    text = call("list").out
-    for word in (name, *family.aliases, *shown):
-        assert re.search(rf"(?<![\w-]){word}(?![\w-])", text), word
+    alone = call("list", name.upper()).out
+    for text, words in ((call("list").out, ()), (alone, shown)):
+        for word in (name, *family.aliases, *words):
+            assert re.search(rf"(?<![\w-]){word}(?![\w-])", text), word
+    for parameter in family.parameters:
+        assert re.search(rf"^{parameter.name} +{re.escape(str(parameter.default))} ", alone, re.M)
     for word in (name, *family.aliases):
         assert f"`{word}`" in readme, word
 

@@ -483,6 +483,19 @@ def test_sweep_rejects_traffic_that_does_not_suit() -> None:
 # The command.
 
 
+def test_rates_in_flits(call: Callable[..., Any]) -> None:
+    network = ["cube", "ports=4", "switch=wormhole", "length=4", "depth=8"]
+    options = ["--unit", "flits", "--cycles", "100", "--warmup", "10"]
+    status, out, _ = call("sim", *network, "--load", "0.2", *options)
+    assert status == 0
+    assert "flits per terminal per cycle (offered 0.2000)" in out
+    single = ["--loads=0.2,0.95", "--no-refine", "--processes=1"]
+    status, out, _ = call("sweep", *network, *single, *options)
+    assert status == 0
+    assert re.findall(r"│ (0\.\d{4}) │ 0", out) == ["0.2000", "0.9500"]
+    assert call("sim", *network, "--unit", "words")[0] == 2
+
+
 def test_commands_take_the_same_words(
     call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

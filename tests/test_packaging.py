@@ -15,6 +15,8 @@ import yaml
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("hdl", "sim", "boards")
+SURFACE = Path("sim/multicube")
+"""The folder of the package `multicube` itself."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -28,8 +30,14 @@ def _sources(pattern: str = "*.py") -> list[Path]:
     )
 
 
+def _installed(path: Path) -> Path:
+    """Where a file of the library is installed."""
+    inner = path.relative_to(SURFACE) if path.is_relative_to(SURFACE) else path
+    return "multicube" / inner
+
+
 def test_packages_are_all_folders_that_hold_python() -> None:
-    found = {f"multicube.{'.'.join(path.parent.parts)}" for path in _sources()}
+    found = {".".join(_installed(path).parent.parts) for path in _sources()}
     assert found == set(PROJECT["tool"]["setuptools"]["packages"])
 
 
@@ -83,8 +91,8 @@ def test_wheel_holds_every_file_but_notes(wheel: Path) -> None:
         (licence,) = (name for name in archive.namelist() if name.endswith("/LICENSE"))
         assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert names == {f"multicube/{path.as_posix()}" for path in _sources("*")}
-    assert {f"multicube/{folder}/py.typed" for folder in FOLDERS} < names
+    assert names == {_installed(path).as_posix() for path in _sources("*")}
+    assert {"multicube/__init__.py", "multicube/__main__.py", "multicube/py.typed"} < names
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +116,17 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_installed_library_is_not_the_checkout(installed: Path, tmp_path: Path) -> None:
     modules = PROJECT["tool"]["setuptools"]["packages"]
-    code = f"import {', '.join(modules)}; print(multicube.hdl.__file__)"
-    path = Path(_run(installed / "python", "-W", "error", "-c", code, folder=tmp_path).strip())
-    assert path.is_relative_to(installed.parent)
+    code = f"import {', '.join(modules)}; print(multicube.__file__, multicube.hdl.__file__)"
+    for path in _run(installed / "python", "-W", "error", "-c", code, folder=tmp_path).split():
+        assert Path(path).is_relative_to(installed.parent)
+
+
+def test_installed_library_has_a_surface(installed: Path, tmp_path: Path) -> None:
+    code = "import multicube; print(multicube.__version__, multicube.build('cube', ports=4).ports)"
+    version = PROJECT["project"]["version"]
+    assert _run(installed / "python", "-c", code, folder=tmp_path) == f"{version} 4\n"
+    said = _run(installed / "python", "-m", "multicube", "--version", folder=tmp_path)
+    assert said == f"multicube {version}\n"
 
 
 @pytest.mark.long

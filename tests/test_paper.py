@@ -117,9 +117,12 @@ def test_json_is_one_line_and_writes_no_file(call: Call, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["siegel-fig99"], "Item must be one of combining-hotspot, .*, not 'siegel-fig99'"),
+        (
+            ["siegel-fig99"],
+            "Item must be .*, not 'siegel-fig99'; did you mean 'siegel-fig9'\\?",
+        ),
         (["-o", "a.svg"], "Output needs an item: multicube paper ITEM -o FILE"),
-        (["siegel-fig1", "-o", "a.txt"], "Output a.txt must end in .csv, .json, .svg, .png"),
+        (["siegel-fig1", "-o", "a.txt"], "Output a.txt must end in .csv, .json, .svg, .png, .pdf"),
         (["siegel-fig1", "-o", "no/a.svg"], "Output no/a.svg can't be written: .*"),
         (["siegel-fig9", "--cycles", "0"], "Cycles must be from 1 to .*, not 0"),
         (["siegel-fig9", "--seed", "-1"], "Seed must be at least 0, not -1"),
@@ -407,9 +410,11 @@ def test_machines() -> None:
 def test_one_message_each() -> None:
     """Steps against what wires must carry, and the time against the bits of a message."""
     found = rows("stanfill-800us", quick=True)
-    assert {row["router"] for row in found} == {"dimension, oldest", "parallel, oldest"}
+    schedules = {"dimension": 0, "pipelined": 1, "parallel": 0}
+    assert {row["router"] for row in found} == {f"{name}, oldest" for name in schedules}
     for row in found:
-        nodes, served = 4, 1 if row["router"].startswith("dimension") else 2
+        schedule = row["router"].removesuffix(", oldest")
+        nodes, served = 4, 2 if schedule == "parallel" else 1
         assert row["processors"] == 2 * nodes
         assert row["predicted"] == 2 * 2 / 2 / served
         # A message needs a step to enter, one to leave and one at the output.
@@ -417,8 +422,12 @@ def test_one_message_each() -> None:
         crossed = row["wire_use"] * row["measured"] * nodes * served
         assert crossed == pytest.approx(round(crossed))
         # 1 says that there is a message; 2 + 1 bits of destination; its data; its step of birth.
-        assert row["bits"] > 1 + 3 + 32
-        assert row["microseconds"] == row["measured"] * row["bits"] / 4
+        # In the square a wire is served every other step, so a payload takes a whole step.
+        assert row["bits"] == 32 if schedule == "pipelined" else row["bits"] > 1 + 3 + 32
+        steps = row["measured"] + schedules[schedule]
+        assert row["microseconds"] == steps * row["bits"] / 4
+        # Some other messages, from their offer in the first step on.
+        assert 0.3 * row["microseconds"] < row["serial"] < 2 * row["microseconds"]
         assert row["published"] is None
 
 
@@ -430,6 +439,22 @@ def test_processors_per_node() -> None:
         assert (one["ratio"], two["ratio"]) == (None, two["measured"] / one["measured"])
         assert one["least"] <= one["measured"] <= one["most"]
         assert two["processors"] == 2 * one["processors"] == 8
+
+
+def test_fan_in_and_fan_out_by_copies() -> None:
+    """Both end with one message to or from every processor; copies take log2 F rounds."""
+    found = rows("stanfill-fan", quick=True)
+    assert {(row["kind"], row["schedule"]) for row in found} == set(
+        itertools.product(("out", "in"), ("dimension", "parallel"))
+    )
+    for row in found:
+        assert row["fan"] == 4
+        assert row["measured"] == row["to_heads"] + row["copies"] + row["routed"]
+        assert row["ratio"] == row["measured"] / row["basic"]
+        # A round takes two cycles inside a node.
+        assert row["copies"] == 2 * 2
+        assert row["routed"] <= row["direct"]
+        assert (row["combined"] is None) == (row["kind"] == "out")
 
 
 def test_routers_of_hypercubes() -> None:

@@ -117,7 +117,7 @@ def test_wide_boxes_for_the_eye() -> None:
         ("cube ports=4 0,1,2,2", "Destination 2 must be given only once"),
         ("cube ports=9 radix=3 bit-reversal", "Ports of this permutation must be a power of two.*"),
         ("cube ports=6 identity", "Ports must be a power of the radix 2, not 6"),
-        ("kube identity", "Network must be one of cube, .* not 'kube'"),
+        ("kube identity", "Network must be one of cube, .* not 'kube'; did you mean 'cube'[?]"),
     ],
 )
 def test_bad_input(words: str, message: str) -> None:

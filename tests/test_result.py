@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from multicube.hdl.networks import build
-from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
+from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate, sweep
 from multicube.sim.measure.batches import ratio_interval
 from multicube.sim.measure.result import Latency
 
@@ -137,10 +137,28 @@ def test_flits_are_what_the_last_links_carried() -> None:
     found = simulate(network, load=0.05, cycles=4000, warmup=100, bins=64)
     assert found.packet_length == 3.5
     assert found.offered_flits == pytest.approx(0.175)
-    last = [rate for link, rate in found.links.items() if link.startswith("box_1_")]
+    last = [rate for link, rate in found.links.items() if "-> terminal" in link]
     assert len(last) == 4
     # 800 packets; lengths have a deviation of 1.1 flits
     assert found.throughput_flits == pytest.approx(sum(last) / 4, rel=4 * 1.12 / 3.5 / 800**0.5)
+
+
+def test_loads_in_flits() -> None:
+    """They are loads in packets times the mean length."""
+    network = build("cube", ports=4, switch="wormhole", length="2:5", depth=8)
+    options = {"cycles": 100, "warmup": 20, "bins": 64}
+    in_flits = simulate(network, load=0.35, unit="flits", **options)
+    assert in_flits == simulate(network, load=0.35 / 3.5, **options)
+    curve = sweep(network, [0.35, 0.7], unit="flits", refine=False, processes=1, **options)
+    assert curve.points[0] == in_flits
+    assert curve.points[1].offered_flits == pytest.approx(0.7)
+    memory = build("combining", ports=4, lengths="2:4")
+    few = {"operations": ["load"], "cycles": 20, "warmup": 0, "history": 0, "bins": 64}
+    assert simulate(memory, load=0.2, unit="flits", **few).offered_load == 0.1
+    with pytest.raises(ValueError, match=r"^Unit must be packets or flits, not 'words'$"):
+        simulate(network, unit="words")
+    with pytest.raises(TypeError, match=r"^Load must be a number, not 'x'$"):
+        simulate(network, load="x", unit="flits")
 
 
 def test_length_of_requests() -> None:

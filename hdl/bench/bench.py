@@ -41,6 +41,9 @@ class SourcePlan:
     straps: Sequence[Mapping[str, int]]
     contents: Sequence[Mapping[str, tuple[int, ...]]] = field(default_factory=tuple)
 
+    def __repr__(self) -> str:
+        return f"<SourcePlan of {len(self.straps)} terminals: {self.component.__name__}>"
+
 
 class Bench(Fabric):
     """The base of all test benches: the fabric of a network, a timer, and meters on its links.
@@ -108,6 +111,9 @@ class Bench(Fabric):
             contents = sources.contents[index] if sources.contents else {}
             other.cells[name] = replace(cell, straps=straps, contents=contents)
         return other
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.network}: {len(self.cells)} cells>"
 
     def _attach(self, name: str, *, times: bool) -> None:
         """Connect the time and the control of a source or sink, and of one that times packets."""

@@ -1,5 +1,7 @@
 """Checks that constructors share, so that the same mistake always gives the same message."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,6 +18,7 @@ __all__ = [
     "check_number",
     "check_payload",
     "check_radix",
+    "nearest",
 ]
 
 
@@ -85,3 +88,13 @@ def check_delay(delay: int) -> int:
     if delay & (delay - 1):
         raise InvalidValue(f"Delay must be 0 or a power of two, not {delay}")
     return delay
+
+
+def nearest(word: object, words: Iterable[str]) -> str:
+    """The end of a message about an unknown word: "; did you mean 'torus'?", or nothing.
+
+    Capitals don't matter. Nothing is suggested if no allowed word is similar.
+    """
+    allowed = {each.lower(): each for each in words}
+    found = get_close_matches(str(word).lower(), allowed, n=1)
+    return f"; did you mean {allowed[found[0]]!r}?" if found else ""

@@ -3,11 +3,21 @@
 Any other exception is a bug in the library; the command then prints its traceback.
 """
 
+from typing import ClassVar
+
 __all__ = ["InvalidType", "InvalidValue", "MulticubeError"]
 
 
 class MulticubeError(Exception):
-    """Base of all errors that this library raises for its users; each message is one line."""
+    """Base of all errors that this library raises for its users; each message is one line.
+
+    Attributes
+    ----------
+    status : int
+        Exit status of the command after this error.
+    """
+
+    status: ClassVar[int] = 2
 
 
 class InvalidValue(MulticubeError, ValueError):

@@ -232,6 +232,9 @@ class Fabric:
         # A pair of interfaces is the same for all cells of a type, so it is compared only once.
         self._pairs: dict[tuple, list[tuple[bool, Path, Path]]] = {}
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.cells)} cells, {len(self.links)} links>"
+
     @classmethod
     def alone(cls, type_: CellType, without: Collection[str] = ()) -> "Fabric":
         """A fabric of a single cell, whose ports become the boundary. Nothing is strapped.

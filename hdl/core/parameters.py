@@ -4,7 +4,7 @@ A network states its parameters once, as a subclass of `Parameters`. The catalog
 line, the checks and the output of `multicube list` are derived from it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from numbers import Integral
@@ -12,10 +12,19 @@ from typing import Any
 
 from amaranth.hdl import ShapeLike
 
-from .checks import check_integer, check_payload
+from .checks import check_integer, check_payload, nearest
 from .errors import InvalidType, InvalidValue
 
-__all__ = ["Parameter", "Parameters", "fixed", "integer", "payload_shape", "text", "word"]
+__all__ = [
+    "Parameter",
+    "Parameters",
+    "fixed",
+    "integer",
+    "pairs",
+    "payload_shape",
+    "text",
+    "word",
+]
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,8 @@ class Parameter:
         Whether integers are allowed.
     choices : tuple[str, ...]
         Words that are allowed.
+    meanings : Mapping[str, str]
+        What the choices mean, if that is said.
     form : str
         Form of the texts that are allowed; the user of the parameter parses them.
     objects : tuple[type, ...]
@@ -56,6 +67,7 @@ class Parameter:
     most: int | None = None
     number: bool = False
     choices: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
     form: str = ""
     objects: tuple[type, ...] = ()
     shape: bool = False
@@ -76,15 +88,15 @@ class Parameter:
         return ", ".join([bounds, *self.words])
 
     def parse(self, text: str) -> Any:
-        """The value that a text stands for.
+        """The value that a text stands for; capitals don't matter in the name of a choice.
 
         Raises
         ------
         ValueError
             If the text is not an integer where one is required, or not one of the choices.
         """
-        if text in self.choices:
-            return text
+        if text.lower() in self.choices:
+            return text.lower()
         if self.number:
             try:
                 return int(text)
@@ -94,9 +106,17 @@ class Parameter:
             return text
         if self.number:
             other = "".join(f" or {choice}" for choice in self.choices)
-            raise InvalidValue(f"Parameter {self.name} must be an integer{other}, not {text!r}")
+            raise InvalidValue(
+                f"Parameter {self.name} must be an integer{other}, not {self._refused(text)}"
+            )
         allowed = ", ".join(self.choices)
-        raise InvalidValue(f"Parameter {self.name} must be one of {allowed}, not {text!r}")
+        raise InvalidValue(
+            f"Parameter {self.name} must be one of {allowed}, not {self._refused(text)}"
+        )
+
+    def _refused(self, value: Any) -> str:
+        """A value that is not allowed, and the choice that it may stand for."""
+        return f"{value!r}{nearest(value, self.choices)}"
 
     def check(self, value: Any) -> Any:
         """Check a value and return it; an integer of any type becomes a Python `int`.
@@ -116,10 +136,12 @@ class Parameter:
             if not isinstance(value, str) or not self.choices:
                 return check_integer(self.title, value, self.least or 0, self.most)
             other = " or ".join(self.choices)
-            raise InvalidValue(f"{self.title} must be an integer or {other}, not {value!r}")
+            raise InvalidValue(
+                f"{self.title} must be an integer or {other}, not {self._refused(value)}"
+            )
         if self.choices:
             allowed = ", ".join(self.choices)
-            raise InvalidValue(f"{self.title} must be one of {allowed}, not {value!r}")
+            raise InvalidValue(f"{self.title} must be one of {allowed}, not {self._refused(value)}")
         if self.form:
             raise InvalidType(f"{self.title} must be text, not {value!r}")
         return value
@@ -153,16 +175,22 @@ def integer(
 def word(
     default: Any,
     description: str,
-    choices: tuple[str, ...],
+    choices: tuple[str, ...] | Mapping[str, str],
     *,
     title: str = "",
     objects: tuple[type, ...] = (),
     plain: Any = None,
     listed: bool = True,
 ) -> Any:
-    """A field that is one of a list of words."""
+    """A field that is one of a list of words, or of a dictionary of words and their meanings."""
     about = Parameter(
-        description, title=title, choices=choices, objects=objects, plain=plain, listed=listed
+        description,
+        title=title,
+        choices=tuple(choices),
+        meanings=choices if isinstance(choices, Mapping) else {},
+        objects=objects,
+        plain=plain,
+        listed=listed,
     )
     return field(default=default, metadata={"about": about})
 
@@ -217,6 +245,13 @@ class Parameters(Mapping[str, Any]):
         """The values that a summary leaves out, by name."""
         return {about.name: about.plain for about in cls.described() if about.plain is not None}
 
+    @classmethod
+    def told(cls, values: Mapping[str, Any]) -> str:
+        """Values as words NAME=VALUE, without those that a summary leaves out."""
+        plain = cls.plain()
+        told = {name: value for name, value in values.items() if value != plain.get(name)}
+        return " ".join(f"{name}={value}" for name, value in told.items())
+
     def __getitem__(self, name: str) -> Any:
         if name not in self.__dataclass_fields__:
             raise KeyError(name)
@@ -251,3 +286,22 @@ def _described(record: type[Parameters]) -> tuple[Parameter, ...]:
         )
         for each in sorted(fields(record), key=lambda each: bool(each.kw_only))
     )
+
+
+def pairs(words: Iterable[str]) -> dict[str, str]:
+    """Words of the form NAME=VALUE as a dictionary.
+
+    Raises
+    ------
+    ValueError
+        If a word is not NAME=VALUE, or a name is given twice.
+    """
+    values: dict[str, str] = {}
+    for word in words:
+        name, separator, value = word.partition("=")
+        if not separator or not name:
+            raise InvalidValue(f"Parameter must be written as name=value, not {word!r}")
+        if name in values:
+            raise InvalidValue(f"Parameter {name} is given twice")
+        values[name] = value
+    return values

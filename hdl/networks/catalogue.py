@@ -1,8 +1,13 @@
 """The networks that the library can build, by name. Each network module names its families."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from textwrap import indent, wrap
+from typing import Any
 
+from ..core.checks import check_kind, nearest
 from ..core.errors import InvalidValue
+from ..core.parameters import Parameters, pairs
 from . import combining, connection_machine, dcsh, hypercube, torus
 from .family import Family
 from .multistage import network as multistage
@@ -10,7 +15,7 @@ from .multistage import stage_sequenced
 from .network import Network
 from .presets import PRESETS, Preset
 
-__all__ = ["FAMILIES", "build", "find"]
+__all__ = ["FAMILIES", "build", "described", "find", "told"]
 
 _MODULES = (
     multistage,
@@ -46,25 +51,75 @@ FAMILIES: dict[str, Family] = _NETWORKS | {
 
 
 def find(name: str) -> Family:
-    """The family with this name or alias.
+    """The family with this name or alias; capitals don't matter.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If there is no such family.
     """
-    for family in FAMILIES.values():
-        if name == family.name or name in family.aliases:
-            return family
-    raise InvalidValue(f"Network must be one of {', '.join(FAMILIES)}, not {name!r}")
+    check_kind("Network", name, str, "the name of a network")
+    names = {
+        each: family for family in FAMILIES.values() for each in (family.name, *family.aliases)
+    }
+    if name.lower() not in names:
+        raise InvalidValue(
+            f"Network must be one of {', '.join(FAMILIES)}, not {name!r}{nearest(name, names)}"
+        )
+    return names[name.lower()]
 
 
-def build(name: str, **parameters: object) -> Network:
+def build(name: str, **parameters: Any) -> Network:
     """A network from its name or alias, with parameters as values or as text.
+
+    `build("torus", k=8, n=2)` and `build("torus k=8 n=2")` are the same. Capitals don't matter.
 
     Raises
     ------
     TypeError, ValueError
         If the network or a parameter does not exist, or a value does not fit.
     """
-    return find(name).build(**parameters)
+    family, words = described(name)
+    if twice := words.keys() & parameters.keys():
+        raise InvalidValue(f"Parameter {min(twice)} is given twice")
+    return family.build(**words, **parameters)
+
+
+def described(text: str) -> tuple[Family, dict[str, str]]:
+    """The family and the parameters that a text such as "torus k=8 n=2" describes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it begins with no name of a network, or another word is not NAME=VALUE.
+    """
+    check_kind("Network", text, str, "the name of a network")
+    name, *words = text.split() or [""]
+    return find(name), pairs(words)
+
+
+def told(name: str, parameters: Mapping[str, Any]) -> str:
+    """A name and parameters as words; for a network, without those that a summary leaves out."""
+    record = FAMILIES[name].component.parameters_type if name in FAMILIES else Parameters
+    return f"{name} {record.told(parameters)}".rstrip()
+
+
+def _listing() -> str:
+    """All networks with their parameters and defaults; those of equal parameters together."""
+    same: dict[str, list[str]] = {}
+    for family in FAMILIES.values():
+        settings = {each.name: each.default for each in family.parameters}
+        base = ""
+        if family.preset is not None:
+            base, settings = f"{family.preset.family} ", family.preset.defaults
+        words = " ".join(f"{name}={value}" for name, value in settings.items())
+        same.setdefault(base + words, []).append(family.name)
+    lines = ["Networks", "--------"]
+    for about, names in same.items():
+        lines += [", ".join(names), *wrap(about, 80, initial_indent=_STEP, subsequent_indent=_STEP)]
+    return indent("\n".join(lines), _STEP)
+
+
+_STEP = 4 * " "
+
+build.__doc__ = f"{build.__doc__}\n{_listing()}\n{_STEP}"

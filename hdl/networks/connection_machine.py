@@ -16,7 +16,7 @@ from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
 from ..routers.connection_machine.node import HypercubeNode
 from ..topology.hypercube import Hypercube
 from .family import Family
-from .network import PacketNetwork, Readings, Terminals, Window
+from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 
 __all__ = ["FAMILIES", "ConnectionMachine", "ConnectionMachineParameters"]
 
@@ -59,8 +59,8 @@ class ConnectionMachine(PacketNetwork):
     h wires away, all wires are served in each cycle, and wires carry words. Packets of one flow may
     overtake each other.
 
-    The machine itself has n=12, processors=16, links=serial. With links=word it takes the same
-    steps, of one cycle each.
+    Stanfill's machine has n=12 and processors=16. With links=word it takes the same steps as with
+    links=serial, of one cycle each.
 
     Its arguments are those of `ConnectionMachineParameters`.
 
@@ -159,6 +159,13 @@ class ConnectionMachine(PacketNetwork):
             f"{stored['mean']:.2f} messages per node in buffers, at most {stored['max']}; "
             f"{statistics['referred']} deflections",
         ]
+
+    @property
+    def link_counts(self) -> LinkCounts | None:
+        """None if links carry single bits."""
+        if self.parameters.links != "word":
+            return None
+        return LinkCounts(self.plan.nodes * self.plan.dimensions, self.plan.nodes)
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         type_ = self.node if packet is None else self._node(packet)

@@ -14,7 +14,7 @@ from ..routers.dcsh_router import DCSHRouter
 from ..topology.dcsh import DCSH
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
-from .network import PacketNetwork, Terminals, Theory
+from .network import LinkCounts, PacketNetwork, Terminals, Theory
 
 __all__ = ["FAMILIES", "DCSHNetwork", "DCSHParameters"]
 
@@ -117,6 +117,15 @@ class DCSHNetwork(PacketNetwork):
             return None
         size = {"k": self.plan.k, "n": self.plan.n, "decision": self.parameters.decision}
         return Theory("dcsh", {**size, "length": longest})
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        """A channel is one link, whatever the number of nodes that receive it.
+
+        Of the highest dimension each channel leads across the middle: k^2 for n = 2, eq. (27).
+        """
+        bisection = None if self.plan.k % 2 else self.ports
+        return LinkCounts(self.ports * self.plan.n, bisection)
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         packet = packet or self.packet

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..core.checks import nearest
 from ..core.errors import InvalidValue
 from ..core.parameters import Parameter
 from .network import Network
@@ -37,6 +38,9 @@ class Family:
     aliases: tuple[str, ...] = ()
     preset: Preset | None = None
 
+    def __repr__(self) -> str:
+        return f"<Family {self.name}>"
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The arguments that can be chosen, with this family's defaults."""
@@ -50,18 +54,25 @@ class Family:
     def build(self, **parameters: Any) -> Network:
         """A network of this family, with parameters as values or as text.
 
+        Capitals don't matter in the names of parameters and choices.
+
         Raises
         ------
         TypeError, ValueError
-            If a parameter does not exist, or a value does not fit.
+            If a parameter does not exist or is given twice, or a value does not fit.
         """
         known = {about.name: about for about in self.parameters}
-        values = {about.name: about.default for about in self.parameters}
+        chosen: dict[str, Any] = {}
         for word, value in parameters.items():
-            if word not in known:
+            name = word.lower()
+            if name not in known:
                 allowed = ", ".join(known)
                 raise InvalidValue(
                     f"Parameter of {self.name} must be one of {allowed}, not {word!r}"
+                    f"{nearest(word, known)}"
                 )
-            values[word] = known[word].parse(value) if isinstance(value, str) else value
-        return self.component(family=self.name, **self.fixed, **values)
+            if name in chosen:
+                raise InvalidValue(f"Parameter {name} is given twice")
+            chosen[name] = known[name].parse(value) if isinstance(value, str) else value
+        defaults = {about.name: about.default for about in self.parameters}
+        return self.component(family=self.name, **self.fixed, **defaults | chosen)

@@ -15,7 +15,8 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
+from ..core.checks import nearest
+from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import Fabric, FabricComponent, Pin, Scope
 from ..core.parameters import Parameters
 from ..core.wires import Lane, Wire, named_wires
@@ -23,7 +24,7 @@ from ..primitives.packet import Packet
 from ..topology.multistage import MultistagePlan
 from ..topology.tags import AddressCode, TagScheme
 
-__all__ = ["Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
+__all__ = ["LinkCounts", "Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
 
 
 class Terminals(NamedTuple):
@@ -52,6 +53,23 @@ class Window(NamedTuple):
     cycles: int
     injected: int
     packet: Packet | None
+
+
+class LinkCounts(NamedTuple):
+    """The links between a network's switches, each in one direction.
+
+    Virtual channels share their link. Links to terminals do not count.
+
+    Attributes
+    ----------
+    total : int
+    bisection : int or None
+        Links between two halves of the nodes, divided so that they are as few as possible; None if
+        that number is not known.
+    """
+
+    total: int
+    bisection: int | None = None
 
 
 Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
@@ -124,12 +142,22 @@ class Network(FabricComponent, ABC):
             cls.__signature__ = inspect.signature(cls.parameters_type)
 
     def __init__(self, *values: Any, family: str = "", **named: Any) -> None:
-        self.parameters = self.parameters_type(*values, **named)
+        self.parameters = self._checked(*values, **named)
         self._set_up()
         self.zero_load_cycles = self.zero_load_cycles or self.stages
         if family:
             self.family = family
         super().__init__(self._joined)
+
+    def _checked(self, *values: Any, **named: Any) -> Parameters:
+        """The record of the constructor's arguments."""
+        try:
+            inspect.signature(self.parameters_type).bind(*values, **named)
+        except TypeError as error:
+            known = [about.name for about in self.parameters_type.described()]
+            meant = (nearest(name, known) for name in named if name not in known)
+            raise InvalidType(f"{type(self).__name__}(): {error}{next(meant, '')}") from None
+        return self.parameters_type(*values, **named)
 
     @abstractmethod
     def _set_up(self) -> None:
@@ -147,6 +175,13 @@ class Network(FabricComponent, ABC):
         told = {about.name for about in self.parameters.described() if not about.listed}
         family = "" if told & parameters.keys() else self.family
         return type(self)(family=family, **self.parameters | parameters)
+
+    def __str__(self) -> str:
+        """Family and parameters, in the words of `build`."""
+        return f"{self.family} {self.parameters_type.told(self.chosen)}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def __reduce__(self) -> tuple:
         return _again, (type(self), self.family, dict(self.parameters))
@@ -176,6 +211,11 @@ class Network(FabricComponent, ABC):
     @abstractmethod
     def code(self) -> AddressCode:
         """The code of the terminals' addresses, or of the numbers of memory modules."""
+
+    @property
+    def link_counts(self) -> LinkCounts | None:
+        """How many links it has, or None if its links are not alike."""
+        return None
 
     @property
     def fault_plan(self) -> MultistagePlan | None:

@@ -25,7 +25,7 @@ from ..routing.deadlock import dependency_cycle
 from ..routing.relation import Relation, RoutedGraph
 from ..topology.graph import Channel, End, Link, Turn
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
-from .network import PacketNetwork, Terminals
+from .network import LinkCounts, PacketNetwork, Terminals
 
 __all__ = ["RoutedNetwork", "RouterParameters"]
 
@@ -190,6 +190,12 @@ class RoutedNetwork(PacketNetwork):
         words += [about] if (about := graph.direction(link)) else []
         words += [f"channel {channel.number}"] if link.channels > 1 else []
         return " ".join(words)
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        """As in `Network`."""
+        graph = self.relation.graph
+        return LinkCounts(len(graph.by_output), graph.bisection)
 
     # The hardware.
 

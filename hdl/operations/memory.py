@@ -34,7 +34,7 @@ from amaranth.hdl import Module, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..core.checks import check_integer, nearest
 from ..core.errors import InvalidType, InvalidValue
 
 __all__ = [
@@ -175,8 +175,10 @@ def find_operation(name: str, operations: tuple[Operation, ...] = OPERATIONS) ->
     for operation in operations:
         if operation.name == name:
             return operation
-    names = ", ".join(operation.name for operation in operations)
-    raise InvalidValue(f"Operation must be one of {names}, not {name!r}")
+    names = [operation.name for operation in operations]
+    raise InvalidValue(
+        f"Operation must be one of {', '.join(names)}, not {name!r}{nearest(name, names)}"
+    )
 
 
 @dataclass(frozen=True)

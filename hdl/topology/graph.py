@@ -100,6 +100,11 @@ class Graph(ABC):
         return ""
 
     @property
+    def bisection(self) -> int | None:
+        """Links between two halves of the nodes, both directions counted, if that is known."""
+        return None
+
+    @property
     def latency(self) -> int:
         """The longest latency of a link, in cycles."""
         return max((link.latency for link in self.links()), default=1)

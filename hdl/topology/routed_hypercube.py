@@ -48,6 +48,10 @@ class RoutedHypercube(RoutedGraph):
         return self.n
 
     @property
+    def bisection(self) -> int:
+        return self.nodes
+
+    @property
     def channels_per_link(self) -> int:
         return 2 if self.routing == "adaptive" else 1
 

@@ -155,6 +155,18 @@ class Torus(RoutedGraph):
         return size // 2 if self.wrap and self.directions == 2 else size - 1
 
     @property
+    def bisection(self) -> int | None:
+        """Links between two halves of the nodes; None if the longest dimension has odd size.
+
+        Each row of this dimension is cut in two places, without wrap-around links in one.
+        """
+        size = max(self.sizes)
+        if size % 2:
+            return None
+        ways = self.ways(self.sizes.index(size))
+        return (2 if self.wrap else 1) * ways * self.nodes // size
+
+    @property
     def diameter(self) -> int:
         """Links on the longest path."""
         return sum(map(self.reach, range(len(self.sizes))))
@@ -174,7 +186,7 @@ class Torus(RoutedGraph):
 
     def neighbour(self, node: int, dimension: int, way: int) -> int | None:
         """The node at the other end of a link; None at the edge of a mesh."""
-        digits = self.code.split(node)
+        digits = [*self._digits[node]]
         position = digits[dimension] + (-1 if way else 1)
         if not self.wrap and position not in range(self.sizes[dimension]):
             return None
@@ -213,13 +225,18 @@ class Torus(RoutedGraph):
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         """The next channels of a header in a node; none if it has arrived."""
-        here, there = self.code.split(node), self.code.split(destination)
+        here, there = self._digits[node], self._digits[destination]
         for dimension in reversed(range(len(here))):
             if here[dimension] != there[dimension]:
                 way, around = self._way(dimension, here[dimension], there[dimension])
                 port = self.sides.index((dimension, way))
                 yield from (Channel(node, port, number) for number in self.lanes(around))
                 return
+
+    @cached_property
+    def _digits(self) -> list[list[int]]:
+        """The digits of each node's address."""
+        return list(map(self.code.split, range(self.nodes)))
 
     def _way(self, dimension: int, here: int, there: int) -> tuple[int, bool]:
         """The direction from one position to another, and whether it uses the wrap-around link."""
@@ -236,7 +253,7 @@ class Torus(RoutedGraph):
     def carries(self, channel: Channel) -> bool:
         """As in `Relation`."""
         dimension, way, number = self.hop(channel)
-        here = self.code.split(channel.node)[dimension]
+        here = self._digits[channel.node][dimension]
         for there in range(self.sizes[dimension]):
             towards, around = self._way(dimension, here, there)
             if there != here and towards == way and number in self.lanes(around):

@@ -2,7 +2,10 @@
 
 import sys
 
-__all__ = ["main"]
+__all__ = ["INTERRUPTED", "main"]
+
+INTERRUPTED = 130
+"""Status of a command that Ctrl-C has ended, when it has told what it had."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -11,5 +14,5 @@ def main(arguments: list[str] | None = None) -> None:
         from .entry import main as run
     except KeyboardInterrupt:
         print("multicube: interrupted", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     run(arguments)

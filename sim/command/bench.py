@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ..run.compare import Timing, compare_engines
+from ..run.engine_timings import Timing, time_engines
 from .words import INTERRUPTED, network_arguments, network_from
 
 __all__ = ["bench"]
@@ -35,12 +35,12 @@ def bench(
     verilator_limit: float,
     as_json: bool,
 ) -> None:
-    """Compare the engines on a network with its sources and sinks (uniform traffic)."""
+    """Compare the engines on a network, under uniform traffic."""
     built = network_from(network, parameters)
     timings = []
     interrupted = False
     try:
-        for timing in compare_engines(
+        for timing in time_engines(
             built, load=load, side_by_side=runs, seconds=seconds, verilator_limit=verilator_limit
         ):
             timings.append(timing)

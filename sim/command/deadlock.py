@@ -17,9 +17,10 @@ __all__ = ["deadlock"]
 @network_arguments
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
-    """Check the routing of a network for deadlock: a cycle of channels that wait for each other.
+    """Check the routing of a network for deadlock.
 
-    The status is 1 if there is a cycle. Packets with a broadcast mask are not examined.
+    Deadlock needs a cycle of channels that wait for each other. The status is 1 if there is one.
+    Packets with a broadcast mask are not examined.
     """
     built = network_from(network, parameters)
     with tqdm(range(built.ports), unit="destinations", disable=None, leave=False) as destinations:

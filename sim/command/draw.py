@@ -1,20 +1,13 @@
 """`multicube draw`: a picture of a network."""
 
 import json
-from pathlib import Path
 
 import click
 
 from ...hdl.core.errors import InvalidValue
-from ..report.drawing import Marks, multistage_figure, save_figure
 from .words import network_arguments, network_from
 
 __all__ = ["draw"]
-
-_ENDINGS = (".svg", ".png", ".pdf")
-
-_MOST_PORTS = 128
-"""Most terminals in a drawing: with more, its lines can't be told apart."""
 
 
 @click.command()
@@ -25,18 +18,13 @@ _MOST_PORTS = 128
 def draw(
     network: str, parameters: tuple[str, ...], ends: str | None, output: str, as_json: bool
 ) -> None:
-    """Draw the wiring plan of a network: boxes, lines and their labels."""
+    """Draw the wiring plan of a multistage network."""
+    from ..report.drawing import draw as draw_network
+
     built = network_from(network, parameters)
+    draw_network(built, output, paths=_pairs(ends))
     plan = built.wiring_plan
-    if plan is None:
-        raise InvalidValue(
-            f"Only networks with a multistage wiring plan can be drawn, not {network!r}"
-        )
-    if plan.ports > _MOST_PORTS:
-        raise InvalidValue(f"Ports of a drawing must be at most {_MOST_PORTS}, not {plan.ports}")
-    if Path(output).suffix not in _ENDINGS:
-        raise InvalidValue(f"Output {output} must end in {', '.join(_ENDINGS)}")
-    save_figure(multistage_figure(plan, Marks.paths(plan, _pairs(ends))), output)
+    assert plan is not None  # it was drawn
     if as_json:
         click.echo(json.dumps({"output": output, "ports": plan.ports, "boxes": plan.boxes}))
     else:

@@ -13,18 +13,8 @@ import click
 from ...hdl.core.children import end_children
 from ...hdl.core.errors import MulticubeError
 from ...hdl.core.interruption import terminable
-from ..measure.result import SimulationError
-from ..run.compare import EnginesDiffer
-from .bench import bench
-from .deadlock import deadlock
-from .draw import draw
-from .hardware import export, list_
-from .paper import paper
-from .permute import permute
-from .rerun import rerun
-from .simulation import sim, sweep
-from .synth import synth
-from .words import INTERRUPTED
+from . import INTERRUPTED
+from .group import LazyGroup, Subcommand
 
 __all__ = ["main"]
 
@@ -40,8 +30,46 @@ _PLUGINS = "multicube.commands"
 """Entry point group under which other packages offer subcommands."""
 
 
-class _Commands(click.Group):
-    """The subcommands of this package, and those of others, which are loaded on demand.
+_BUG = 70
+"""Exit status after an error of the library itself."""
+
+
+def _subcommand(module: str, name: str, summary: str) -> Subcommand:
+    return Subcommand(f"{__package__}.{module}", name, summary)
+
+
+_SUBCOMMANDS = {
+    "bench": _subcommand(
+        "bench", "bench", "Compare the engines on a network, under uniform traffic."
+    ),
+    "compare": _subcommand(
+        "compare",
+        "compare",
+        "Simulate several networks at many loads, and draw them in one figure.",
+    ),
+    "deadlock": _subcommand("deadlock", "deadlock", "Check the routing of a network for deadlock."),
+    "draw": _subcommand("draw", "draw", "Draw the wiring plan of a multistage network."),
+    "export": _subcommand("hardware", "export", "Write a network as Verilog."),
+    "list": _subcommand("hardware", "list_", "Show all networks, or the parameters of one."),
+    "paper": _subcommand("paper", "paper", "Regenerate a figure or formula of the papers."),
+    "permute": _subcommand(
+        "permute",
+        "permute",
+        "Show how a network passes a permutation, or which of its paths conflict.",
+    ),
+    "rerun": _subcommand("rerun", "rerun", "Run again what FILE records, and compare all numbers."),
+    "sim": _subcommand("simulation", "sim", "Simulate a network at one load."),
+    "sweep": _subcommand(
+        "simulation", "sweep", "Simulate a network at many loads, and draw latency and throughput."
+    ),
+    "synth": _subcommand(
+        "synth", "synth", "Measure the FPGA resources of a network, and how fast it can be clocked."
+    ),
+}
+
+
+class _Commands(LazyGroup):
+    """The subcommands of this package, and those of others.
 
     This is how `multicube board` is found although nothing in `sim` depends on `boards`.
     """
@@ -51,26 +79,32 @@ class _Commands(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         own = super().get_command(context, name)
-        if own is None and name in _plugins():
-            return _plugins()[name].load()
-        return own
+        return _plugin(name) if own is None and name in _plugins() else own
+
+    def summary(self, name: str) -> str:
+        if name in self.subcommands:
+            return super().summary(name)
+        return _plugin(name).get_short_help_str(limit=200)
 
 
 def _plugins() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=_PLUGINS)}
 
 
-@click.group(
-    cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+def _plugin(name: str) -> click.Command:
+    found = _plugins()[name].load()
+    assert isinstance(found, click.Command)
+    return found
+
+
+multicube = click.version_option(package_name="multicube", message="%(prog)s %(version)s")(
+    _Commands(
+        "multicube",
+        _SUBCOMMANDS,
+        help="Interconnection networks of parallel computers as real hardware.",
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
 )
-@click.version_option(package_name="multicube", message="%(prog)s %(version)s")
-def multicube() -> None:
-    """Interconnection networks of parallel computers as real hardware."""
-
-
-for command in (list_, sim, sweep, rerun, permute, deadlock, draw, paper, export, synth, bench):
-    multicube.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -106,11 +140,9 @@ def _run(arguments: list[str] | None) -> NoReturn:
         _fail(error.format_message(), 2)
     except MemoryError as error:
         _fail(str(error) or "There is not enough memory for this", 2)
-    except SimulationError as error:
-        _fail(str(error), 1)
-    except EnginesDiffer as error:
-        _fail(f"{error}: this is a bug in multicube; please report it", 70)
-    except (MulticubeError, OSError) as error:
+    except MulticubeError as error:
+        _fail(str(error), error.status)
+    except OSError as error:
         _fail(str(error), 2)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted", INTERRUPTED)
@@ -135,7 +167,7 @@ codecs.register_error(_PLAIN, _plain)
 def _bug() -> NoReturn:
     """Report the exception being handled as a bug."""
     traceback.print_exc()
-    _fail("this is a bug in multicube; please report it with this traceback", 70)
+    _fail("this is a bug in multicube; please report it with this traceback", _BUG)
 
 
 def _fail(message: str, status: int) -> NoReturn:

@@ -1,7 +1,9 @@
 """`multicube list` and `multicube export`: what can be built, and its Verilog."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -10,11 +12,10 @@ from rich.table import Table
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import CellType, Fabric
 from ...hdl.core.output_file import is_regular
-from ...hdl.core.parameters import Parameter
 from ...hdl.export.verilog import Clock, write_verilog
 from ...hdl.networks import AXI_CLOCK, FAMILIES, AxiStreamNetwork, Network, PartitionedNetwork
-from ...hdl.networks.multistage.parameters import OPTIONS
-from ...hdl.networks.multistage.switching import SWITCHES
+from ...hdl.networks.catalogue import find, told
+from ...hdl.networks.family import Family
 from ..engines.selection import ENGINES
 from ..workload.traffic import TRAFFIC
 from .words import check_outputs, messages, network_arguments, network_from
@@ -23,64 +24,91 @@ __all__ = ["export", "list_", "only_type"]
 
 
 @click.command("list")
+@click.argument("network", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def list_(as_json: bool) -> None:
-    """Show all networks, their parameters, traffic patterns and engines."""
-    networks = [
-        {
-            "name": family.name,
-            "aliases": list(family.aliases),
-            "preset": family.preset is not None,
-            "description": family.description,
-            "parameters": [
-                {
-                    "name": parameter.name,
-                    "default": parameter.default,
-                    "choices": parameter.words,
-                    "description": parameter.description,
-                }
-                for parameter in family.parameters
-            ],
-        }
-        for family in FAMILIES.values()
-    ]
+def list_(network: str | None, as_json: bool) -> None:
+    """Show all networks, or the parameters of one.
+
+    With NETWORK: its parameters with their defaults, limits and meanings.
+    """
+    families = list(FAMILIES.values()) if network is None else [find(network)]
     if as_json:
-        click.echo(json.dumps({"networks": networks, "traffic": TRAFFIC, "engines": ENGINES}))
-        return
-    console = Console()
-    for preset in (False, True):
-        heading = "preset" if preset else "network"
-        table = Table(heading, "settings" if preset else "aliases", "description")
-        for family in FAMILIES.values():
-            if (family.preset is not None) == preset:
-                base = family.preset
-                settings = {} if base is None else {"": base.family, **base.defaults}
-                words = " ".join(f"{k}={v}" if k else str(v) for k, v in settings.items())
-                table.add_row(family.name, words or ", ".join(family.aliases), family.description)
-        console.print(table)
-    table = Table("parameter", "default", "values", "meaning")
-    for parameter in _parameters():
-        row = (parameter.name, str(parameter.default), parameter.values, parameter.description)
+        record = {"networks": list(map(_record, families)), "traffic": TRAFFIC, "engines": ENGINES}
+        click.echo(json.dumps(record))
+    elif network is None:
+        _print_all()
+    else:
+        _print_one(families[0])
+
+
+def _record(family: Family) -> dict[str, Any]:
+    """A network and its parameters, as JSON."""
+    return {
+        "name": family.name,
+        "aliases": list(family.aliases),
+        "preset": family.preset is not None,
+        "description": family.description,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "default": parameter.default,
+                "least": parameter.least,
+                "most": parameter.most,
+                "choices": parameter.words,
+                "description": parameter.description,
+            }
+            for parameter in family.parameters
+        ],
+    }
+
+
+def _print_all() -> None:
+    console = Console(highlight=False)
+    for preset, heading in ((False, "Networks:"), (True, "\nNetworks of machines:")):
+        click.echo(heading)
+        rows = [
+            (family.name, f"{family.description}{_also(family)}")
+            for family in FAMILIES.values()
+            if (family.preset is not None) == preset
+        ]
+        console.print(_plain_table(rows))
+    for what, words in (("\nTraffic", TRAFFIC), ("Engines", ENGINES)):
+        console.print(f"{what}: {', '.join(words)}", markup=False, emoji=False)
+    click.echo("multicube list NETWORK shows the parameters of a network.")
+
+
+def _also(family: Family) -> str:
+    return f" (also {', '.join(family.aliases)})" if family.aliases else ""
+
+
+def _print_one(family: Family) -> None:
+    console = Console(highlight=False)
+    console.print(f"{family.name}: {family.description}{_also(family)}")
+    if family.preset is not None:
+        console.print(f"preset of {told(family.preset.family, family.preset.defaults)}")
+    rows = [
+        (
+            parameter.name,
+            str(parameter.default),
+            "see below" if parameter.meanings else parameter.values,
+            parameter.description,
+        )
+        for parameter in family.parameters
+    ]
+    console.print(_plain_table(rows, "parameter", "default", "values", "meaning"))
+    for parameter in family.parameters:
+        if parameter.meanings:
+            click.echo()
+            console.print(_plain_table(parameter.meanings.items(), parameter.name, "meaning"))
+
+
+def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
+    """A table without lines, as short as it can be; without `heads` it has no first row."""
+    table = Table(*heads, box=None, show_header=bool(heads), pad_edge=False, padding=(0, 2, 0, 0))
+    for row in rows:
         table.add_row(*row)
-    console.print(table)
-    table = Table("switch", "policies", "parameters", "meaning")
-    for name, kind in SWITCHES.items():
-        options = ", ".join(word for word in OPTIONS if word in kind.options)
-        length = "length, " if kind.flits else ""
-        table.add_row(name, ", ".join(kind.policies), length + options, kind.description)
-    console.print(table)
-    click.echo("partitions: export --partitions adds a mask, set at run time, to every input")
-    click.echo(f"traffic: {', '.join(TRAFFIC)}")
-    click.echo(f"engines: {', '.join(ENGINES)}")
-
-
-def _parameters() -> list[Parameter]:
-    """The parameters of all networks, each name once."""
-    parameters: dict[str, Parameter] = {}
-    for family in FAMILIES.values():
-        for parameter in family.parameters:
-            parameters.setdefault(parameter.name, parameter)
-    return list(parameters.values())
+    table.columns[0].no_wrap = True
+    return table
 
 
 @click.command()
@@ -112,9 +140,10 @@ def export(
     top: str,
     as_json: bool,
 ) -> None:
-    """Write a network as Verilog, and the list of its ports as JSON (FILE.v.json).
+    """Write a network as Verilog.
 
-    With -o - the Verilog goes to standard output, and no list of ports is written.
+    The list of its ports is written as JSON beside it (FILE.v.json). With -o - the Verilog goes to
+    standard output, and no list of ports is written.
     """
     check_outputs([output], as_json)
     built = network_from(network, parameters)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format
+from ..report.save import FORMATS
 from .words import check_outputs, messages
 
 # The items use matplotlib, which is slow to import, so only this command imports them.
@@ -26,8 +27,8 @@ __all__ = ["paper"]
     "--output",
     multiple=True,
     metavar="FILE",
-    help="Picture (.svg, .png) or table (.csv, .json) to write; - writes CSV to stdout. May be "
-    "given several times. Default: ITEM.svg, or no file with --json.",
+    help="Picture (.svg, .png, .pdf) or table (.csv, .json) to write; - writes CSV to stdout. "
+    "May be given several times. Default: ITEM.svg, or no file with --json.",
 )
 @click.option("--quick", is_flag=True, help="Small networks and short runs only.")
 @click.option("--cycles", type=int, help="Length of each measurement. Default: the item's own.")
@@ -45,7 +46,6 @@ def paper(
 ) -> None:
     """Regenerate a figure or formula of the papers. Without ITEM, list all items."""
     from ..papers import Options, find_item
-    from ..papers.item import FORMATS
 
     if item is None:
         if output:

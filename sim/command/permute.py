@@ -28,7 +28,7 @@ __all__ = ["permute"]
 def permute(
     network: str, parameters: tuple[str, ...], permutation: str, passes: bool, as_json: bool
 ) -> None:
-    """Show how a network passes a PERMUTATION, or which of its paths conflict.
+    """Show how a network passes a permutation, or which of its paths conflict.
 
     PERMUTATION is written as for --traffic: a name (bit-reversal, shift:3), the destinations of all
     terminals separated by commas (3,0,2,1), with x for a terminal that sends nothing, or file:FILE.

@@ -11,6 +11,7 @@ from ..measure.result import Result, SimulationError
 from ..run.record import this_version
 from ..run.rerun import Record, read_records
 from ..run.rerun import rerun as run_again
+from ..workload.pattern import short_name
 from .words import INTERRUPTED
 
 __all__ = ["rerun"]
@@ -80,7 +81,7 @@ def _object(
 
 
 def _line(row: int, result: Result, differences: dict[str, tuple[Any, Any]]) -> str:
-    what = f"{result.network}, {result.traffic}, load {result.offered_load:g}"
+    what = f"{result.network}, {short_name(result.traffic)}, load {result.offered_load:g}"
     if not differences:
         return f"row {row}: equal ({what})"
     parts = [f"{name} {_short(now)}, not {_short(was)}" for name, (was, now) in differences.items()]

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -25,6 +25,7 @@ from .words import (
     network_arguments,
     network_from,
     run_options,
+    sweep_options,
     told,
 )
 
@@ -44,8 +45,7 @@ def _latency_row(latency: Latency) -> list[str]:
         "beyond the histogram" if value is None and latency.mean is not None else _number(value, 0)
         for value in (latency.p50, latency.p95, latency.p99, latency.max)
     ]
-    spread = "" if latency.ci99 is None else f" ± {latency.ci99:.2f}"
-    return [_number(latency.mean) + spread, *exact]
+    return [str(latency), *exact]
 
 
 _ENDED = {
@@ -73,8 +73,15 @@ def _reached(result: Result) -> str:
     return f" ({', '.join(widths)})" if widths else ""
 
 
-def print_result(result: Result) -> None:
-    """Print the result of a run."""
+def _rates(result: Result, unit: str) -> tuple[float, str]:
+    """The factor of rates for a unit, and the name of the unit."""
+    if unit == "flits":
+        return result.packet_length, unit
+    return 1, "packets" if result.round_trip is None else "requests"
+
+
+def print_result(result: Result, unit: str = "packets") -> None:
+    """Print the result of a run, its rates in "packets" or "flits"."""
     memory = result.round_trip is not None
     packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
     click.echo(told(result.network, result.parameters))
@@ -92,16 +99,18 @@ def print_result(result: Result) -> None:
     if result.predicted["latency_mean"] is not None:
         table.add_row("predicted", _number(result.predicted["latency_mean"]))
     Console().print(table)
-    spread = "" if result.throughput_ci99 is None else f" ± {result.throughput_ci99:.4f}"
+    per, counted = _rates(result, unit)
+    ci99 = result.throughput_ci99
+    spread = "" if ci99 is None else f" ± {per * ci99:.4f}"
     predicted = result.predicted["throughput"]
-    theory = "" if predicted is None else f", predicted {predicted:.4f}"
+    theory = "" if predicted is None else f", predicted {per * predicted:.4f}"
     busiest = max(result.links, key=result.links.__getitem__, default=None)
     units = "requests or replies" if memory else "flits"
     click.echo(
-        f"throughput {result.throughput:.4f}{spread} {packet}s per {terminal} per cycle "
-        f"(offered {result.offered_load:.4f}{theory});\n"
+        f"throughput {per * result.throughput:.4f}{spread} {counted} per {terminal} per cycle "
+        f"(offered {per * result.offered_load:.4f}{theory});\n"
         f"least served: {terminal} {result.least_served['terminal']} with "
-        f"{result.least_served['throughput']:.4f}"
+        f"{per * result.least_served['throughput']:.4f}"
     )
     if busiest is not None:
         click.echo(f"busiest link: {busiest} with {result.links[busiest]:.4f} {units} per cycle")
@@ -142,7 +151,9 @@ def print_result(result: Result) -> None:
 
 @click.command()
 @network_arguments
-@click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle.")
+@click.option(
+    "--load", default=0.5, show_default=True, help="Packets (see --unit) per terminal per cycle."
+)
 @click.option("--trace", metavar="FILE", help="Replay cycle,source,destination lines instead.")
 @click.option(
     "--fault",
@@ -161,10 +172,11 @@ def sim(
     vcd: str | None,
     faults: tuple[str, ...],
     traffic: str,
+    unit: Literal["packets", "flits"],
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network cycle by cycle, and report what was measured."""
+    """Simulate a network at one load."""
     built = network_from(network, parameters)
     if trace is not None:
         for name in ("traffic", *_MEASURED, "seed", "source_depth"):
@@ -182,6 +194,7 @@ def sim(
         built,
         traffic=packets,
         load=load,
+        unit=unit,
         vcd=vcd,
         faults=faults,
         progress=True,
@@ -191,7 +204,7 @@ def sim(
         click.echo(json.dumps(result.to_json()))
     else:
         with messages(outputs):
-            print_result(result)
+            print_result(result, unit)
     if result.partial:
         sys.exit(INTERRUPTED)
 
@@ -207,32 +220,35 @@ def _refuse(name: str, whose: str, why: str) -> None:
         raise InvalidValue(f"{whose} no --{name.replace('_', '-')}: {why}")
 
 
-def _print_sweep(curve: Sweep) -> None:
+def _print_sweep(curve: Sweep, unit: str) -> None:
+    per, counted = _rates(curve.points[0], unit) if curve.points else (1.0, unit)
     table = Table("load", "throughput", "mean", "p99", "predicted", "verdict")
+    for column in table.columns[:-1]:
+        column.no_wrap = True
     for point in curve.points:
         table.add_row(
-            f"{point.offered_load:.4f}",
-            f"{point.throughput:.4f}",
+            f"{per * point.offered_load:.4f}",
+            f"{per * point.throughput:.4f}",
             _latency_row(point.latency)[0],
             _latency_row(point.latency)[3],
             _number(point.predicted["latency_mean"]),
-            point.verdict,
+            point.verdict.partition(":")[0],
         )
     Console().print(table)
     click.echo(f"zero-load latency: {_number(curve.zero_load_latency)} cycles")
     if curve.saturation_interval is None:
         click.echo("saturation throughput: not reached")
     else:
-        low, high = curve.saturation_interval
+        low, high = (per * load for load in curve.saturation_interval)
         click.echo(
-            f"saturation throughput: {curve.saturation_throughput:.4f} packets per terminal per "
-            f"cycle; saturation begins between loads {low:.4f} and {high:.4f}"
+            f"saturation throughput: {per * (curve.saturation_throughput or 0):.4f} {counted} per "
+            f"terminal per cycle;\nsaturation begins between loads {low:.4f} and {high:.4f}"
         )
     undecided = sum(point.saturated is None for point in curve.points)
     if undecided:
         click.echo(
             f"{undecided} point{'s'[: undecided > 1]} undecided: longer windows (--cycles, "
-            "--limit) or more --seeds would tell whether they are saturated"
+            "--limit) or more --seeds\nwould tell whether they are saturated"
         )
     if curve.partial:
         click.echo("PARTIAL: the sweep was interrupted")
@@ -240,37 +256,29 @@ def _print_sweep(curve: Sweep) -> None:
 
 @click.command()
 @network_arguments
-@click.option(
-    "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
-)
-@click.option(
-    "-o",
-    "--output",
-    multiple=True,
-    metavar="FILE",
-    help="Picture (.png, .svg) or data (.csv, .json) to write; - writes CSV to stdout. "
-    "May be given several times.",
-)
-@click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins.")
-@click.option("--processes", type=int, help="Processes to use. Default: one per core.")
-@click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler.")
+@sweep_options
 @run_options
 def sweep(
     network: str,
     parameters: tuple[str, ...],
     loads: str,
     output: tuple[str, ...],
+    unit: Literal["packets", "flits"],
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Simulate a network at many loads; draw latency and throughput, and the theory's."""
+    """Simulate a network at many loads, and draw latency and throughput."""
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)
     failure: LoadsLost | None = None
     try:
         curve = run_sweep(
-            network_from(network, parameters), parse_loads(loads), progress=True, **options
+            network_from(network, parameters),
+            parse_loads(loads),
+            unit=unit,
+            progress=True,
+            **options,
         )
     except LoadsLost as error:
         curve, failure = error.sweep, error
@@ -282,7 +290,7 @@ def sweep(
         click.echo(json.dumps(curve.to_json()))
     else:
         with messages(output):
-            _print_sweep(curve)
+            _print_sweep(curve, unit)
             for path in output:
                 click.echo(f"wrote {path}")
     if failure is not None:

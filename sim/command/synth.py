@@ -12,9 +12,10 @@ from tqdm import tqdm
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Fabric
+from ...hdl.core.parameters import pairs
 from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
 from .hardware import only_type
-from .words import network_from, pairs, told
+from .words import network_from, told
 
 __all__ = ["synth"]
 

@@ -1,7 +1,7 @@
 """Arguments that several subcommands share: a network, and the options of a run."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from typing import Any
 
@@ -9,7 +9,11 @@ import click
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, is_standard_output
-from ...hdl.networks import FAMILIES, Network, build
+from ...hdl.core.parameters import pairs
+from ...hdl.networks import Network, build
+from ...hdl.networks.catalogue import told
+from ..run.run import UNITS
+from . import INTERRUPTED
 
 __all__ = [
     "INTERRUPTED",
@@ -17,14 +21,11 @@ __all__ = [
     "messages",
     "network_arguments",
     "network_from",
-    "pairs",
     "run_options",
+    "sweep_options",
     "told",
     "warmup_option",
 ]
-
-INTERRUPTED = 130
-"""Status of a command that Ctrl-C has ended, when it has told what it had."""
 
 
 def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,25 +43,6 @@ def network_from(name: str, words: Sequence[str]) -> Network:
         If a word is not NAME=VALUE or is given twice, or the network has no such parameter.
     """
     return build(name, **pairs(words))
-
-
-def pairs(words: Sequence[str]) -> dict[str, str]:
-    """The NAME=VALUE words of a command, by name.
-
-    Raises
-    ------
-    ValueError
-        If a word is not NAME=VALUE, or is given twice.
-    """
-    parameters: dict[str, str] = {}
-    for word in words:
-        key, separator, value = word.partition("=")
-        if not separator or not key:
-            raise InvalidValue(f"Parameter must be written as name=value, not {word!r}")
-        if key in parameters:
-            raise InvalidValue(f"Parameter {key} is given twice")
-        parameters[key] = value
-    return parameters
 
 
 def check_outputs(outputs: Sequence[str], as_json: bool) -> None:
@@ -81,13 +63,6 @@ def messages(outputs: Sequence[str]) -> AbstractContextManager:
     """A context in which messages go to standard error if a file goes to standard output."""
     taken = any(map(is_standard_output, outputs))
     return redirect_stdout(sys.stderr) if taken else nullcontext()
-
-
-def told(name: str, parameters: Mapping[str, Any]) -> str:
-    """A name and its parameters as words; for a network, without those of plain value."""
-    plain = FAMILIES[name].component.parameters_type.plain() if name in FAMILIES else {}
-    words = (f"{key}={value}" for key, value in parameters.items() if value != plain.get(key))
-    return " ".join([name, *words])
 
 
 def _read_warmup(_context: object, _option: object, text: str) -> int | str:
@@ -121,7 +96,19 @@ warmup_option = click.option(
 )
 
 _RUN_OPTIONS = (
-    click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
+    click.option(
+        "--traffic",
+        default="uniform",
+        show_default=True,
+        help="Where packets go: uniform, tornado, 1,0,3,2, file:FILE, ... (docs/traffic.md).",
+    ),
+    click.option(
+        "--unit",
+        type=click.Choice(UNITS),
+        default=UNITS[0],
+        show_default=True,
+        help="Unit of loads, and of the rates that are printed.",
+    ),
     click.option(
         "--cycles",
         type=int,
@@ -175,6 +162,31 @@ _RUN_OPTIONS = (
     click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
 )
+
+
+_SWEEP_OPTIONS = (
+    click.option(
+        "--loads", default="0.1:0.9:0.1", show_default=True, help="FIRST:LAST:STEP or a list."
+    ),
+    click.option(
+        "-o",
+        "--output",
+        multiple=True,
+        metavar="FILE",
+        help="Picture (.svg, .png, .pdf) or data (.csv, .json) to write; - writes CSV to stdout. "
+        "May be given several times.",
+    ),
+    click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins."),
+    click.option("--processes", type=int, help="Processes to use. Default: one per core."),
+    click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler."),
+)
+
+
+def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a load sweep, other than those of its runs."""
+    for option in reversed(_SWEEP_OPTIONS):
+        command = option(command)
+    return command
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -36,6 +36,14 @@ class Sweep:
     partial: bool = False
     lost: tuple[float, ...] = ()
 
+    def __repr__(self) -> str:
+        loads = [point.offered_load for point in self.points]
+        span = f"{len(loads)} loads" + (f" from {loads[0]:g} to {loads[-1]:g}" if loads else "")
+        end = "not saturated"
+        if self.saturation_interval is not None:
+            end = "saturates from {:g} to {:g}".format(*self.saturation_interval)
+        return f"<Sweep of {self.network}: {self.traffic} traffic, {span}, {end}>"
+
     @property
     def zero_load_latency(self) -> float | None:
         """Mean latency in cycles when packets hardly ever meet."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...hdl.core.errors import MulticubeError
+from ...hdl.networks.catalogue import told
 
 if TYPE_CHECKING:
     from ..run.messages import MessageRun
@@ -41,6 +42,18 @@ class Latency:
     ci99: float | None
     histogram: list[int]
     beyond: int
+
+    def __repr__(self) -> str:
+        if self.mean is None:
+            return f"<Latency of {self.beyond} packets, not known>"
+        tail = f"p50 {self.p50}, p95 {self.p95}, p99 {self.p99}, max {self.max}"
+        return f"<Latency {self}, {tail} cycles>"
+
+    def __str__(self) -> str:
+        """The mean and its confidence interval."""
+        if self.mean is None:
+            return "-"
+        return f"{self.mean:.2f}" + ("" if self.ci99 is None else f" ± {self.ci99:.2f}")
 
     @classmethod
     def unknown(cls, packets: int) -> "Latency":
@@ -232,6 +245,14 @@ class Result:
         """Flits delivered per terminal per cycle."""
         return self.throughput * self.packet_length
 
+    def __repr__(self) -> str:
+        verdict = self.verdict.partition(":")[0]
+        return (
+            f"<Result of {told(self.network, self.parameters)}: {self.traffic} traffic, "
+            f"load {self.offered_load:g}, throughput {self.throughput:.4f}, "
+            f"latency {self.latency} cycles, {verdict}>"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """All fields as plain lists, dictionaries, numbers and strings."""
         return asdict(self)
@@ -264,6 +285,8 @@ class Result:
 
 class SimulationError(MulticubeError):
     """The packet counts of a run do not balance. They are in `result`."""
+
+    status = 1
 
     def __init__(self, message: str, result: "Result | MessageRun") -> None:
         super().__init__(message)

@@ -8,6 +8,7 @@ module lists its items in `ITEMS`.
 
 import re
 
+from ...hdl.core.checks import nearest
 from ...hdl.core.errors import InvalidValue
 from . import (
     combining_hotspot,
@@ -66,5 +67,7 @@ def find_item(name: str) -> Item:
         If there is none.
     """
     if name not in ITEMS:
-        raise InvalidValue(f"Item must be one of {', '.join(ITEMS)}, not {name!r}")
+        raise InvalidValue(
+            f"Item must be one of {', '.join(ITEMS)}, not {name!r}{nearest(name, ITEMS)}"
+        )
     return ITEMS[name]

@@ -14,12 +14,10 @@ from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, output_format, whole_file
 from ..measure.result import Latency
 from ..report.drawing import save_figure
+from ..report.save import FORMATS
 from ..run.run import LONGEST
 
-__all__ = ["FORMATS", "Column", "Item", "Options", "PaperResult", "deviation", "mean_of"]
-
-FORMATS = (".csv", ".json", ".svg", ".png")
-"""Name suffixes of the files that an item can be written to."""
+__all__ = ["Column", "Item", "Options", "PaperResult", "deviation", "mean_of"]
 
 
 @dataclass(frozen=True)

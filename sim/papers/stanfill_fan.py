@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from ...hdl.networks import ConnectionMachine
 from ...hdl.routing.copies import copy_rounds
+from ..measure.result import SimulationError
 from ..run.messages import Copies, Message, Messenger
 from .item import Column, Item, Options, PaperResult
 from .stanfill_router import SOURCE
@@ -67,6 +68,11 @@ def fan_in(messenger: Messenger, places: Sequence[int], sinks: Sequence[int]) ->
     """Cycles in which each terminal's value is routed, added to others, and sent to its sink.
 
     The inverse of `fan_out`: sink s receives the sum of the values of `places[s F : (s + 1) F]`.
+
+    Raises
+    ------
+    SimulationError
+        If a message is lost or misrouted, or a sum is wrong.
     """
     segments = _segments(len(places) // len(sinks), len(places))
     first = messenger.send(
@@ -84,7 +90,10 @@ def fan_in(messenger: Messenger, places: Sequence[int], sinks: Sequence[int]) ->
     )
     for segment, sink in zip(segments, sinks):
         wanted = sum(1 + places[terminal] for terminal in segment)
-        assert last.values[sink] == wanted, f"terminal {sink} has {last.values[sink]}"
+        if last.values[sink] != wanted:
+            raise SimulationError(
+                f"Terminal {sink} has {last.values[sink]}, not the sum {wanted}", last
+            )
     return [first.cycles, adding, last.cycles]
 
 
@@ -185,10 +194,11 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
                         fans, times, f"{style}C{colour}", markersize=4, label=f"{schedule}, {label}"
                     )
         axes.axhline(2, color="black", linewidth=1, label="paper: about twice")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(_FANS, _FANS)
         axes.set(
-            xscale="log",
             yscale="log",
-            xlabel=f"fan-{kind}",
+            xlabel=f"F, messages of a {'source' if kind == 'out' else 'sink'}",
             ylabel="time / time of one message from each",
             title=f"fan-{kind}",
         )

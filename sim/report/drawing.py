@@ -10,10 +10,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from ...hdl.core.checks import check_kind
+from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format, whole_file
+from ...hdl.networks import Network
+from ...hdl.networks.naming import takes_names
 from ...hdl.topology import MultistagePlan
+from .save import PICTURES
 
-__all__ = ["HIGHLIGHT", "Marks", "draw_box", "draw_multistage", "multistage_figure", "save_figure"]
+__all__ = [
+    "HIGHLIGHT",
+    "Marks",
+    "draw",
+    "draw_box",
+    "draw_multistage",
+    "multistage_figure",
+    "save_figure",
+]
 
 HIGHLIGHT = "C3"
 """Colour of paths."""
@@ -23,6 +36,9 @@ STEP = 3.0
 
 _PORTS = 0.7
 """Distance between the ports of a box."""
+
+_MOST_PORTS = 128
+"""Most terminals in a drawing: with more, its lines can't be told apart."""
 
 _COPIES = ("black", "C0", "C1", "C2")
 """Colours of the lines of several copies."""
@@ -201,17 +217,50 @@ def multistage_figure(
     return figure
 
 
+@takes_names()
+def draw(
+    network: Network, /, path: str | os.PathLike[str], *, paths: Iterable[tuple[int, int]] = ()
+) -> None:
+    """Draw the wiring plan of a multistage network: boxes, lines and their labels.
+
+    Parameters
+    ----------
+    network : Network or str
+        `draw("cube", "cube8.svg", ports=8)` and `draw("cube ports=8", "cube8.svg")` build it first.
+    path : path-like
+        Picture to write: .svg, .png or .pdf; `-` writes an SVG to standard output.
+    paths : Iterable[tuple[int, int]]
+        Pairs of terminals (source, destination) whose paths are highlighted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the network has no such plan or more than 128 terminals, there is no such terminal, or
+        the file can't be written.
+    """
+    check_kind("Network", network, Network, "a network")
+    output_format(path, PICTURES)
+    plan = network.wiring_plan
+    if plan is None:
+        raise InvalidValue(
+            f"Only networks with a multistage wiring plan can be drawn, not {network.family!r}"
+        )
+    if plan.ports > _MOST_PORTS:
+        raise InvalidValue(f"Ports of a drawing must be at most {_MOST_PORTS}, not {plan.ports}")
+    save_figure(multistage_figure(plan, Marks.paths(plan, paths)), path)
+
+
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file (.svg, .png, .pdf), completely or not at all; `-` writes an SVG.
 
-    Equal figures give equal SVG files.
+    Equal figures give equal files.
 
     Raises
     ------
     ValueError
         If the name has another suffix, or the file can't be written.
     """
-    kind = output_format(path, (".svg", ".png", ".pdf"))
-    metadata = {"Date": None} if kind == ".svg" else {}
+    kind = output_format(path, PICTURES)
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(kind, {})
     with whole_file(path) as file, matplotlib.rc_context({"svg.hashsalt": "multicube"}):
         figure.savefig(file, dpi=130, format=kind.removeprefix("."), metadata=metadata)

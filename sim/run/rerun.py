@@ -160,9 +160,10 @@ def _from_json(text: str) -> Iterator[Record]:
 
 
 def _in_value(value: Any) -> Iterator[Record]:
-    """The records in a list, a sweep, or a result."""
-    if isinstance(value, Mapping) and isinstance(value.get("points"), list):
-        value = value["points"]
+    """The records in a list, a comparison, a sweep, or a result."""
+    for parts in ("sweeps", "points"):
+        if isinstance(value, Mapping) and isinstance(value.get(parts), list):
+            value = value[parts]
     if isinstance(value, list):
         for each in value:
             yield from _in_value(each)

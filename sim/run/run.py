@@ -1,5 +1,6 @@
 """What to simulate on a network."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +12,10 @@ from ...hdl.networks import Network
 from ..workload.traffic import Pattern, Trace, check_load
 from .warmup import DOUBLINGS, MAXIMUM
 
-__all__ = ["LONGEST", "Run", "amount", "most_warmup", "pace"]
+__all__ = ["LONGEST", "UNITS", "Run", "amount", "most_warmup", "pace", "packet_load"]
+
+UNITS = ("packets", "flits")
+"""Units of loads and rates."""
 
 LONGEST = 2**31
 """Most cycles of warm-up and window: the bench counts to 2^32, which includes the drain."""
@@ -182,6 +186,31 @@ def amount(traffic: Pattern | Trace, network: Network) -> tuple[int, int]:
     if isinstance(traffic, Trace):
         return len(traffic.packets), traffic.cycles
     return traffic.packets, traffic.quota
+
+
+def packet_load(load: float, unit: str, network: Network, operations: Sequence[str] = ()) -> float:
+    """A load in packets per terminal per cycle.
+
+    Parameters
+    ----------
+    load : float
+    unit : str
+        Its unit, one of `UNITS`, per terminal per cycle. Flits are divided by their mean number in
+        a packet (`Network.mean_length`).
+    network : Network
+    operations : Sequence[str]
+        As in `Run`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such unit, or the load is not a number.
+    """
+    if unit not in UNITS:
+        raise InvalidValue(f"Unit must be {' or '.join(UNITS)}, not {unit!r}")
+    if unit == "packets":
+        return load
+    return check_number("Load", load) / network.mean_length(operations or OPERATIONS)
 
 
 def most_warmup(run: Run, network: Network) -> int:

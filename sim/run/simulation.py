@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from tqdm import tqdm
 
@@ -12,6 +12,7 @@ from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
+from ...hdl.networks.naming import field_names, takes_names
 from ..engines import Engine
 from ..engines.selection import check_engine, open_engines
 from ..measure.result import Result, SimulationError
@@ -22,7 +23,7 @@ from .probe import Probe
 from .progress import phase
 from .random_run import random_run
 from .record import recorded
-from .run import Run
+from .run import Run, packet_load
 from .steps import Steps
 
 __all__ = ["Run", "run_bench", "simulate", "simulate_runs", "whole_run", "whole_runs"]
@@ -213,10 +214,13 @@ def _advance(engine: Engine, steps: list[Steps], progress: bool) -> list[Result]
     return [result for result in results if result is not None]
 
 
+@takes_names(*field_names(Run, "traffic"))
 def simulate(
     network: Network,
+    /,
     *,
     traffic: Any = "uniform",
+    unit: Literal["packets", "flits"] = "packets",
     operations: Sequence[str] = (),
     engine: str = "auto",
     bins: int | None = None,
@@ -230,8 +234,12 @@ def simulate(
 
     Parameters
     ----------
+    network : Network or str
+        `simulate("torus", k=8, load=0.3)` and `simulate("torus k=8", load=0.3)` build it first.
     traffic : str, Sequence, np.ndarray, Callable, Pattern or Trace
         Anything but a trace is read by `workload.traffic.pattern`.
+    unit : str
+        What `load` counts, per terminal per cycle; results count packets.
     engine, bins, faults, vcd, threads, progress
         As in `simulate_runs`.
     **parameters
@@ -247,7 +255,8 @@ def simulate(
     if not isinstance(traffic, Trace):
         traffic = pattern(traffic, network.ports)
     check_kind("Operations", operations, Sequence, "a sequence of names")
-    run = Run(traffic, operations=tuple(operations), **parameters)
+    load = packet_load(parameters.pop("load", Run.load), unit, network, operations)
+    run = Run(traffic, load, operations=tuple(operations), **parameters)
     (result,) = simulate_runs(
         network,
         [run],

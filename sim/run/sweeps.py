@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Literal
 
 import joblib
 from tqdm import tqdm
@@ -11,11 +11,12 @@ from tqdm import tqdm
 from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
+from ...hdl.networks.naming import field_names, takes_names
 from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
 from ..workload.traffic import check_load, pattern
-from .run import Run
+from .run import Run, packet_load
 from .simulation import simulate_runs
 from .workers import Job, finished_jobs
 
@@ -62,11 +63,14 @@ def parse_loads(text: str) -> list[float]:
     return sorted(set(loads))
 
 
+@takes_names(*field_names(Run, "traffic", "load"))
 def sweep(
     network: Network,
+    /,
     loads: Sequence[float],
     *,
     traffic: Any = "uniform",
+    unit: Literal["packets", "flits"] = "packets",
     engine: str = "auto",
     refine: bool = True,
     processes: int | None = None,
@@ -79,11 +83,14 @@ def sweep(
 
     Parameters
     ----------
-    network : Network
+    network : Network or str
+        `sweep("torus", [0.1, 0.2], k=8)` and `sweep("torus k=8", [0.1, 0.2])` build it first.
     loads : Sequence[float]
-        Packets per terminal per cycle, 0 to 1; at least one.
+        Packets (or flits) per terminal per cycle, 0 to 1; at least one.
     traffic : str, Sequence, np.ndarray, Callable or Pattern
         As `workload.traffic.pattern` reads it; its packets must not end by themselves.
+    unit : str
+        What `loads` count; those of the results are always in packets.
     engine : str
     refine : bool
         Divide the interval in which saturation begins by 16, or less where points stay undecided.
@@ -112,7 +119,8 @@ def sweep(
     traffic.check(network)
     if traffic.quota:
         raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: all is sent at once")
-    loads = _checked(loads)
+    operations = parameters.get("operations", ())
+    loads = [packet_load(load, unit, network, operations) for load in _checked(loads)]
     for load in loads:
         traffic.check_load(load)
     if processes is not None:

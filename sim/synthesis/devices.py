@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...hdl.core.checks import nearest
 from ...hdl.core.errors import InvalidValue
 
 __all__ = ["DEVICES", "Area", "Device", "find_device"]
@@ -142,5 +143,7 @@ def find_device(name: str) -> Device:
         If there is none.
     """
     if name not in DEVICES:
-        raise InvalidValue(f"Device must be one of {', '.join(DEVICES)}, not {name!r}")
+        raise InvalidValue(
+            f"Device must be one of {', '.join(DEVICES)}, not {name!r}{nearest(name, DEVICES)}"
+        )
     return DEVICES[name]

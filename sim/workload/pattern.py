@@ -62,9 +62,12 @@ class Pattern:
     local: bool = False
     sphere: int = 0
     digitwise: Callable[[AddressCode], Sequence[int]] | None = None
-    rates: tuple[float, ...] = field(default=(), repr=False)
-    matrix: np.ndarray | None = field(default=None, repr=False, compare=False)
+    rates: tuple[float, ...] = ()
+    matrix: np.ndarray | None = field(default=None, compare=False)
     bursts: tuple[float, float] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Pattern {short_name(self.name)} of {len(self.favourites)} terminals>"
 
     @property
     def uniform(self) -> bool:

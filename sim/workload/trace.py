@@ -54,6 +54,9 @@ class Trace:
     name: str
     packets: tuple[TracePacket, ...]
 
+    def __repr__(self) -> str:
+        return f"<Trace {self.name} of {len(self.packets)} packets>"
+
     @property
     def cycles(self) -> int:
         """Cycles from 0 to the last packet's, inclusive."""

@@ -1,6 +1,5 @@
 """Traffic of a run: patterns, read from words, files, lists, matrices and functions; and traces."""
 
-import difflib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...hdl.core.checks import check_integer
+from ...hdl.core.checks import check_integer, nearest
 from ...hdl.core.errors import InvalidType, InvalidValue
 from ...hdl.core.input_file import read_input
 from ...hdl.topology.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
@@ -209,10 +208,9 @@ def _from_text(text: str, ports: int) -> Pattern:
         if required <= len(words) <= form.count(":"):
             return make(text, ports, words)
         raise InvalidValue(f"Traffic {name} must be written as {name}{form}, not {text!r}")
-    near = difflib.get_close_matches(name, _FORMS, 1)
-    if near:
-        meant = near[0] + _FORMS[near[0]][0]
-        raise InvalidValue(f"Traffic {text!r} is not known: did you mean {meant}?")
+    suggestion = nearest(name, _FORMS)
+    if suggestion:
+        raise InvalidValue(f"Traffic {text!r} is not known{suggestion}")
     raise InvalidValue(f"Traffic must be one of {', '.join(TRAFFIC)}, not {text!r}")
 
 
@@ -289,10 +287,10 @@ _FORMS: dict[str, tuple[str, Callable[[str, int, list[str]], Pattern]]] = {
 TRAFFIC = (
     *(name + form for name, (form, _) in _FORMS.items()),
     "one-each:DESTINATIONS",
-    "destinations such as 1,2,0 or 1,x,0",
-    "matrix:WEIGHTS such as matrix:0,1/2,1",
+    "DESTINATION,DESTINATION,...",
+    "matrix:WEIGHT,WEIGHT,.../...",
     "file:FILE",
-    "any of them with +bursts:ON:OFF",
+    "TRAFFIC+bursts:ON:OFF",
 )
 """The forms that `pattern` accepts."""
 

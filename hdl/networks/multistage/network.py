@@ -11,7 +11,7 @@ from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_p
 from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
 from ..columns import place_columns
 from ..family import Family
-from ..network import PacketNetwork, Terminals, Theory
+from ..network import LinkCounts, PacketNetwork, Terminals, Theory
 from .ends import chosen_straps, place_copies, place_ends
 from .extra_stage import Controls, Kind, controls, place_choice, place_stages
 from .extra_stage_cells import widened
@@ -98,6 +98,13 @@ class MultistageNetwork(PacketNetwork):
     @property
     def theory(self) -> Theory | None:
         return self.parameters.switching.theory(self.parameters, self.stages)
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        """Those between stages. Boxes belong to no terminal, so there is no bisection."""
+        gaps = len(self.plan.stages) - 1
+        copies = self.parameters.dilation * self.parameters.replication
+        return LinkCounts(gaps * self.ports * copies)
 
     @property
     def fault_plan(self) -> MultistagePlan | None:

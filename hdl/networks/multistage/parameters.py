@@ -20,6 +20,13 @@ OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues
 """Parameters that not all kinds of switch have."""
 
 
+def _own(kind: Switching) -> str:
+    """The parameters that only some kinds of switch have, for one kind."""
+    policies = [f"policy={'/'.join(kind.policies)}"] if len(kind.policies) > 1 else []
+    length = ["length"] if kind.flits else []
+    return ", ".join([*policies, *length, *(each for each in OPTIONS if each in kind.options)])
+
+
 @dataclass(frozen=True, eq=False)
 class MultistageParameters(Parameters):
     """The parameters of `MultistageNetwork`.
@@ -32,7 +39,11 @@ class MultistageParameters(Parameters):
     ports: int = integer(8, "terminals, a power of the radix", least=2, most=2**16)
     radix: int = integer(2, "inputs and outputs of a box", least=2, most=64)
     wiring: str = word("cube", "wiring plan", tuple(multistage.PLANS), listed=False)
-    switch: str = word("output-queued", "how a box switches", tuple(SWITCHES))
+    switch: str = word(
+        "output-queued",
+        "how a box switches",
+        {name: f"{kind.description} (takes {_own(kind)})" for name, kind in SWITCHES.items()},
+    )
     depth: int | Literal["auto"] = integer(
         "auto", "packets, or flits, that fit into each queue", least=0, choices=("auto",)
     )

@@ -1,4 +1,4 @@
-"""Comparison of engines: speed on this machine, and equal counters after equal cycles."""
+"""The engines timed against each other; after equal cycles their counters must be equal."""
 
 import resource
 import time
@@ -21,7 +21,7 @@ from .probe import crossings
 from .run import Run
 from .workers import Job, finished_jobs
 
-__all__ = ["EnginesDiffer", "Timing", "compare_engines"]
+__all__ = ["EnginesDiffer", "Timing", "time_engines"]
 
 _COUNTERS = ("delivered", "total_sum", "network_max")
 _CHECKED_CYCLES = 200
@@ -32,7 +32,9 @@ _NOT_HERE = (NoCompiler, CompilerFailed, VerilatorMissing, VerilatorFailed, Veri
 
 
 class EnginesDiffer(EngineError):
-    """The counters of two engines differ after the same cycles of the same network."""
+    """The counters of two engines differ after the same cycles of the same network: a bug."""
+
+    status = 70
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def _time(
     )
 
 
-def compare_engines(
+def time_engines(
     network: Network,
     *,
     load: float = 0.5,
@@ -191,6 +193,6 @@ def compare_engines(
         if timing.counters and timing.counters != expected:
             raise EnginesDiffer(
                 f"Engine {name} counted {timing.counters}, not {expected}, in the first "
-                f"{_CHECKED_CYCLES} cycles"
+                f"{_CHECKED_CYCLES} cycles: this is a bug in multicube; please report it"
             )
         yield timing

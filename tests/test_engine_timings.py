@@ -14,8 +14,8 @@ from multicube.sim import Run, pattern
 from multicube.sim.command import main
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorTimeout
-from multicube.sim.run import compare as module
-from multicube.sim.run.compare import EnginesDiffer, Timing, compare_engines
+from multicube.sim.run import engine_timings as module
+from multicube.sim.run.engine_timings import EnginesDiffer, Timing, time_engines
 
 COUNTERS = ("delivered", "measured", "total_sum", "network_max")
 needs_verilator = pytest.mark.skipif(
@@ -42,7 +42,7 @@ def finished_here(jobs: list, _: int) -> Iterator[tuple[int, Timing]]:
 def test_engines_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "finished_jobs", finished_here)
     timings = list(
-        compare_engines(build("cube", ports=4), side_by_side=3, seconds=0.1, verilator_limit=0.05)
+        time_engines(build("cube", ports=4), side_by_side=3, seconds=0.1, verilator_limit=0.05)
     )
     assert [(timing.engine, timing.runs) for timing in timings] == [
         ("amaranth", 1),
@@ -50,7 +50,7 @@ def test_engines_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
         ("compiled", 3),
         ("verilator", 1),
     ]
-    without = compare_engines(build("cube", ports=4), seconds=0.01, verilator_limit=0)
+    without = time_engines(build("cube", ports=4), seconds=0.01, verilator_limit=0)
     assert [timing.engine for timing in without] == ["amaranth", "compiled", "compiled"]
     for timing in timings[:3]:
         assert timing.note == ""
@@ -70,7 +70,7 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "/nowhere/cc")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    timings = list(compare_engines(build("cube", ports=2), seconds=0.05))
+    timings = list(time_engines(build("cube", ports=2), seconds=0.05))
     assert timings[0].note == ""
     assert all("/nowhere/cc" in timing.note for timing in timings[1:3])
     assert "Verilator" in timings[3].note or "C++ compiler" in timings[3].note
@@ -85,7 +85,7 @@ def test_engines_that_differ(
 
     monkeypatch.setattr(module, "finished_jobs", wrong)
     with pytest.raises(EnginesDiffer, match=r"verilator counted \(9,\), not \(8,\)"):
-        list(compare_engines(build("cube", ports=2)))
+        list(time_engines(build("cube", ports=2)))
     with pytest.raises(SystemExit) as exit_:
         main(["bench", "cube", "ports=2"])
     assert exit_.value.code == 70
@@ -94,13 +94,13 @@ def test_engines_that_differ(
 
 def test_short_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "finished_jobs", finished_here)
-    timings = list(compare_engines(build("cube", ports=2), seconds=1e-9, verilator_limit=0))
+    timings = list(time_engines(build("cube", ports=2), seconds=1e-9, verilator_limit=0))
     assert all(timing.cycles_per_second > 0 for timing in timings)
 
 
 def test_killed_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "finished_jobs", lambda jobs, processes: iter(()))
-    timings = list(compare_engines(build("cube", ports=2)))
+    timings = list(time_engines(build("cube", ports=2)))
     assert len(timings) == 4
     assert all("was killed" in timing.note for timing in timings)
 
@@ -135,7 +135,7 @@ def test_table_is_not_cut(
         Timing("verilator", 1, note="verilator_bin did not finish in time"),
     ]
     command = importlib.import_module("multicube.sim.command.bench")
-    monkeypatch.setattr(command, "compare_engines", lambda *_, **options: iter(timings))
+    monkeypatch.setattr(command, "time_engines", lambda *_, **options: iter(timings))
     with pytest.raises(SystemExit) as exit_:
         main(["bench", "cube", "ports=2"])
     out = capsys.readouterr().out

@@ -1,0 +1,242 @@
+"""The subcommands of `multicube board`: build bitstreams, and measure on boards."""
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ..hdl.core.errors import InvalidValue
+from ..hdl.core.output_file import check_output, whole_file
+from ..hdl.networks import Network
+from ..sim.command.simulation import print_result
+from ..sim.command.words import INTERRUPTED, network_arguments, network_from, warmup_option
+from ..sim.measure.result import Result
+from ..sim.run.run import Run
+from ..sim.run.simulation import run_bench
+from ..sim.workload.traffic import pattern
+from .bench_top import BoardBench, Instruments
+from .build import Build, build_board, write_plan
+from .host import BoardEngine, open_line
+from .platforms import BAUD, BOARDS, find_board
+from .simulated import SimulatedBoard
+
+__all__ = ["build", "list_", "run", "simulate"]
+
+_SIMULATED_DIVISOR = 4
+
+
+_INSTRUMENTS = (
+    click.option("--source-depth", type=int, help="Packets that can wait at each terminal."),
+    click.option("--counter-bits", type=int, help="Bits of a counter: runs have fewer cycles."),
+    click.option("--flows/--no-flows", default=None, help="Detect duplicate or late packets."),
+    click.option(
+        "--network-latency/--no-network-latency",
+        default=None,
+        help="Latency from the head of the source's queue.",
+    ),
+    click.option("--links/--no-links", default=None, help="Meters of the links."),
+    click.option("--finite/--no-finite", default=None, help="Traffic with a fixed packet count."),
+)
+
+
+def _instrument_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_INSTRUMENTS):
+        command = option(command)
+    return command
+
+
+_like = click.option(
+    "--board",
+    "like",
+    default="orangecrab-85f",
+    show_default=True,
+    help="Board that it was built for: selects the instruments, unless options do.",
+)
+
+
+def _instruments(name: str, given: dict[str, Any]) -> Instruments:
+    known = {key: value for key, value in given.items() if value is not None}
+    return replace(find_board(name).instruments, **known)
+
+
+@click.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_(as_json: bool) -> None:
+    """The boards, their clocks and their instruments."""
+    if as_json:
+        rows = {
+            name: {
+                "clock_hz": each.clock // each.divide,
+                "tools": each.tools or None,
+                "instruments": vars(each.instruments),
+            }
+            for name, each in BOARDS.items()
+        }
+        click.echo(json.dumps({"boards": rows}))
+        return
+    table = Table("board", "MHz", "tools", "source depth", "counter bits", "others")
+    for name, each in BOARDS.items():
+        has = each.instruments
+        table.add_row(
+            name,
+            f"{each.clock / each.divide / 1e6:g}",
+            each.tools or "plan only",
+            str(has.source_depth),
+            str(has.counter_bits),
+            ", ".join(key.replace("_", " ") for key, value in vars(has).items() if value is True)
+            or "none",
+        )
+    table.columns[0].no_wrap = True
+    Console().print(table)
+
+
+@click.command()
+@click.argument("name", metavar="BOARD")
+@network_arguments
+@_instrument_options
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder for all files.")
+@click.option("--plan", is_flag=True, help="Write the inputs of the tools without running them.")
+@click.option("--baud", default=BAUD, show_default=True, help="Baud rate of the serial line.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the placer.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def build(
+    name: str,
+    network: str,
+    parameters: tuple[str, ...],
+    output: str,
+    plan: bool,
+    baud: int,
+    seed: int,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Build a network with its test bench for a board."""
+    target = find_board(name)
+    divisor = target.divisor(baud)
+    built = network_from(network, parameters)
+    folder = _folder(output)
+    bench = BoardBench(built, _instruments(name, given), divisor=divisor)
+    if plan:
+        script = write_plan(target, bench, folder, seed=seed)
+        said: dict[str, Any] = {"board": name, "script": str(folder / script)}
+        text = f"wrote {folder / script}: run it in its folder, with the tools on the path"
+    else:
+        result = build_board(target, bench, folder, seed=seed)
+        said, text = result.to_json(), _summary(result)
+        with whole_file(folder / "build.json") as path:
+            path.write_text(json.dumps(said, indent=1) + "\n")
+    click.echo(json.dumps(said) if as_json else text)
+
+
+def _folder(output: str) -> Path:
+    folder = Path(output)
+    if not folder.is_dir():
+        check_output(folder)
+        if folder.exists():
+            raise InvalidValue(f"Output {folder} is a file, not a folder")
+    return folder
+
+
+def _summary(result: Build) -> str:
+    return (
+        f"{result.bitstream}: {result.luts} LUTs, {result.flipflops} flip-flops, "
+        f"{result.memories} block memories of {result.device}; "
+        f"{result.fmax_mhz:.1f} MHz of {result.clock_mhz:g} needed"
+    )
+
+
+_RUN = (
+    click.option("--load", default=0.5, show_default=True, help="Packets per terminal per cycle."),
+    click.option("--traffic", default="uniform", show_default=True, help="Where packets go."),
+    click.option("--cycles", default=2000, show_default=True, help="Length of the window."),
+    warmup_option,
+    click.option("--seed", default=1, show_default=True, help="Seed of the random numbers."),
+)
+
+
+def _run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_RUN):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("port")
+@network_arguments
+@_like
+@_instrument_options
+@_run_options
+@click.option("--baud", default=BAUD, show_default=True, help="Baud rate of the serial line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def run(
+    port: str,
+    network: str,
+    parameters: tuple[str, ...],
+    like: str,
+    load: float,
+    traffic: str,
+    cycles: int,
+    warmup: int | Literal["auto"],
+    seed: int,
+    baud: int,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Run the network on a board at a serial PORT, and report the results."""
+    built = network_from(network, parameters)
+    instruments = _instruments(like, given)
+    job = Run(pattern(traffic, built.ports), load, cycles, warmup, seed, instruments.source_depth)
+    result = _measure(port, built, instruments, job, baud=baud)
+    if as_json:
+        click.echo(json.dumps(result.to_json()))
+    else:
+        print_result(result)
+    if result.partial:
+        sys.exit(INTERRUPTED)
+
+
+def _measure(
+    port: str, network: Network, instruments: Instruments, run: Run, *, baud: int
+) -> Result:
+    target = BoardBench(network, instruments, divisor=_SIMULATED_DIVISOR)
+    bench = target.bench.with_sources(run.sources(network))
+    with BoardEngine(open_line(port, baud=baud), target, bench) as engine:
+        return run_bench(engine, network, bench, run)
+
+
+@click.command()
+@network_arguments
+@_like
+@_instrument_options
+@click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def simulate(
+    network: str,
+    parameters: tuple[str, ...],
+    like: str,
+    engine: str,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Simulate a board, and serve its serial line at a pseudo-terminal until interrupted."""
+    target = BoardBench(
+        network_from(network, parameters),
+        _instruments(like, given),
+        divisor=_SIMULATED_DIVISOR,
+    )
+    simulated = SimulatedBoard(target, engine=engine)
+    try:
+        family, port = target.network.family, simulated.path
+        said = json.dumps({"network": family, "port": port})
+        click.echo(said if as_json else f"{family} at {port}")
+        with suppress(KeyboardInterrupt):
+            simulated.serve()
+    finally:
+        simulated.close()

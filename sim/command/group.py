@@ -1,0 +1,68 @@
+"""Groups of subcommands that are imported when they are asked for, since some take long."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from ...hdl.core.errors import InvalidValue
+
+__all__ = ["LazyGroup", "Subcommand"]
+
+
+class Subcommand(NamedTuple):
+    """A subcommand that has not been imported.
+
+    Attributes
+    ----------
+    module : str
+        Absolute name of the module.
+    name : str
+        Name of the command in it.
+    summary : str
+        What the help of the group says of it.
+    """
+
+    module: str
+    name: str
+    summary: str
+
+
+class LazyGroup(click.Group):
+    """A group that imports only the subcommand that is called, and none for its own help."""
+
+    def __init__(self, name: str, subcommands: Mapping[str, Subcommand], **options: Any) -> None:
+        super().__init__(name, **options)
+        self.subcommands = subcommands
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted(self.subcommands)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self.subcommands:
+            return None
+        subcommand = self.subcommands[name]
+        found = getattr(import_module(subcommand.module), subcommand.name)
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, known = arguments[0], self.list_commands(context)
+        if name not in known and not name.startswith("-"):
+            from ...hdl.core.checks import nearest  # imports Amaranth, which is slow
+
+            raise InvalidValue(
+                f"Command must be one of {', '.join(known)}, not {name!r}{nearest(name, known)}"
+            )
+        return super().resolve_command(context, arguments)
+
+    def summary(self, name: str) -> str:
+        """What the help says of a subcommand."""
+        return self.subcommands[name].summary
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.summary(name)) for name in self.list_commands(context)])

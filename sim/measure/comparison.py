@@ -1,0 +1,68 @@
+"""Load sweeps side by side: the units of their rates, and labels that tell them apart."""
+
+from collections.abc import Sequence
+
+from ...hdl.core.checks import nearest
+from ...hdl.core.errors import InvalidValue
+from ...hdl.networks import Network
+from ..workload.traffic import short_name
+from .curve import Sweep
+
+__all__ = ["UNITS", "distinct_labels", "rate_factor"]
+
+UNITS = {
+    "terminal": "packets per terminal per cycle",
+    "wire": "flits per link per cycle",
+    "bisection": "flits per link of the bisection per cycle",
+}
+"""What the rates of a comparison are divided by, and the unit that results."""
+
+
+def rate_factor(network: Network, per: str) -> float:
+    """What one packet per terminal per cycle is in another unit of `UNITS`.
+
+    A link has as many data wires as a flit has data bits. Flits per link are therefore also data
+    bits per data wire, which compares networks of different widths fairly.
+
+    Raises
+    ------
+    ValueError
+        If there is no such unit, or the network does not know its links or its bisection.
+    """
+    if per not in UNITS:
+        raise InvalidValue(
+            f"Per must be one of {', '.join(UNITS)}, not {per!r}{nearest(per, UNITS)}"
+        )
+    if per == "terminal":
+        return 1.0
+    counts = network.link_counts
+    links = None if counts is None else counts.total if per == "wire" else counts.bisection
+    if not links:
+        what = "number of links between switches" if per == "wire" else "bisection"
+        raise InvalidValue(f"The {what} of {network} is not known: compare per terminal instead")
+    return network.ports * network.mean_length() / links
+
+
+def distinct_labels(sweeps: Sequence[Sweep]) -> list[str]:
+    """For each sweep the name of its network, and the words in which it differs from others.
+
+    A parameter is shown if another network of the same family has another value, or if it is a
+    number, such as a depth, that all networks have and in which some differ.
+    """
+    networks = [sweep.network for sweep in sweeps]
+    several_sizes = len({network.ports for network in networks}) > 1
+    several_patterns = len({sweep.traffic for sweep in sweeps}) > 1
+    found = []
+    for network, sweep in zip(networks, sweeps):
+        words = []
+        for name, value in network.chosen.items():
+            shared = all(isinstance(each.chosen.get(name), int) for each in networks)
+            others = [each for each in networks if shared or each.family == network.family]
+            if any(each.chosen[name] != value for each in others):
+                words.append(f"{name}={value}")
+        if several_sizes and f"ports={network.ports}" not in words:
+            words.append(f"({network.ports} terminals)")
+        if several_patterns:
+            words.append(short_name(sweep.traffic))
+        found.append(" ".join([network.family, *words]))
+    return found

@@ -1,0 +1,230 @@
+"""Several load sweeps side by side: what rates are divided by, labels, figures and files."""
+
+import csv
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from multicube.hdl import Network, build
+from multicube.hdl.core.errors import InvalidValue
+from multicube.sim import Sweep, sweep
+from multicube.sim.measure.comparison import distinct_labels, rate_factor
+from multicube.sim.report import plot
+from multicube.sim.report.save import save_sweeps
+
+Call = Callable[..., Any]
+SHORT = {"cycles": 100, "warmup": 20, "bins": 16, "source_depth": 4, "engine": "amaranth"}
+
+
+def _wires(network: Network, owner: Callable[[str], int]) -> set[tuple[int, int, int]]:
+    """The links between nodes in the fabric, each once, whatever its virtual channels."""
+    found = set()
+    for driver, receiver in network.fabric.links:
+        if driver.cell is None or receiver.cell is None:
+            continue
+        ends = owner(driver.cell), owner(receiver.cell)
+        if ends[0] != ends[1] and driver.path[0] in ("o", "o_wire"):
+            found.add((*ends, 0))
+    return found
+
+
+def _number(cell: str) -> int:
+    return int(cell.rpartition("_")[2])
+
+
+DIRECT = [
+    *("torus k=4 n=2", "torus k=4 n=1", "torus k=2 n=3", "mesh k=4 n=2", "mesh k=2 n=3"),
+    *("ring k=4 n=2", "ring k=6 n=1", "torus k=8 n=1"),
+    *("hypercube n=4", "hypercube n=3 routing=adaptive", "connection-machine n=3 processors=2"),
+]
+
+
+@pytest.mark.parametrize("text", DIRECT)
+def test_links_and_bisection_are_those_of_the_fabric(text: str) -> None:
+    """Counted on the fabric; the bisection is the least of all ways to halve the nodes."""
+    network = build(text)
+    links = _wires(network, _number)
+    nodes = sorted({end for link in links for end in link[:2]})
+    cuts = []
+    for half in itertools.combinations(nodes[1:], len(nodes) // 2 - 1):
+        inside = {nodes[0], *half}
+        cuts.append(sum((a in inside) != (b in inside) for a, b, _ in links))
+    assert network.link_counts == (len(links), min(cuts))
+
+
+def test_a_channel_of_a_hypermesh_is_one_link() -> None:
+    network = build("dcsh k=4 n=2")
+    channels = [cell for cell in network.fabric.cells if cell.startswith("channel_")]
+    # Each node's channel of the highest dimension has hearers on both sides of the middle.
+    assert network.link_counts == (len(channels), 16)
+    assert build("dcsh k=3").link_counts.bisection is None
+    assert build("torus k=3").link_counts == (36, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("cube ports=8", 16),
+        ("omega ports=16 radix=4", 16),
+        ("cube ports=8 switch=unbuffered dilation=2", 32),
+        ("cube ports=8 replication=3", 48),
+        ("cube ports=8 extra_stage=1", 24),
+    ],
+)
+def test_links_of_multistage_networks_are_between_stages(text: str, links: int) -> None:
+    assert build(text).link_counts == (links, None)
+
+
+def test_factors() -> None:
+    assert rate_factor(build("combining"), "terminal") == 1
+    # 16 terminals send packets of 2 to 4 flits over 64 links, 16 of them across the middle.
+    torus = build("torus k=4 n=2 length=2:4")
+    assert rate_factor(torus, "wire") == 16 * 3 / 64
+    assert rate_factor(torus, "bisection") == 16 * 3 / 16
+
+
+@pytest.mark.parametrize(
+    ("text", "per", "message"),
+    [
+        ("cube", "bisection", "^The bisection of cube .* is not known: compare per terminal"),
+        ("combining", "wire", "^The number of links between switches of combining .* is not known"),
+        ("cube ports=4 radix=4", "wire", "^The number of links between switches of cube"),
+        ("connection-machine links=serial", "wire", "is not known"),
+        ("cube", "wires", "^Per must be one of .*, not 'wires'; did you mean 'wire'"),
+    ],
+)
+def test_factors_that_are_not_known(text: str, per: str, message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        rate_factor(build(text), per)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"),
+    [
+        (["cube ports=4", "omega ports=4"], ["cube", "omega"]),
+        (["cube depth=2", "cube depth=8"], ["cube depth=2", "cube depth=8"]),
+        (
+            ["cube ports=4", "cube", "torus k=2"],
+            ["cube ports=4", "cube ports=8", "torus (4 terminals)"],
+        ),
+        (["cube", "hypercube n=3"], ["cube", "hypercube"]),
+        (["cube depth=2", "hypercube n=3"], ["cube depth=2", "hypercube depth=4"]),
+    ],
+)
+def test_labels_have_the_words_that_differ(texts: list[str], labels: list[str]) -> None:
+    sweeps = [Sweep(build(text), "uniform", [], None) for text in texts]
+    assert distinct_labels(sweeps) == labels
+
+
+def test_labels_name_traffic_if_it_differs() -> None:
+    sweeps = [Sweep(build("cube"), name, [], None) for name in ("uniform", "transpose")]
+    assert distinct_labels(sweeps) == ["cube uniform", "cube transpose"]
+
+
+@pytest.fixture(scope="module")
+def sweeps() -> list[Sweep]:
+    quick = {"refine": False, "processes": 1, **SHORT}
+    return [sweep(f"cube ports=4 depth={depth}", [0.2, 1.0], **quick) for depth in (1, 4)]
+
+
+def _drawn(sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch, **options: Any) -> Figure:
+    """The figure, in place of its file."""
+    figures: list[Figure] = []
+    monkeypatch.setattr(plot, "save_figure", lambda figure, _: figures.append(figure))
+    plot.draw_sweeps(sweeps, "a.png", **options)
+    return figures[0]
+
+
+def _dots(axes: Axes) -> list[tuple[float, float, str]]:
+    """Load, height and marker of each point."""
+    return [
+        (float(line.get_xdata()[0]), float(line.get_ydata()[0]), line.get_marker())
+        for line in axes.lines
+        if len(line.get_xdata()) == 1
+    ]
+
+
+def test_every_point_is_in_the_picture(
+    sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = sweeps[0].points[1]
+    slow = replace(slow, saturated=True, latency=replace(slow.latency, mean=9999.0))
+    first = replace(sweeps[0], points=[sweeps[0].points[0], slow])
+    figure = _drawn([first, sweeps[1]], monkeypatch)
+    latency, throughput = figure.axes
+    top = latency.get_ylim()[1]
+    assert len(_dots(latency)) == len(_dots(throughput)) == 4
+    assert all(0 <= height <= top for _, height, _ in _dots(latency))
+    assert [dot[:2] for dot in _dots(latency) if "uparrow" in dot[2]] == [(1.0, top)]
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words[:2] == ["cube depth=1", "cube depth=4"]
+    assert {"saturated", "latency beyond the range", "offered load"} <= set(words)
+    # Colour is not all that tells curves apart.
+    first_line, second_line = figure.legends[0].get_lines()[:2]
+    assert first_line.get_marker() != second_line.get_marker()
+    assert first_line.get_linestyle() != second_line.get_linestyle()
+
+
+def test_rates_of_the_picture_are_converted(
+    sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Four links between two stages, and four terminals: a factor of 1; two replicas halve it.
+    twice = [replace(each, network=build("cube ports=4 replication=2")) for each in sweeps]
+    plain, halved = (
+        _dots(_drawn(each, monkeypatch, per="wire").axes[1]) for each in (sweeps, twice)
+    )
+    assert [(2 * load, 2 * rate) for load, rate, _ in halved] == [dot[:2] for dot in plain]
+    assert plain[0][:2] == (0.2, sweeps[0].points[0].throughput)
+
+
+def test_files_hold_all_sweeps(sweeps: list[Sweep], tmp_path: Path) -> None:
+    save_sweeps(sweeps, tmp_path / "all.csv")
+    rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
+    assert [row["network"] for row in rows] == ["cube"] * 4
+    assert ["depth=1" in row["parameters"].split() for row in rows] == [True, True, False, False]
+    assert [float(row["offered_load"]) for row in rows] == [0.2, 1.0] * 2
+    save_sweeps(sweeps, tmp_path / "all.json", per="wire")
+    record = json.loads((tmp_path / "all.json").read_text())
+    assert record["per"] == "wire"
+    assert [each["rate_factor"] for each in record["sweeps"]] == [1.0, 1.0]
+    assert [len(each["points"]) for each in record["sweeps"]] == [2, 2]
+    for ending, start in (("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
+        save_sweeps(sweeps, tmp_path / f"all.{ending}")
+        assert (tmp_path / f"all.{ending}").read_bytes().startswith(start)
+
+
+def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--loads", "0.2,0.4", "--cycles", "60", "--warmup", "0", "--bins", "16"]
+    words += ["--source-depth", "4", "--engine", "amaranth", "--processes", "1", "--per", "wire"]
+    status, out, err = call("compare", "cube ports=4", "Torus k=2", *words, "-o", "all.csv")
+    assert (status, err) == (0, "")
+    assert "rates in flits per link per cycle" in out
+    assert out.endswith("wrote all.csv\n")
+    assert max(map(len, out.splitlines())) <= 80
+    assert len((tmp_path / "all.csv").read_text().splitlines()) == 1 + 4
+    status, out, err = call("compare", "cube ports=4", *words, "--json")
+    assert (status, err) == (0, "")
+    assert [each["network"] for each in json.loads(out)["sweeps"]] == ["cube"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["cube", "tours"], "not 'tours'; did you mean 'torus'?"),
+        (["cube", "torus", "--per", "bisection"], "The bisection of cube"),
+        (["cube", "-o", "a.gif"], "Output a.gif must end in"),
+        (["cube", "--loads", "2"], "Load must be"),
+        ([], "Missing argument"),
+    ],
+)
+def test_command_refuses_before_any_run(words: list[str], message: str, call: Call) -> None:
+    status, out, err = call("compare", *words)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err

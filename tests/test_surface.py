@@ -1,0 +1,210 @@
+"""What `import multicube` offers, and what its functions say to names that they don't know."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import multicube
+import multicube.hdl
+import multicube.sim
+import pytest
+from multicube.hdl import FAMILIES, MultistageNetwork, build
+from multicube.hdl.bench import bench_for
+from multicube.hdl.core.errors import InvalidType, InvalidValue
+from multicube.sim import Run, Trace, TracePacket, pattern, simulate, sweep
+from multicube.sim.command.entry import multicube as command
+
+SHORT = {"cycles": 50, "warmup": 0, "bins": 8, "source_depth": 4, "engine": "amaranth"}
+
+
+def _python(*words: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("package", [multicube, multicube.hdl, multicube.sim])
+def test_every_name_of_a_package_is_there(package: object) -> None:
+    assert sorted(package.__all__) == dir(package)
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'simulated'"):
+        _ = package.simulated
+
+
+def test_names_are_those_of_the_rooms() -> None:
+    assert multicube.build is multicube.hdl.build
+    assert multicube.write_verilog is multicube.hdl.write_verilog
+    assert multicube.simulate is multicube.sim.simulate
+    assert multicube.sweep is multicube.sim.sweep
+    assert multicube.__version__ == version("multicube")
+
+
+def test_what_is_not_used_is_not_imported(tmp_path: Path) -> None:
+    code = """
+import sys
+import multicube, multicube.hdl, multicube.sim, multicube.hdl.core.errors
+from multicube.sim.command import entry
+multicube.__version__
+try:
+    entry.main(["--help"])
+except SystemExit as end:
+    assert end.code == 0
+assert not {"amaranth", "numpy", "scipy", "matplotlib", "rich"} & set(sys.modules)
+"""
+    said = _python("-c", code, folder=tmp_path)
+    assert "board     Networks on FPGA boards" in said
+
+
+def test_module_is_the_command(tmp_path: Path) -> None:
+    said = _python("-m", "multicube", "--version", folder=tmp_path)
+    assert said == f"multicube {version('multicube')}\n"
+
+
+def test_summaries_are_those_of_the_subcommands() -> None:
+    """The group's help and a subcommand's own begin alike, in one sentence."""
+    groups = [command, command.get_command(None, "board")]
+    for group in groups:
+        for name in group.list_commands(None):
+            found = group.get_command(None, name)
+            assert found.get_short_help_str(limit=200) == group.summary(name)
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [(["simm"], "sim"), (["liste"], "list"), (["board", "bild"], "build")],
+)
+def test_unknown_command_suggests_the_nearest(
+    words: list[str], meant: str, call: Callable[..., tuple[int, str, str]]
+) -> None:
+    status, out, err = call(*words)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.endswith(f"not {words[-1]!r}; did you mean {meant!r}?\n")
+
+
+def test_build_takes_a_text_and_names() -> None:
+    for network in (
+        build("cube", ports=16, switch="wormhole"),
+        build("cube ports=16", switch="wormhole"),
+        build("CUBE Ports=16 Switch=Wormhole"),
+        build("Generalized-Cube", PORTS="16", switch="WORMHOLE"),
+    ):
+        assert (network.family, network.ports) == ("cube", 16)
+        assert network.parameters["switch"] == "wormhole"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: build("tours"),
+            r"^Network must be one of .*, not 'tours'; did you mean 'torus'\?$",
+        ),
+        (lambda: build("cube", port=8), r"not 'port'; did you mean 'ports'\?$"),
+        (lambda: build("cube switch=wormhol"), r"not 'wormhol'; did you mean 'wormhole'\?$"),
+        (lambda: MultistageNetwork(8, switch="wormhol"), r"did you mean 'wormhole'\?$"),
+        (lambda: build("cube ports=8", ports=8), "^Parameter ports is given twice$"),
+        (lambda: build("cube", ports=8, Ports=8), "^Parameter ports is given twice$"),
+        (lambda: build(""), "^Network must be one of .*, not ''$"),
+        (lambda: build("cube 8"), "^Parameter must be written as name=value, not '8'$"),
+    ],
+)
+def test_build_refuses(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        make()
+
+
+def test_build_names_all_networks_and_parameters() -> None:
+    text = build.__doc__
+    for family in FAMILIES.values():
+        assert family.name in text
+        if family.preset is None:
+            for about in family.parameters:
+                assert f"{about.name}={about.default}" in text
+
+
+def test_runs_take_a_name_with_parameters() -> None:
+    expected = simulate(build("cube", ports=2), load=0.2, **SHORT)
+    assert simulate("cube", ports=2, load=0.2, **SHORT) == expected
+    assert simulate("cube ports=2", load=0.2, **SHORT) == expected
+    curve = sweep("cube", [0.2], ports=2, refine=False, processes=1, **SHORT)
+    assert curve.points[0].to_json() == expected.to_json()
+
+
+def test_a_name_of_both_is_refused_unless_the_text_has_it() -> None:
+    message = (
+        r"^simulate\(\) and combining both have an argument operations: write "
+        r"'combining operations=...' for the network's, or build it first$"
+    )
+    with pytest.raises(InvalidValue, match=message):
+        simulate("combining", operations=["load"], **SHORT)
+    result = simulate("combining operations=rp3 ports=2", operations=["load"], **SHORT)
+    assert result.parameters["operations"] == "rp3"
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda: simulate(build("cube"), lod=1), r"^simulate\(\) .* 'lod'; did you mean 'load'\?$"),
+        (lambda: simulate("cube", prots=8), r"^simulate\(\) .* 'prots'; did you mean 'ports'\?$"),
+        (lambda: simulate(build("cube"), ports=8), r"^simulate\(\) has no argument 'ports'$"),
+        (lambda: sweep("cube", [0.5], load=1), r"^sweep\(\) .* 'load'; did you mean 'loads'\?$"),
+        (lambda: sweep("cube", [0.5], cycle=1), r"^sweep\(\) .* 'cycle'; did you mean 'cycles'\?$"),
+        (
+            lambda: multicube.draw("cube", "a.svg", prots=8),
+            r"^draw\(\) has no argument 'prots'; did you mean 'ports'\?$",
+        ),
+        (
+            lambda: MultistageNetwork(port=8),
+            r"^MultistageNetwork\(\): .* 'port'; did you mean 'ports'\?$",
+        ),
+        (
+            lambda: MultistageNetwork(*range(99)),
+            r"^MultistageNetwork\(\): too many positional arguments$",
+        ),
+    ],
+)
+def test_errors_name_the_function_that_was_called(act: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidType, match=message):
+        act()
+
+
+def test_draw_writes_a_picture(tmp_path: Path) -> None:
+    multicube.draw("cube", tmp_path / "a.pdf", ports=8, paths=[(6, 0)])
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    with pytest.raises(InvalidValue, match="can be drawn, not 'torus'"):
+        multicube.draw("torus", tmp_path / "b.pdf")
+    with pytest.raises(InvalidType, match=r"^Network must be a network, not 5$"):
+        multicube.draw(5, tmp_path / "b.pdf")
+
+
+def test_representations_are_one_line_that_tells_what_it_is() -> None:
+    network = build("cube", ports=4, depth=2)
+    words = "cube ports=4 radix=2 switch=output-queued depth=2 payload=16 routing=destination"
+    assert (str(network), repr(network)) == (words, f"<{words}>")
+    traffic = pattern("uniform", 4)
+    assert repr(traffic) == "<Pattern uniform of 4 terminals>"
+    run = Run(traffic, 0.25)
+    assert repr(run).startswith("Run(traffic=<Pattern uniform of 4 terminals>, load=0.25, ")
+    sources = run.sources(network)
+    assert repr(sources) == "<SourcePlan of 4 terminals: BernoulliSource>"
+    bench = bench_for(network, sources, bins=4)
+    assert repr(bench) == f"<PacketBench of {words}: {len(bench.cells)} cells>"
+    assert repr(network.fabric) == "<Fabric of 4 cells, 12 links>"
+    assert repr(FAMILIES["cube"]) == "<Family cube>"
+    trace = Trace("two", (TracePacket(0, 1, 2), TracePacket(5, 0, 3)))
+    assert repr(trace) == "<Trace two of 2 packets>"
+    result = simulate(network, traffic=trace, engine="amaranth")
+    assert repr(result) == (
+        f"<Result of {words}: two traffic, load 0.0833333, throughput 0.0625, "
+        "latency 2.00 cycles, the trace spans 6 cycles, its delivery took 8>"
+    )
+    assert repr(result.latency) == "<Latency 2.00, p50 2, p95 2, p99 2, max 2 cycles>"
+    curve = sweep(network, [0.1, 1], refine=False, processes=1, **SHORT)
+    assert repr(replace(curve, points=curve.points[:1])) == (
+        f"<Sweep of {words}: uniform traffic, 1 loads from 0.1 to 0.1, not saturated>"
+    )
