@@ -3,21 +3,29 @@
 
 import itertools
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
 from long_runs import long
-from multicube.hdl import build
+from multicube.hdl import build, write_verilog
 from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.routers.shape import SWITCHINGS
+from multicube.hdl.routers.worm_router import WormRouter
 from multicube.hdl.routing.deadlock import deadlock_cycle
 from multicube.hdl.routing.relation import Relation, RoutedGraph
 from multicube.hdl.topology.conversion import from_networkx
 from multicube.hdl.topology.graph import Channel, Link
-from multicube.sim import Result, Trace, TracePacket, simulate
+from multicube.hdl.topology.torus import Torus
+from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 
 SEED = 5
 
@@ -160,3 +168,119 @@ def test_a_link_runs_at_full_rate_if_the_queue_holds_the_round_trip(latency: int
         last = 2 * latency * rounds + rest
         assert depth < 2 * latency or last == 63
         assert alone(network, 0, 1, 64) == latency + 1 + last, depth
+
+
+def test_each_way_of_switching_keeps_its_promise(transport: Callable[..., list]) -> None:
+    """When the header leaves: how much of the packet is there, and how much room behind."""
+    size = {"depth": 6, "length": "1:6"}
+    for switching in SWITCHINGS:
+        network = GraphNetwork(graph=Line(2, 1), switching=switching, **size)
+        shape = network.shapes[0]
+        packet = network.packet
+        out = shape.output((0, 0))
+        for room in (False, True):
+            router = WormRouter(packet, shape, depth=6, longest=6, switching=switching)
+            dut = Looked(router, room)
+            offer = slowly(shape.input((-1, 0)), packet)
+            trace = transport(dut, dut.i, dut.o, cycles=20, offer=offer)
+            moved = [cycle for cycle, seen in enumerate(trace) if seen.moved()]
+            expected = {
+                # A flit arrives every second cycle.
+                "wormhole": [1, 3, 5, 7],
+                "cut-through": [1, 3, 5, 7] if room else [],
+                "store-and-forward": [7, 8, 9, 10] if room else [],
+            }
+            assert moved == expected[switching], (switching, room)
+            assert {port for seen in trace for port, _ in seen.moved()} <= {out}
+            assert ("open" in router.signature.members) == (switching != "wormhole")
+
+
+def slowly(port: int, packet: Packet) -> Callable[[int, int], int | None]:
+    """A packet of four flits, one every second cycle."""
+
+    def offer(at: int, cycle: int) -> int | None:
+        if at != port or cycle % 2 or cycle > 6:
+            return None
+        return packet.const({"tag": 1, "last": cycle == 6}).as_value().value
+
+    return offer
+
+
+class Looked(wiring.Component):
+    """A router whose headers all may take output 0, with or without room behind it."""
+
+    def __init__(self, router: WormRouter, room: bool) -> None:
+        self.router, self.room = router, room
+        members = router.signature.members
+        super().__init__({name: members[name] for name in ("i", "o")})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.router = self.router
+        m.d.comb += [exits.eq(1) for exits in self.router.exits]
+        if "open" in self.router.signature.members:
+            m.d.comb += [bit.eq(self.room) for bit in self.router.open]
+        for outer, inner in zip((*self.i, *self.o), (*self.router.i, *self.router.o)):
+            wiring.connect(m, wiring.flipped(outer), inner)
+        return m
+
+
+def test_a_routing_that_can_deadlock_is_refused_and_locks_up_if_allowed() -> None:
+    """The message names the channels in order; with `allow_deadlock` the bench sees it."""
+
+    class Around(RoutedGraph):
+        nodes = 4
+
+        def links(self) -> list[Link]:
+            return [Link(node, 0, (node + 1) % 4, 0) for node in range(4)]
+
+        def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
+            if node != destination:
+                yield Channel(node, 0)
+
+    with pytest.raises(ValueError, match=r"^Routing can deadlock: worms on 4 channels") as refusal:
+        GraphNetwork(graph=Around())
+    ends = re.findall(r"node (\d) to (\d)", str(refusal.value))
+    assert len(ends) == 4
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(ends))
+    network = GraphNetwork(graph=Around(), allow_deadlock=1, depth=1, length=8)
+    packets = tuple(TracePacket(0, node, (node + 2) % 4, 8) for node in range(4))
+    with pytest.raises(SimulationError, match="4 lost or stuck"):
+        simulate(network, traffic=Trace("around", packets))
+
+
+def test_verilog_has_a_module_for_each_shape(
+    tmp_path: Path,
+    verilators_linter: Callable[[Path], str],
+    yosys_check: Callable[[Sequence[Path]], str],
+) -> None:
+    """And one for each table; tools read it."""
+    network = GraphNetwork(graph=SpanningTree(irregular(1)), depth=6, length="1:4")
+    path = tmp_path / "network.v"
+    write_verilog(network.fabric, path)
+    text = path.read_text()
+    assert text.count("module network_worm_router") == len(set(network.shapes))
+    said = verilators_linter(path)
+    assert "%" not in said, said
+    assert "Found and reported 0 problems" in yosys_check([path])
+    # Routers of a torus are one module, also with tables.
+    plain = GraphNetwork(graph=Torus(4, 2))
+    write_verilog(plain.fabric, path)
+    text = path.read_text()
+    assert text.count("module network_worm_router") == 1
+    assert text.count("module network_route_table") == 16
+
+
+@pytest.mark.long
+def test_a_network_of_1024_nodes_is_exported(tmp_path: Path) -> None:
+    network = GraphNetwork(graph=Torus(32, 2))
+    summary = write_verilog(network.fabric, tmp_path / "network.v")
+    assert summary["cells"] == 2048
+
+
+def test_tables_and_gates_route_alike() -> None:
+    """A torus with looked-up routes, in every cycle as with its gates."""
+    first = check(build("torus", k=4, length="1:4"), load=0.2)
+    second = check(GraphNetwork(graph=Torus(4, 2), length="1:4"), load=0.2)
+    assert first.network_latency == second.network_latency
+    assert first.links == second.links

@@ -43,9 +43,7 @@ class RouterParameters(Parameters):
 
     decision: int = decision_time("cycles that a router takes to forward a header")
     depth: int = flit_queue()
-    switching: Switching = word(
-        "wormhole", "when a header may leave: see docs/switching.md", SWITCHINGS
-    )
+    switching: Switching = word("wormhole", "when a header may leave a router", SWITCHINGS)
     refill: str = queue_refill()
     arbiter: str = word("round-robin", "how worms share an output", ARBITERS)
     allow_deadlock: int = integer(

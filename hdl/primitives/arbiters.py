@@ -8,8 +8,13 @@ from .round_robin import RoundRobin, lowest
 
 __all__ = ["ARBITERS", "arbitrate", "check_arbiter"]
 
-ARBITERS = ("round-robin", "fixed", "random", "least-recent")
-"""In turn; the lowest number; at random; the one whose last grant is longest ago."""
+ARBITERS = {
+    "round-robin": "in turn",
+    "fixed": "always the lowest number: others may wait forever",
+    "random": "any with the same probability",
+    "least-recent": "the one whose last grant is longest ago",
+}
+"""The kinds of arbiters, and what they grant."""
 
 
 def check_arbiter(arbiter: str) -> str:

@@ -51,6 +51,8 @@ class CreditLink(wiring.Component):
         If a number is not as above.
     """
 
+    auxiliary = True
+
     def __init__(
         self,
         packet: Packet,

@@ -31,6 +31,8 @@ class RouteTable(wiring.Component):
     exits : Out(outputs).array(inputs)
     """
 
+    auxiliary = True
+
     def __init__(
         self, *, tag: int, outputs: int, readers: tuple[int, ...], **rows: tuple[int, ...]
     ) -> None:

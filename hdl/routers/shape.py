@@ -18,7 +18,12 @@ __all__ = [
 ]
 
 Switching = Literal["wormhole", "cut-through", "store-and-forward"]
-SWITCHINGS: tuple[Switching, ...] = ("wormhole", "cut-through", "store-and-forward")
+SWITCHINGS = {
+    "wormhole": "a header leaves as soon as an output is free",
+    "cut-through": "only while the queue behind the link has room for its whole packet",
+    "store-and-forward": "only when, in addition, its whole packet has arrived",
+}
+"""The ways to switch packets, and when a header may leave."""
 
 
 class InputChannel(NamedTuple):
