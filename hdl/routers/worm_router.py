@@ -379,7 +379,7 @@ class WormRouter(wiring.Component):
         A terminal has no alternative, and its flits do not wait for it to be ready.
         """
         outputs = self.shape.outputs
-        links = [j for j in self._exits(i) if not outputs[j].is_terminal]
+        links = [j for j, output in enumerate(outputs) if not output.is_terminal]
         # Escape channels last.
         links.sort(key=lambda j: (outputs[j].escape, j))
         ready, best = (Signal(len(links), name=f"{name}_{i}") for name in ("ready", "best"))
