@@ -87,11 +87,12 @@ def test_sim_knows_all_names(name: str, call: Call) -> None:
 
 
 def test_sim_for_the_eye(call: Call) -> None:
-    status, out, err = call("sim", "cube", "ports=4", "--load", "0.3", *SHORT)
+    words = ("--load", "0.3", "--warmup", "10", "--cycles", "1000")
+    status, out, err = call("sim", "cube", "ports=4", *words)
     assert (status, err) == (0, "")
     for words in (
         "cube ports=4 radix=2 switch=output-queued depth=4 payload=16 routing=destination\n",
-        "uniform traffic, 10 + 40 + ",
+        "uniform traffic, 10 + 1000 + ",
         "│ latency ",
         "│ in the network ",
         "│ predicted ",
@@ -99,6 +100,7 @@ def test_sim_for_the_eye(call: Call) -> None:
         "least served: terminal ",
         "0 lost, 0 misrouted, 0 duplicated, 0 reordered\n",
         "not saturated: delivered ",
+        "window: its length was given (latency ± ",
     ):
         assert words in out
 
@@ -140,7 +142,7 @@ def test_sweep(call: Call, tmp_path: Path) -> None:
     words = [word for output in outputs for word in ("-o", output)]
     status, out, err = call(
         *("sweep", "cube", "ports=2", "switch=input-queued", "--loads", "0.2,1", "--no-refine"),
-        *("--cycles", "150", "--warmup", "20", "--source-depth", "16", "--processes", "1"),
+        *("--cycles", "1500", "--warmup", "20", "--source-depth", "16", "--processes", "1"),
         *words,
     )
     assert (status, err) == (0, "")
@@ -271,7 +273,7 @@ BAD = [
     ("sim cube ports=8 ports=8", "Parameter ports is given twice"),
     ("sim kube", "Network must be one of cube, ", "not 'kube'"),
     ("sim", "Missing argument 'NETWORK'"),
-    ("simulate", "Command must be one of ", "did you mean 'sim'?"),
+    ("simul", "Command must be one of ", "not 'simul'; did you mean 'sim'?"),
     ("sim cube --lod 1", "No such option", "--lod"),
     ("sim cube --load 1.5", "Load must be from 0 to 1 packets per terminal per cycle, not 1.5"),
     ("sim cube --load -0.5", "Load must be from 0 to 1 packets per terminal per cycle, not -0.5"),

@@ -368,6 +368,7 @@ def test_catalogue_builds_it() -> None:
         "n": 2,
         "decision": 2,
         "depth": 4,
+        "refill": "no",
         "payload": 5,
         "length": "2:3",
         "broadcast": 0,

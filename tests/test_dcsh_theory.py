@@ -250,11 +250,11 @@ def test_sphere_of_a_dcsh_is_of_clusters() -> None:
 
 
 def test_prediction_for_uniform_traffic() -> None:
-    network = DCSHNetwork(4, 2, decision=2, length=8)
-    setting = Locality(4, 2, side=4, dimensions=2, beta=1, length=8, decision=2)
-    for load in (0.0, 0.01):
+    network = DCSHNetwork(4, 2, decision=2, length=32)
+    setting = Locality(4, 2, side=4, dimensions=2, beta=1, length=32, decision=2)
+    for load in (0.0, 0.005):
         assert predict(network, load, uniform=True)["latency_mean"] == dcsh_latency(setting, load)
     assert predict(network, 0.9, uniform=True)["latency_mean"] is None
-    assert predict(network, 0.01, uniform=False)["latency_mean"] is None
-    mixed = network.altered(length="1:8")
-    assert predict(mixed, 0.01, uniform=True)["latency_mean"] is None
+    assert predict(network, 0.005, uniform=False)["latency_mean"] is None
+    mixed = network.altered(length="1:32")
+    assert predict(mixed, 0.005, uniform=True)["latency_mean"] is None

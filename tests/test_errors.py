@@ -84,7 +84,7 @@ def test_none_and_one(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         None + 1  # noqa: B018
 
-    monkeypatch.setattr(importlib.import_module("multicube.boards.command"), "find_board", fail)
+    monkeypatch.setattr(importlib.import_module("multicube.boards.subcommands"), "find_board", fail)
     status, _, err = call("board", "build", "icebreaker", "cube", "-o", "bits")
     assert status == 70
     assert "TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'\n" in err

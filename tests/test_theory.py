@@ -142,7 +142,7 @@ def test_formulas_reject_load(p: float) -> None:
 
 
 def test_prediction_applies_where_the_formula_does() -> None:
-    queued = build("cube", ports=16, radix=4)
+    queued = build("cube", ports=16, radix=4, depth=8)
     assert predict(queued, 0.5, uniform=True)["latency_mean"] == buffered_delay(0.5, 4, 2)
     assert predict(queued, 0.5, uniform=False)["latency_mean"] is None
     assert predict(queued, 1, uniform=True)["latency_mean"] is None

@@ -224,8 +224,8 @@ class Processor(wiring.Component):
         m.d.comb += taken.eq(request.valid & request.ready)
         ready, table = random.valid, None
         if self.slots:
-            drawn_, table = draw_destination(m, self.seed, self.code, self.slots, self.table)
-            ready &= drawn_
+            chosen, table = draw_destination(m, self.seed, self.code, self.slots, self.table)
+            ready &= chosen
         on = add_bursts(m, self) if self.bursts else Const(1)
         queue = self._generate(m, random.value[-LOAD_BITS:], ready & on)
         busy, identity, free = self._identities(m, taken)

@@ -93,8 +93,14 @@ def check_delay(delay: int) -> int:
 def nearest(word: object, words: Iterable[str]) -> str:
     """The end of a message about an unknown word: "; did you mean 'torus'?", or nothing.
 
-    Capitals don't matter. Nothing is suggested if no allowed word is similar.
+    Capitals don't matter. Nothing is suggested if no allowed word is similar, begins with this one,
+    or is its beginning.
     """
     allowed = {each.lower(): each for each in words}
-    found = get_close_matches(str(word).lower(), allowed, n=1)
+    written = str(word).lower()
+    begun = (each for each in allowed if written and each.startswith(written))
+    found = get_close_matches(written, allowed, n=1) or [
+        *begun,
+        *(each for each in allowed if each and written.startswith(each)),
+    ]
     return f"; did you mean {allowed[found[0]]!r}?" if found else ""

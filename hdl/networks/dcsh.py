@@ -115,8 +115,10 @@ class DCSHNetwork(PacketNetwork):
         shortest, longest = self.lengths
         if shortest != longest:
             return None
-        size = {"k": self.plan.k, "n": self.plan.n, "decision": self.parameters.decision}
-        return Theory("dcsh", {**size, "length": longest})
+        given = self.parameters
+        size = {"k": given.k, "n": given.n, "decision": given.decision, "depth": given.depth}
+        full_rate = given.depth > 1 or given.refill == "yes"
+        return Theory("dcsh", {**size, "length": longest, "full_rate": full_rate})
 
     @property
     def link_counts(self) -> LinkCounts:

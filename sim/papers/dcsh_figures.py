@@ -33,7 +33,7 @@ _TORUS_SIDE = 8
 _DEPTHS = (4, 1)
 """Flits that fit into a queue. Queues of one flit are refilled, as wormhole theory assumes."""
 _STEP = 0.0015
-_DCSH_POINTS, _TORUS_POINTS, _LAST = 5, 7, 0.024
+_DCSH_POINTS, _TORUS_POINTS, _LAST = 7, 7, 0.024
 """Both networks are measured at multiples of `_STEP`, the torus then at every second one to the
 last load."""
 _CYCLES = 2000

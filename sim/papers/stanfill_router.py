@@ -140,7 +140,7 @@ def one_message_each(options: Options) -> PaperResult:
 
 
 def _draw_full_size(rows: Sequence[dict[str, Any]]) -> Figure:
-    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    figure = Figure(figsize=(11, 5.4), layout="constrained")
     steps, time = figure.subplots(1, 2)
     for colour, schedule in enumerate(("dimension", "parallel", "pipelined")):
         for priority, mark in (("oldest", "o"), ("fixed", "x")):
@@ -159,7 +159,14 @@ def _draw_full_size(rows: Sequence[dict[str, Any]]) -> Figure:
                 )
     published = [row for row in rows if row["published"]]
     if published:
-        time.plot(published[0]["processors"], PUBLISHED_US, "k*", markersize=12, label="published")
+        time.plot(
+            published[0]["processors"],
+            PUBLISHED_US,
+            "k*",
+            markersize=16,
+            markerfacecolor="none",
+            label="published",
+        )
     steps.set(ylabel="steps", title="one message from each; dashed: at least")
     time.set(ylabel=f"microseconds at {CLOCK_MHZ} MHz, bit-serial", title="time of the machine")
     for axes in (steps, time):

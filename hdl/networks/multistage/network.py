@@ -97,6 +97,8 @@ class MultistageNetwork(PacketNetwork):
 
     @property
     def theory(self) -> Theory | None:
+        if self.configuration is not None and not self.isolates:
+            return None  # With both outer stages in use, loads of links are unequal.
         return self.parameters.switching.theory(self.parameters, self.stages)
 
     @property

@@ -160,7 +160,7 @@ class Unbuffered(Switching):
     def theory(self, given: "MultistageParameters", stages: int) -> Theory:
         size = {"radix": given.radix, "stages": stages}
         if given.resubmit:
-            return Theory("resubmission", size)
+            return Theory("resubmission", {**size, "delay": given.resubmit})
         return Theory(
             "unbuffered", {**size, "dilation": given.dilation, "replication": given.replication}
         )
@@ -193,7 +193,8 @@ class OutputQueued(InputQueued):
     def theory(self, given: "MultistageParameters", stages: int) -> Theory | None:
         if given.replication > 1:
             return None
-        return Theory("buffered", {"radix": given.radix, "stages": stages})
+        size = {"radix": given.radix, "stages": stages, "depth": given.depth}
+        return Theory("buffered", size)
 
 
 class Wormhole(Switching):
