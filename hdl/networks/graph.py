@@ -3,8 +3,10 @@
 
 from dataclasses import dataclass
 
+from ..core.checks import check_kind
 from ..core.parameters import word
 from ..routing.relation import Relation
+from ..topology.graph import check_graph
 from .routed import RoutedNetwork, RouterParameters
 
 __all__ = ["GraphNetwork", "GraphParameters"]
@@ -27,4 +29,7 @@ class GraphNetwork(RoutedNetwork):
     family = "graph"
 
     def _relation(self) -> Relation:
-        return self.parameters.graph
+        relation = self.parameters.graph
+        check_kind("Graph", relation, Relation, "a routing relation")
+        check_graph(relation.graph)
+        return relation
