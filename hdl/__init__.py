@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         CombiningNetwork,
         ConnectionMachine,
         DCSHNetwork,
+        GraphNetwork,
         HypercubeNetwork,
         MultidimensionalMemory,
         MultistageNetwork,
@@ -39,6 +40,7 @@ __all__ = [
     "CombiningNetwork",
     "ConnectionMachine",
     "DCSHNetwork",
+    "GraphNetwork",
     "HypercubeNetwork",
     "InputQueuedSwitch",
     "InterchangeBox",
@@ -66,7 +68,7 @@ __getattr__, __dir__ = lazy_names(
         ".export.verilog": "write_verilog",
         ".networks": (
             "AXI_CLOCK FAMILIES AxiStreamNetwork CircuitNetwork CombiningNetwork "
-            "ConnectionMachine DCSHNetwork HypercubeNetwork MultidimensionalMemory "
+            "ConnectionMachine DCSHNetwork GraphNetwork HypercubeNetwork MultidimensionalMemory "
             "MultistageNetwork Network PacketNetwork PartitionedNetwork "
             "ReconfigurableExtraStageCube StageControlledNetwork StageSequencedNetwork "
             "TorusNetwork build"

@@ -15,16 +15,18 @@ from multicube.hdl import FAMILIES, build
 from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.primitives.packet import Packet
-from multicube.hdl.routers.hypercube_router import HypercubeRouter
+from multicube.hdl.routers.hypercube_logic import HypercubeLogic
+from multicube.hdl.routers.worm_router import WormRouter
 from multicube.hdl.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
 from multicube.hdl.routing.hypercube import (
     HYPERCUBE_ROUTINGS,
-    Channel,
     channel_moves,
     dimension_path,
     next_channels,
     next_dimensions,
 )
+from multicube.hdl.topology.graph import Channel, End
+from multicube.hdl.topology.routed_hypercube import RoutedHypercube
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.command import main
 
@@ -43,7 +45,7 @@ def worm(dut: HypercubeNetwork, source: int, destination: int, number: int, leng
     for index in range(length):
         tag = dut.tags.tag(source, destination) if index == 0 else (5 * index + 1) % dut.ports
         name = index << 12 | number % 256 << 4 | source
-        flits.append(tag | name << dut.n | (index == length - 1) << dut.n + 16)
+        flits.append(tag | name << dut.relation.n | (index == length - 1) << dut.relation.n + 16)
     return flits
 
 
@@ -57,7 +59,12 @@ def transfers(dut: HypercubeNetwork) -> Callable[[], Value]:
 
 
 def watched_bits(dut: HypercubeNetwork) -> int:
-    return dut.ports * (dut.n + 1 + (dut.n if dut.routing == "adaptive" else 0))
+    return dut.ports * (terminal(dut) + 1)
+
+
+def terminal(dut: HypercubeNetwork) -> int:
+    """The number of a router's output to its terminal."""
+    return len(dut.shapes[0].outputs) - 1
 
 
 def crossed(dut: HypercubeNetwork, watched: int) -> list[tuple[int, int]]:
@@ -71,13 +78,15 @@ def on_path(dut: HypercubeNetwork, source: int, destination: int) -> list[tuple[
     left, node, places = source ^ destination, source, []
     while left:
         choices = left
-        if dut.routing == "pcube":
+        if dut.relation.routing == "pcube":
             choices = left & node or left
         low = choices & -choices
-        second = dut.n + 1 if dut.routing == "adaptive" else 0
-        places.append((node, second + low.bit_length() - 1))
+        dimension = low.bit_length() - 1
+        # Two channels per link with adaptive routing, and the second is preferred.
+        adaptive = dut.relation.routing == "adaptive"
+        places.append((node, 2 * dimension + 1 if adaptive else dimension))
         node, left = node ^ low, left ^ low
-    return [*places, (node, dut.n)]
+    return [*places, (node, terminal(dut))]
 
 
 @pytest.mark.parametrize("length", [long(1), 3])
@@ -198,7 +207,7 @@ def test_waiting_terminals_deadlock_nothing(
         used = Counter(output for cycle in places for _, output in cycle)
         assert all(used[output] for output in range(2 * n + 1))
         for cycle in places:
-            links = [(node, output % (n + 1)) for node, output in cycle if output != n]
+            links = [(node, output // 2) for node, output in cycle if output != 2 * n]
             assert len(links) == len(set(links))
     assert len(came) > 8 * dut.ports
     if routing == "ecube":
@@ -309,7 +318,7 @@ def test_networks_are_free_of_deadlock(routing: Any) -> None:
 @pytest.mark.parametrize("n", range(2, 7))
 def test_channels_wait_for_themselves_without_an_order(n: int) -> None:
     """The check finds cycles of channels where there are some, and what it finds is a cycle."""
-    found = waits(n, lambda node, to: [(node, i, 0) for i in any_order(node, to)])
+    found = waits(n, lambda node, to: [Channel(node, i) for i in any_order(node, to)])
     cycle = dependency_cycle(found)
     assert cycle is not None
     assert len(cycle) > 4
@@ -348,38 +357,50 @@ def test_network_without_an_order_deadlocks(monkeypatch: pytest.MonkeyPatch) -> 
 
     def relation(node: int, to: int) -> list[Channel]:
         bits = any_order(node, to)
-        return [(node, i, 0) for i in (bits[-1:] if node.bit_count() % 2 else bits[:1])]
+        return [Channel(node, i) for i in (bits[-1:] if node.bit_count() % 2 else bits[:1])]
 
-    def route(self: HypercubeRouter, m: Module, i: int, tag: Value) -> Value:
-        left, odd = tag ^ self.address, self.address.xor()
-        return Cat(left[0] & ~(odd & left[1]), left[1] & (odd | ~left[0]), ~left.any())
+    def exits(
+        self: HypercubeLogic, m: Module, name: str, came: End | None, here: Value, tag: Value
+    ) -> dict[End, Value]:
+        left, odd = tag ^ here, here.xor()
+        first, second = left[0] & ~(odd & left[1]), left[1] & (odd | ~left[0])
+        return {(0, 0): first, (1, 0): second, (-1, 0): ~left.any()}
 
     assert dependency_cycle(waits(2, relation)) is not None
     opposite = Trace("opposite", tuple(TracePacket(0, node, node ^ 3, 8) for node in range(4)))
     for routing in HYPERCUBE_ROUTINGS:
         simulate(HypercubeNetwork(2, routing=routing, length=8, depth=1), traffic=opposite)
-    monkeypatch.setattr(HypercubeRouter, "_route", route)
+    monkeypatch.setattr(HypercubeLogic, "exits", exits)
     network = HypercubeNetwork(2, routing="pcube", length=8, depth=1)
     with pytest.raises(SimulationError, match="4 lost or stuck"):
         simulate(network, traffic=opposite)
 
 
+def router(routing: Any) -> WormRouter:
+    """The router of a node of a cube of three dimensions."""
+    plan = RoutedHypercube(3, routing)
+    shape = HypercubeNetwork(3, routing).shapes[0]
+    packet = Packet(3, 2, flits=True)
+    return WormRouter(packet, shape, logic=HypercubeLogic(plan), depth=4)
+
+
 @pytest.mark.parametrize("routing", HYPERCUBE_ROUTINGS)
 def test_router_serves_all_inputs_in_turn(transport: Callable[..., list], routing: Any) -> None:
     """All inputs always have worms of 3 flits for the terminal: each gets every fourth turn."""
-    dut = HypercubeRouter(Packet(3, 2, flits=True), dimension=3, depth=4, routing=routing)
-    sent = [0] * 4
+    dut = router(routing)
+    sent = [0] * len(dut.i)
+    serving = [i for i, one in enumerate(dut.shape.inputs) if one.escape]
 
     def offer(port: int, cycle: int) -> int | None:
-        if port > 3:
+        if port not in serving:
             return None
         sent[port] += 1
-        return port << 3 | (sent[port] % 3 == 0) << 5
+        return serving.index(port) << 3 | (sent[port] % 3 == 0) << 5
 
     trace = transport(dut, dut.i, dut.o, cycles=121, offer=offer)
     came = [flit >> 3 & 3 for cycle in trace for _, flit in cycle.moved()]
     assert len(came) == 120
-    assert {port for cycle in trace for port, _ in cycle.moved()} == {3}
+    assert {port for cycle in trace for port, _ in cycle.moved()} == {len(dut.o) - 1}
     worms = [came[at : at + 3] for at in range(0, 120, 3)]
     assert all(len(set(flits)) == 1 for flits in worms)
     assert all(len({flits[0] for flits in worms[at : at + 4]}) == 4 for at in range(37))
@@ -401,14 +422,13 @@ def test_router_goes_around_what_is_in_its_way(
 ) -> None:
     """Two worms for the same node, from node 0: they leave side by side. So does one whose lowest
     dimension is not ready."""
-    kind = {"dimension": 3, "depth": 4}
     offers = [(2, 0b011), (3, 0b011)]
-    dut = HypercubeRouter(Packet(3, 2, flits=True), routing="pcube", **kind)
+    dut = router("pcube")
     trace = transport(dut, dut.i, dut.o, cycles=8, offer=of_terminal(offers, 4))
     used = [Counter(port for port, _ in cycle.moved()) for cycle in trace]
     assert used[2] == {0: 1, 1: 1}
     assert sum(used, Counter()) == {0: 4, 1: 4}
-    dut = HypercubeRouter(Packet(3, 2, flits=True), routing="pcube", **kind)
+    dut = router("pcube")
     trace = transport(
         dut,
         dut.i,
@@ -443,8 +463,13 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert record["parameters"] == {
         "n": 2,
         "routing": "ecube",
+        "latency": 1,
+        "decision": 1,
         "depth": 4,
+        "switching": "wormhole",
         "refill": "no",
+        "arbiter": "round-robin",
+        "allow_deadlock": 0,
         "payload": 16,
         "length": 1,
     }
@@ -457,8 +482,13 @@ def test_catalogue_builds_hypercubes() -> None:
     assert network.parameters == {
         "n": 3,
         "routing": "adaptive",
+        "latency": 1,
+        "decision": 1,
         "depth": 2,
+        "switching": "wormhole",
         "refill": "no",
+        "arbiter": "round-robin",
+        "allow_deadlock": 0,
         "payload": 5,
         "length": "2:3",
     }
@@ -492,39 +522,6 @@ def test_catalogue_builds_hypercubes() -> None:
 def test_network_rejects(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         HypercubeNetwork(**parameters)
-
-
-@pytest.mark.parametrize(
-    ("packet", "parameters", "error", "message"),
-    [
-        ({"flits": True}, {"dimension": 0}, ValueError, "Dimension must be at least 1, not 0"),
-        ({"flits": True}, {"depth": "2"}, TypeError, "Depth must be an integer, not '2'"),
-        (
-            {"flits": True},
-            {"routing": "dor"},
-            ValueError,
-            "Routing must be one of ecube, pcube, adaptive, not 'dor'",
-        ),
-        ({}, {}, ValueError, "Packet must have flits"),
-        (
-            {"flits": True, "broadcast": True},
-            {},
-            ValueError,
-            "Packet of several flits must not have a broadcast mask",
-        ),
-        (
-            {"flits": True},
-            {"dimension": 4},
-            ValueError,
-            "Tag of a packet must have 4 bits in a hypercube of dimension 4, not 3",
-        ),
-    ],
-)
-def test_router_rejects(
-    packet: dict[str, bool], parameters: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=f"^{message}$"):
-        HypercubeRouter(Packet(3, 8, **packet), **{"dimension": 3, "depth": 2, **parameters})
 
 
 def test_routing_rejects_other_names() -> None:

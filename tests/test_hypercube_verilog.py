@@ -174,7 +174,7 @@ def test_command_writes_a_node_alone(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert call(*words.split(), str(path)) == 0
     assert f"{path}: module router with 1 cell of 1 distinct module(s);" in capsys.readouterr().out
     heading = path.read_text().split("\n\n")[0]
-    assert heading.startswith("// Module router: one hypercube router.\n")
+    assert heading.startswith("// Module router: one worm router.\n")
     listed = json.loads(Path(f"{path}.json").read_text())["ports"]
     ports = {port["name"]: (port["direction"], port["width"]) for port in listed}
     flit = {"payload": 2 + 3 + 1, "valid": 1, "ready": 1}

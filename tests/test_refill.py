@@ -10,10 +10,12 @@ import pytest
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.core.fabric import Pin
-from multicube.hdl.networks import PacketNetwork
+from multicube.hdl.networks import HypercubeNetwork, PacketNetwork
+from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.cluster import ClusterMultiplexer
-from multicube.hdl.routers.hypercube_router import HypercubeRouter
+from multicube.hdl.routers.worm_router import WormRouter
+from multicube.hdl.topology.graph import Channel
 from multicube.hdl.topology.torus import Torus
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.compiled.engine import CompiledEngine
@@ -109,8 +111,11 @@ def test_a_ring_that_is_closed_has_a_loop(
     monkeypatch: pytest.MonkeyPatch, family: str, k: int
 ) -> None:
     """If also the channels that no packet takes are linked."""
-    monkeypatch.setattr(Torus, "carries", lambda self, node, hop: True)
-    with pytest.raises(CombinationalLoop, match=r"router_1\.i\.\d\.ready"):
+    monkeypatch.setattr(Torus, "carries", lambda self, channel: True)
+    with pytest.raises(ValueError, match=r"^Refill must be no, not 'yes': a combinational path"):
+        refilled(family, {"k": k, "n": 1})
+    monkeypatch.setattr(RoutedNetwork, "_check_refill", lambda self: None)
+    with pytest.raises(CombinationalLoop, match=r"router_\d\.i\.\d\.ready"):
         CompiledEngine(refilled(family, {"k": k, "n": 1}).fabric)
 
 
@@ -120,9 +125,10 @@ def test_channels_that_carry_packets(form: dict[str, Any], k: int) -> None:
     """Those on the paths of all pairs."""
     torus = Torus(k, 2, **form)
     pairs = itertools.product(range(torus.nodes), repeat=2)
-    taken = {(node, hop) for pair in pairs for node, hop in torus.path(*pair)}
-    every = itertools.product(range(torus.nodes), torus.hops())
-    assert {(node, hop) for node, hop in every if torus.carries(node, hop)} == taken
+    taken = {channel for pair in pairs for channel in torus.path(*pair)[:-1]}
+    ports, numbers = range(len(torus.sides)), range(int(torus.channels))
+    every = itertools.starmap(Channel, itertools.product(range(torus.nodes), ports, numbers))
+    assert set(filter(torus.carries, every)) == taken
 
 
 def test_ends_of_links() -> None:
@@ -141,17 +147,18 @@ def test_ends_of_links() -> None:
         (
             "torus",
             {"channels": 1},
-            "Refill must be no in a torus with one channel per link, not 'yes'",
+            "Refill must be no, not 'yes': a combinational path would lead around a cycle of 4 "
+            "channels",
         ),
         (
             "hypercube",
             {"routing": "pcube"},
-            "Refill must be no with routing=pcube, not 'yes': only ecube allows it",
+            "Refill must be no if packets have a choice of channels, not 'yes'",
         ),
         (
             "hypercube",
             {"routing": "adaptive"},
-            "Refill must be no with routing=adaptive, not 'yes': only ecube allows it",
+            "Refill must be no if packets have a choice of channels, not 'yes'",
         ),
         ("dcsh", {"broadcast": 1}, "Refill must be no with broadcast=1, not 'yes'"),
         ("mesh", {"refill": "maybe"}, "Parameter refill must be one of no, yes, not 'maybe'"),
@@ -167,6 +174,6 @@ def test_routers_reject() -> None:
     with pytest.raises(
         ValueError, match=r"^Refill must be off if headers have a choice of outputs$"
     ):
-        HypercubeRouter(packet, dimension=3, depth=1, routing="pcube", refill=True)
+        WormRouter(packet, HypercubeNetwork(3, "pcube").shapes[0], depth=1, refill=True)
     with pytest.raises(ValueError, match=r"^Refill must be off if packets are accepted whole$"):
         ClusterMultiplexer(packet, inputs=2, depth=4, length=4, refill=True)

@@ -357,8 +357,8 @@ def uniform_code(draw: Value, code: AddressCode) -> Value:
     """
     bits = len(draw)
     digits = []
-    for _ in range(code.digits):
-        product = draw * code.radix
+    for radix in code.radices:
+        product = draw * radix
         digits.append(product[bits : bits + code.digit_bits])
         draw = product[:bits]
     return Cat(digits)
@@ -372,7 +372,7 @@ def masked_count(code: AddressCode, address: Value, mask: Value) -> Value:
     for position in range(code.digits):
         digit = address.word_select(position, code.digit_bits)
         fixed = ~mask.word_select(position, code.digit_bits)
-        count *= sum(((digit ^ other) & fixed) == 0 for other in range(code.radix))
+        count *= sum(((digit ^ other) & fixed) == 0 for other in range(code.radices[position]))
     return count
 
 

@@ -158,6 +158,11 @@ class CellType:
         return self.build()
 
     @property
+    def auxiliary(self) -> bool:
+        """Whether cells of this type only serve others, such as a router's table."""
+        return getattr(self.component, "auxiliary", False)
+
+    @property
     def meters(self) -> tuple[Meter, ...]:
         """The outputs to be counted in each cell."""
         return getattr(self._example, "meters", ())

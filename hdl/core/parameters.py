@@ -237,7 +237,7 @@ class Parameters(Mapping[str, Any]):
 
     @classmethod
     def described(cls) -> tuple[Parameter, ...]:
-        """The description of each field, in order."""
+        """The description of each field, in order; those that are given by name only come last."""
         return _described(cls)
 
     @classmethod
@@ -258,7 +258,7 @@ class Parameters(Mapping[str, Any]):
         return getattr(self, name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.__dataclass_fields__)
+        return (about.name for about in self.described())
 
     def __len__(self) -> int:
         return len(self.__dataclass_fields__)
@@ -284,7 +284,7 @@ def _described(record: type[Parameters]) -> tuple[Parameter, ...]:
             default=each.default,
             title=each.metadata["about"].title or each.name.capitalize().replace("_", " "),
         )
-        for each in fields(record)
+        for each in sorted(fields(record), key=lambda each: bool(each.kw_only))
     )
 
 

@@ -28,7 +28,7 @@ from ..core.errors import InvalidValue
 from ..core.fabric import Cell, Fabric, Leaf, Path, Pin
 from ..core.output_file import check_output, is_regular, whole_file
 from .fusesoc import core_text
-from .verilog_module import module_text
+from .verilog_module import ModuleTemplate, module_text
 from .verilog_names import check_name
 
 __all__ = ["Clock", "port_list", "verilog_text", "write_verilog"]
@@ -137,16 +137,25 @@ class _Modules:
         self.texts: list[str] = []
         self._of: dict[object, tuple[str, set[str]]] = {}
         names: set[str] = set()
+        numbers: dict[str, int] = {}
         for type_, cells in fabric.types().items():
             ports = [*_CLOCK, *map(_flat, type_.leaves)]
-            # Memory contents are part of a module's text: cells with different contents share none.
+            # Memory contents are part of a module's text: cells with different contents share none,
+            # but their texts differ in the rows only.
+            templates: dict[tuple[str, ...], ModuleTemplate] = {}
             for contents in dict.fromkeys(_frozen(cell) for cell in cells):
-                name, number = f"{top}_{type_.name}", 1
+                base = name = f"{top}_{type_.name}"
                 while name in names:
-                    number += 1
-                    name = f"{top}_{type_.name}_{number}"
+                    numbers[base] = numbers.get(base, 1) + 1
+                    name = f"{base}_{numbers[base]}"
                 names.add(name)
-                text = module_text(type_.build(dict(contents)), name, ports)
+                rows = dict(contents)
+                memories = tuple(rows)
+                if memories in templates:
+                    text = templates[memories].text(name, rows)
+                else:
+                    text = module_text(type_.build(rows), name, ports)
+                    templates[memories] = ModuleTemplate(text, name)
                 header = re.search(r"\((.*?)\);", text, re.DOTALL)
                 assert header is not None, f"there is no module {name}"
                 present = set(re.findall(r"(\w+),?$", header[1], re.MULTILINE))

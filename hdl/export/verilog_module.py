@@ -7,7 +7,7 @@ signature.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from amaranth.back import rtlil
 from amaranth.back.verilog import YosysError, find_yosys
@@ -16,7 +16,7 @@ from amaranth.lib import wiring
 from ..core.errors import MulticubeError
 from .verilog_names import legal_names
 
-__all__ = ["module_text"]
+__all__ = ["ModuleTemplate", "module_text"]
 
 _TIDY = [
     "proc -norom",
@@ -51,6 +51,56 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
     netlist = rtlil.convert(component, name=name, emit_src=False)
     netlist = _without_aliases(_yosys(netlist, _TIDY))
     return _declare_ports(legal_names(_yosys(_equal_widths(netlist), _WRITE)), ports)
+
+
+class ModuleTemplate:
+    """The text of a module, from which others are made that differ in what their memories hold.
+
+    Parameters
+    ----------
+    text : str
+        As `module_text`.
+    name : str
+        Name of the module.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        self._head, _, self._rest = text.partition(f"module {name} (")
+        assert self._rest, f"there is no module {name}"
+
+    def text(self, name: str, contents: Mapping[str, Sequence[int]]) -> str:
+        """The module with another name and other rows; rows that are not given are zero."""
+        written = [self._head, f"module {name} ("]
+        at = 0
+        for memory, block in self._blocks(contents):
+            width, depth = int(block["top"] or 0) + 1, int(block["last"]) + 1
+            given = contents[memory]
+            rows = [*given, *[0] * (depth - len(given))]
+            written.append(self._rest[at : block.start("rows")])
+            digits = -(-width // 4)
+            written += [
+                f"    {memory}[{row}] = {width}'h{value:0{digits}x};\n"
+                for row, value in enumerate(rows)
+            ]
+            at = block.end("rows")
+        return "".join([*written, self._rest[at:]])
+
+    def _blocks(self, memories: Iterable[str]) -> list[tuple[str, re.Match[str]]]:
+        """Where the rows of memories are set, in the order of the text."""
+        blocks = [(memory, _rows(memory, self._rest)) for memory in memories]
+        return sorted(blocks, key=lambda each: each[1].start())
+
+
+def _rows(memory: str, text: str) -> re.Match[str]:
+    """Where a module sets the rows of a memory; its width and its number of rows."""
+    found = re.search(
+        rf"^  reg (\[(?P<top>\d+):0\] )?{memory} \[(?P<last>\d+):0\];\n"
+        r"  initial begin\n(?P<rows>.*?)^  end\n",
+        text,
+        re.MULTILINE | re.DOTALL,
+    )
+    assert found is not None, f"memory {memory} has no rows"
+    return found
 
 
 def _yosys(netlist: str, commands: list[str]) -> str:

@@ -5,6 +5,7 @@ from .catalogue import FAMILIES, build
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
 from .dcsh import DCSHNetwork
+from .graph import GraphNetwork
 from .hypercube import HypercubeNetwork
 from .multistage.circuit import CircuitNetwork
 from .multistage.extra_stage import ReconfigurableExtraStageCube
@@ -24,6 +25,7 @@ __all__ = [
     "CombiningNetwork",
     "ConnectionMachine",
     "DCSHNetwork",
+    "GraphNetwork",
     "HypercubeNetwork",
     "MultidimensionalMemory",
     "MultistageNetwork",

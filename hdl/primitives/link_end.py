@@ -23,6 +23,8 @@ class LinkEnd(wiring.Component):
     o : Out(stream.Signature(shape))
     """
 
+    auxiliary = True
+
     i: stream.Interface
     o: stream.Interface
 

@@ -1,7 +1,7 @@
-"""The base of wormhole routers of static networks: worms that hold outputs, and shared links."""
+"""The router of static networks: worms that hold outputs, virtual channels, and shared links."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -10,11 +10,54 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
+from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
-from ..primitives.round_robin import RoundRobin
+from ..primitives.round_robin import RoundRobin, lowest
+from ..topology.graph import End
+from .shape import SWITCHINGS, RouterShape, Switching, space_needed
 
-__all__ = ["WormRouter", "check_worms", "decided"]
+__all__ = ["RouteLogic", "WormRouter", "check_worms", "decided"]
+
+
+class RouteLogic(Protocol):
+    """The gates of a routing relation, which give the same outputs as `Relation.route`.
+
+    It must be hashable: routers with equal logic share a module.
+
+    Attributes
+    ----------
+    address : int
+        Width in bits of a node's position, which it needs; 0 if it needs none.
+    """
+
+    @property
+    def address(self) -> int:
+        """Width in bits of a node's position."""
+
+    def position(self, node: int) -> int:
+        """The position of a node."""
+
+    def exits(
+        self, m: Module, name: str, came: End | None, here: Value, tag: Value
+    ) -> Mapping[End, Value]:
+        """Whether a header may take an output, by the output's port and channel.
+
+        Those left out are never taken. A terminal has port -1, -2, ...
+
+        Parameters
+        ----------
+        m : Module
+            Where signals may be added.
+        name : str
+            A suffix for their names.
+        came : End or None
+            Port and channel of the input; None for a terminal.
+        here : Value
+            The position of this node.
+        tag : Value
+            The tag of the header.
+        """
 
 
 def check_worms(packet: Packet, tag: int, network: str) -> None:
@@ -39,131 +82,194 @@ def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:
     return waited == cycles - 1
 
 
-class WormRouter(wiring.Component, ABC):
+class WormRouter(wiring.Component):
     """A queue of flits at each input, and each output held by one worm at a time.
 
-    A header leaves one cycle after it arrived, if no flit is before it and an output that it
-    requests is free. This output belongs to the worm until its tail has passed, and can take the
-    next header in the cycle after it. Worms get an output in turn (`RoundRobin`). Headers do not
-    change.
+    Inputs and outputs are virtual channels of links, and terminals; `shape` lists them. A header
+    leaves one cycle after it arrived, if no flit is before it and an output that it requests is
+    free. This output belongs to the worm until its tail has passed, and can take the next header in
+    the cycle after it. An arbiter at each output chooses among the worms. Headers do not change.
 
     The outputs that a header may take are computed when it arrives, and are stored with it in the
     queue. So this logic is on the path into the queue's memory, and not on the longer path out of
-    it, through the arbiters and back to the queues.
+    it, through the arbiters and back to the queues. They are computed by `logic`, or looked up in
+    a table outside, by the port `tag` (combinationally, in the same cycle).
 
-    A header that may take several outputs requests all of them. Of those granted in the same cycle,
-    it takes the one that `_choice` selects; the others are unused in this cycle, and their arbiters
-    advance to the next worm.
+    *Choice*: a header that may take several outputs requests all of them. Of those granted in the
+    same cycle, it takes one whose receiver is ready, if there is any; preferably not an escape
+    channel; and the lowest of these. The others are unused in this cycle, and their arbiters
+    advance to the next worm. A header may enter a channel that is no escape channel only while the
+    queue behind it is empty, so that no header waits in it behind another worm.
 
-    Two outputs that are channels of one link share its wires: one flit per cycle, in turn if both
+    *Switching*: with "wormhole" a header leaves as soon as the output is free; with "cut-through"
+    only while its whole packet fits into the queue behind the link; with "store-and-forward" only
+    when, in addition, its whole packet is in this queue. For the latter two, channels that are no
+    escape channels need not be empty.
+
+    *Decision time* (Ould-Khaoua and Sotudeh, III, D_t): a header that continues over a link leaves
+    `decision` cycles after it arrived, if no flit is before it and the output is free. The decision
+    is made while it is at the head of its queue, for one header at a time at each input, while
+    other worms may use the output. No decision is needed at the destination: there a header leaves
+    one cycle after it arrived, which is the cycle of its own flit. So over h links an unblocked
+    packet of B flits takes h D_t + B cycles, as in equation (3), from the cycle in which its header
+    is offered to the cycle in which its tail is taken.
+
+    Outputs that are channels of one link share its wires: one flit per cycle, in turn if several
     have a flit that can go. So `valid` of such a channel is 1 only if `ready` is.
 
-    Only the turns that the routing algorithm can make have wires.
+    Only the turns that `shape` names have wires.
 
     `i[*].ready` depends only on registers, so that no combinational path leads around a cycle of
     nodes; hence a queue of depth 1 has half the throughput. `o[*].valid` and `.payload` depend on
     registers and memories; if channels share wires, or headers have a choice, also on `o[*].ready`.
+    `space` and `freed` depend on registers and, for `freed`, on `o[*].ready`.
 
     *With `refill`* a queue accepts a flit in the cycle in which its head leaves, so depth 1 has the
     full throughput, as wormhole theory assumes. `i[p].ready` then depends on `o[q].ready` where a
     worm can turn from p to q: these paths follow the channel dependencies, which have no cycle if
     the routing is free of deadlock. A link's first channel must not wait for the second one's
     `ready`, which may depend on it. It gives way in its turn only if the second was ready in the
-    cycle before and sent nothing, since then it still is. Headers must not have a choice.
+    cycle before and sent nothing, since then it still is. Headers must not have a choice, and a
+    link has at most two channels.
 
     Parameters
     ----------
     packet : Packet
         With flits.
-    count : int
-        Number of inputs, and of outputs.
+    shape : RouterShape
+    logic : RouteLogic or None
+        None if outputs are looked up outside.
     depth : int
-        Flits that fit into each queue, at least 1. Packets may be longer.
-    choice : bool
-        Whether headers may have a choice of outputs.
+        Flits that fit into each queue, at least 1. With wormhole switching packets may be longer.
+    decision : int
+        Decision time in cycles, at least 1.
+    switching : "wormhole", "cut-through" or "store-and-forward"
+    longest : int
+        Flits of the longest packet; not for wormhole switching.
+    arbiter : str
+        One of `primitives.arbiters.ARBITERS`.
     refill : bool
         Whether a slot that is freed in a cycle can be filled in the same cycle.
-    members : Mapping[str, wiring.Member]
-        Members other than `i` and `o`.
 
     Members
     -------
-    i : In(stream.Signature(packet)).array(count)
-    o : Out(stream.Signature(packet)).array(count)
+    address : In(logic.address)
+        Position of the node. Constant. Only if the logic needs it.
+    seed : In(32)
+        With random arbiters: constant, not zero.
+    i : In(stream.Signature(packet)).array(inputs)
+    o : Out(stream.Signature(packet)).array(outputs)
+    tag : Out(width).array(inputs)
+        Without logic: the tags of the arriving headers.
+    exits : In(outputs).array(inputs)
+        Without logic: the outputs that each of these may take, one bit each.
+    open : In(1).array(guarded outputs)
+        For each of `shape.guarded_outputs(switching)`, whether a header may enter the queue behind
+        it.
+    space : Out(1).array(guarded inputs)
+        For each of `shape.guarded_inputs(switching)`, the same of this router's queue.
+    freed : Out(1).array(credited inputs)
+        For each of `shape.credited_inputs`, that a flit leaves its queue.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above.
     """
 
     def __init__(
         self,
         packet: Packet,
+        shape: RouterShape,
         *,
-        count: int,
+        logic: RouteLogic | None = None,
         depth: int,
-        choice: bool,
+        decision: int = 1,
+        switching: Switching = "wormhole",
+        longest: int = 1,
+        arbiter: str = "round-robin",
         refill: bool = False,
-        members: Mapping[str, wiring.Member],
     ) -> None:
         depth = check_integer("Depth", depth, 1)
+        decision = check_integer("Decision time", decision, 1)
+        if switching not in SWITCHINGS:
+            raise InvalidValue(
+                f"Switching must be one of {', '.join(SWITCHINGS)}, not {switching!r}"
+            )
+        if switching != "wormhole" and depth < longest:
+            raise InvalidValue(
+                f"Depth must be at least the length of {longest} flits with "
+                f"{switching} switching, not {depth}"
+            )
+        if not packet.flits:
+            raise InvalidValue("Packet must have flits")
         if packet.broadcast:
             raise InvalidValue("Packet of several flits must not have a broadcast mask")
-        if refill and choice:
+        if refill and shape.choice:
             raise InvalidValue("Refill must be off if headers have a choice of outputs")
+        if refill and max(map(len, shape.links)) > 2:
+            raise InvalidValue("Refill must be off if a link has more than two channels")
+        most = max(len(output.inputs) for output in shape.outputs)
+        if arbiter == "random" and most > 64:
+            raise InvalidValue(f"Random arbiters must have at most 64 inputs, not {most}")
         self.packet = packet
-        self.count = count
+        self.shape = shape
+        self.logic = logic
         self.depth = depth
-        self.choice = choice
+        self.decision = decision
+        self.switching = switching
+        self.longest = longest
+        self.arbiter = check_arbiter(arbiter)
         self.refill = refill
+        self.guarded_outputs = shape.guarded_outputs(switching)
+        self.guarded_inputs = shape.guarded_inputs(switching)
         ports = stream.Signature(packet)
-        super().__init__({**members, "i": In(ports).array(count), "o": Out(ports).array(count)})
-
-    @abstractmethod
-    def entries(self, output: int) -> list[int]:
-        """The inputs whose worms can leave by an output."""
-
-    @abstractmethod
-    def links(self) -> Sequence[tuple[int, ...]]:
-        """For each link, the outputs that are its channels: one or two."""
-
-    @abstractmethod
-    def _route(self, m: Module, i: int, tag: Value) -> Value:
-        """The outputs that a header with this tag may take from input i, one bit each."""
-
-    def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
-        """The outputs that the header at the head of input i's queue may request, one bit each."""
-        return ~Const(0, self.count)
-
-    def _choice(self, m: Module, i: int, granted: Value, readies: Value) -> Value:
-        """The output that a header takes of those that it was granted, if any, one bit each.
-
-        Only called if there is a choice.
-        """
-        raise NotImplementedError
+        inputs, outputs = len(shape.inputs), len(shape.outputs)
+        members = {"i": In(ports).array(inputs), "o": Out(ports).array(outputs)}
+        if logic is None:
+            members["tag"] = Out(packet.members["tag"]).array(inputs)
+            members["exits"] = In(outputs).array(inputs)
+        elif logic.address:
+            members["address"] = In(logic.address)
+        if arbiter == "random":
+            members["seed"] = In(32)
+        for name, flow, count in (
+            ("open", In, len(self.guarded_outputs)),
+            ("space", Out, len(self.guarded_inputs)),
+            ("freed", Out, len(shape.credited_inputs)),
+        ):
+            if count:
+                members[name] = flow(1).array(count)
+        super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ports = range(self.count)
-        entries = [self.entries(j) for j in ports]
+        outputs = range(len(self.shape.outputs))
+        # Inputs without any turn have nothing behind them.
+        inputs = [i for i in range(len(self.shape.inputs)) if self._exits(i)]
+        entries = [[i for i in output.inputs if i in inputs] for output in self.shape.outputs]
         # For each input, with one bit per output: what its header requests, is granted and takes,
         # and what its worm holds and uses.
-        requests, grants, takes, kept, uses = (
-            [Signal(self.count, name=f"{name}_{i}") for i in ports]
-            for name in ("request", "granted", "takes", "kept", "uses")
+        requests, takes, kept, uses = (
+            {i: Signal(len(outputs), name=f"{name}_{i}") for i in inputs}
+            for name in ("request", "takes", "kept", "uses")
         )
         # Bit by bit: linters take a chain of partly used words for a combinational loop.
+        grants = {i: [Signal(name=f"granted_{i}_{j}") for j in outputs] for i in inputs}
         readies = [output.ready for output in self.o]
-        passed = [Signal(name=f"passed_{j}") for j in ports]
-        held = Signal(self.count)
-        m.d.comb += held.eq(Cat(Cat(one[j] for one in kept).any() for j in ports))
-        heads: list[stream.Interface] = []
-        for i in ports:
-            exits = [j for j in ports if i in entries[j]]
+        passed = [Signal(name=f"passed_{j}") for j in outputs]
+        held = Signal(len(outputs))
+        m.d.comb += held.eq(Cat(Cat(one[j] for one in kept.values()).any() for j in outputs))
+        heads: dict[int, stream.Interface] = {}
+        for i in inputs:
+            exits = self._exits(i)
             queue, asked = self._receive(m, i, exits)
-            head = queue.o
-            heads.append(head)
+            heads[i] = head = queue.o
             header = head.valid & ~kept[i].any()
             m.d.comb += [
                 requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
                 takes[i].eq(
-                    self._choice(m, i, grants[i], Cat(readies)) if self.choice else grants[i]
+                    self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
                 ),
                 uses[i].eq(kept[i] | takes[i]),
                 head.ready.eq(Cat(uses[i][j] & passed[j] for j in exits).any()),
@@ -175,20 +281,21 @@ class WormRouter(wiring.Component, ABC):
 
         # Without a choice, a requested output is always used, so `valid` need not await the
         # arbiter.
-        new = takes if self.choice else requests
-        offered = Signal(self.count)
-        for j in ports:
-            m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(len(entries[j]))
+        new = takes if self.shape.choice else requests
+        offered = Signal(len(outputs))
+        for j in outputs:
+            if not entries[j]:
+                continue
+            # If a granted output is not taken, the turn still passes to the next worm.
+            request = Cat(requests[i][j] for i in entries[j])
+            granted = arbitrate(m, self.arbiter, f"arbiter_{j}", request, self._seed(j))
             m.d.comb += [
-                arbiter.request.eq(Cat(requests[i][j] for i in entries[j])),
-                # If a granted output is not taken, the turn still passes to the next worm.
-                arbiter.taken.eq(1),
-                Cat(grants[i][j] for i in entries[j]).eq(arbiter.granted),
+                Cat(grants[i][j] for i in entries[j]).eq(granted),
                 offered[j].eq(
                     Cat(kept[i][j] & heads[i].valid | new[i][j] for i in entries[j]).any()
                 ),
             ]
-        for number, link in enumerate(self.links()):
+        for number, link in enumerate(self.shape.links):
             turns = self._turns(m, number, [(offered[j], readies[j]) for j in link])
             payload: Value = Const(0)
             for i in sorted({i for j in link for i in entries[j]}):
@@ -203,6 +310,10 @@ class WormRouter(wiring.Component, ABC):
                 ]
         return m
 
+    def _exits(self, i: int) -> list[int]:
+        """The outputs that worms of an input can leave by."""
+        return [j for j, output in enumerate(self.shape.outputs) if i in output.inputs]
+
     def _receive(self, m: Module, i: int, exits: Sequence[int]) -> tuple[ArrivalQueue, Signal]:
         """The queue of an input, which stores a bit for each of its exits with every flit; and the
         outputs that the header at its head may take, one bit each."""
@@ -213,7 +324,8 @@ class WormRouter(wiring.Component, ABC):
         )
         m.submodules[f"queue_{i}"] = queue
         source, arrival = self.i[i], queue.i[0]
-        route, asked = (Signal(self.count, name=f"{name}_{i}") for name in ("route", "asked"))
+        count = len(self.shape.outputs)
+        route, asked = (Signal(count, name=f"{name}_{i}") for name in ("route", "asked"))
         m.d.comb += [
             route.eq(self._route(m, i, source.payload.tag)),
             arrival.payload.flit.eq(source.payload),
@@ -222,7 +334,71 @@ class WormRouter(wiring.Component, ABC):
             source.ready.eq(arrival.ready),
             *(asked[j].eq(bit) for j, bit in zip(exits, queue.o.payload.exits)),
         ]
+        if i in self.guarded_inputs:
+            space = self.space[self.guarded_inputs.index(i)]
+            needed = space_needed(self.switching, self.depth, self.longest)
+            m.d.comb += space.eq(queue.level <= self.depth - needed)
+        if self.shape.inputs[i].credits:
+            freed = self.freed[self.shape.credited_inputs.index(i)]
+            m.d.comb += freed.eq(queue.o.valid & queue.o.ready)
         return queue, asked
+
+    def _route(self, m: Module, i: int, tag: Value) -> Value:
+        """The outputs that a header with this tag may take from input i, one bit each."""
+        if self.logic is None:
+            m.d.comb += self.tag[i].eq(tag)
+            return self.exits[i]
+        entry = self.shape.inputs[i]
+        here = self.address if self.logic.address else Const(0, 0)
+        came = None if entry.is_terminal else entry.end
+        found = self.logic.exits(m, f"{i}", came, here, tag)
+        return Cat(found.get(output.end, Const(0)) for output in self.shape.outputs)
+
+    def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
+        """The outputs that the header at the head of input i's queue may request, one bit each."""
+        ready = decided(m, f"{i}", queue.o, self.decision)
+        if self.switching == "store-and-forward":
+            # Tails in the queue: whole packets.
+            tails = Signal(range(self.depth + 1), name=f"tails_{i}")
+            arrival = queue.i[0]
+            comes = arrival.valid & arrival.ready & arrival.payload.flit.last
+            goes = queue.o.valid & queue.o.ready & queue.o.payload.flit.last
+            m.d.sync += tails.eq(tails + comes - goes)
+            whole: Value = tails != 0
+        else:
+            whole = Const(1)
+        guarded = self.guarded_outputs
+        bits = []
+        for j, output in enumerate(self.shape.outputs):
+            bit = whole if output.is_terminal else whole & ready
+            bits.append(bit & self.open[guarded.index(j)] if j in guarded else bit)
+        return Cat(bits)
+
+    def _choice(
+        self, m: Module, i: int, granted: Sequence[Value], readies: Sequence[Value]
+    ) -> Value:
+        """The output that a header takes of those that it was granted, if any, one bit each.
+
+        A terminal has no alternative, and its flits do not wait for it to be ready.
+        """
+        outputs = self.shape.outputs
+        links = [j for j, output in enumerate(outputs) if not output.is_terminal]
+        # Escape channels last.
+        links.sort(key=lambda j: (outputs[j].escape, j))
+        ready, best = (Signal(len(links), name=f"{name}_{i}") for name in ("ready", "best"))
+        m.d.comb += [
+            ready.eq(Cat(granted[j] & readies[j] for j in links)),
+            best.eq(Mux(ready.any(), ready, Cat(granted[j] for j in links))),
+        ]
+        taken = dict(zip(links, lowest(best)))
+        return Cat(
+            granted[j] if output.is_terminal else taken.get(j, Const(0))
+            for j, output in enumerate(outputs)
+        )
+
+    def _seed(self, j: int) -> Value:
+        """A different seed for each arbiter."""
+        return self.seed.rotate_left(j % 32) if self.arbiter == "random" else Const(1, 32)
 
     def _turns(self, m: Module, link: int, channels: Sequence[tuple[Value, Value]]) -> list[Value]:
         """Which channel of a link uses the wires in this cycle.
@@ -232,6 +408,10 @@ class WormRouter(wiring.Component, ABC):
         if len(channels) == 1:
             return [Const(1)]
         goes = [offered & ready for offered, ready in channels]
+        if len(channels) > 2:
+            m.submodules[f"turn_{link}"] = arbiter = RoundRobin(len(goes))
+            m.d.comb += [arbiter.request.eq(Cat(goes)), arbiter.taken.eq(1)]
+            return list(arbiter.granted)
         turn = Signal(name=f"turn_{link}")
         first, second = (Signal(name=f"{name}_{link}") for name in ("first", "second"))
         yields = turn & goes[1]

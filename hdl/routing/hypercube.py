@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from ..core.errors import InvalidValue
+from ..topology.graph import Channel
 
 __all__ = [
     "HYPERCUBE_ROUTINGS",
-    "Channel",
     "HypercubeRouting",
     "channel_moves",
     "dimension_path",
@@ -27,9 +27,6 @@ __all__ = [
 
 HypercubeRouting = Literal["ecube", "pcube", "adaptive"]
 HYPERCUBE_ROUTINGS: tuple[HypercubeRouting, ...] = ("ecube", "pcube", "adaptive")
-
-Channel = tuple[int, int, int]
-"""The node that a link leaves, its dimension, and the channel of the link: 0, or 1."""
 
 
 def _bits(word: int) -> list[int]:
@@ -81,11 +78,14 @@ def dimension_path(routing: HypercubeRouting, source: int, destination: int) -> 
 
 
 def next_channels(routing: HypercubeRouting, node: int, destination: int) -> list[Channel]:
-    """The channels that a header in a node may take next; channel 0 is the escape channel."""
+    """The channels that a header in a node may take next; the port of a link is its dimension.
+
+    With `adaptive`, channel 0 of each link is the escape channel.
+    """
     dimensions = next_dimensions(routing, node, destination)
     if routing != "adaptive":
-        return [(node, i, 0) for i in dimensions]
-    return [(node, i, 0) for i in dimensions[:1]] + [(node, i, 1) for i in dimensions]
+        return [Channel(node, i) for i in dimensions]
+    return [Channel(node, i, 0) for i in dimensions[:1]] + [Channel(node, i, 1) for i in dimensions]
 
 
 def channel_moves(

@@ -43,7 +43,7 @@ _Taken = TypeVar("_Taken", bound=Hashable, covariant=True)
 def check_partitionable(tags: TagScheme) -> None:
     """Raise ValueError if masks can't confine packets to subnetworks in every stage."""
     radix = tags.code.radix
-    if radix & (radix - 1):
+    if not tags.code.is_plain:
         raise InvalidValue(f"Partitions need a radix that is a power of two, not {radix}")
     for s, (from_, to) in enumerate(zip(tags.source_digits, tags.destination_digits)):
         if from_ != to:

@@ -48,8 +48,8 @@ class AxiStream(wiring.Signature):
 
 
 def _address(code: AddressCode) -> ShapeLike:
-    """The number of a terminal; if the radix is not a power of two, its digits side by side."""
-    if code.radix & (code.radix - 1) == 0:
+    """The number of a terminal, if that is its code; otherwise its digits side by side."""
+    if code.is_plain:
         return code.width
     return data.StructLayout({f"digit_{i}": code.digit_bits for i in range(code.digits)})
 

@@ -140,9 +140,9 @@ def neighbor(code: AddressCode) -> list[int]:
 def _shifted_digits(code: AddressCode, shift: Callable[[int], int]) -> list[int]:
     if code.radix == 2:
         return cyclic_shift(code.count, shift(code.count))
-    k = code.radix
     return [
-        code.join([(digit + shift(k)) % k for digit in code.split(x)]) for x in range(code.count)
+        code.join([(digit + shift(k)) % k for digit, k in zip(code.split(x), code.radices)])
+        for x in range(code.count)
     ]
 
 

@@ -9,6 +9,7 @@ needs to know its stage, and the tag has its original value when the packet arri
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 from ..core.errors import InvalidValue
@@ -16,6 +17,7 @@ from ..core.errors import InvalidValue
 __all__ = [
     "ROUTINGS",
     "AddressCode",
+    "MixedCode",
     "TagScheme",
     "address_tags",
     "check_broadcast",
@@ -53,9 +55,19 @@ class AddressCode:
     digits: int
 
     @property
+    def radices(self) -> tuple[int, ...]:
+        """The radix of each digit, least significant first."""
+        return (self.radix,) * self.digits
+
+    @property
     def count(self) -> int:
-        """Number of addresses, radix to the power of digits."""
-        return self.radix**self.digits
+        """Number of addresses: the product of the radices."""
+        return prod(self.radices)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the code of an address is the address itself."""
+        return set(self.radices) == {1 << self.digit_bits}
 
     @property
     def digit_bits(self) -> int:
@@ -77,11 +89,18 @@ class AddressCode:
         """
         if address not in range(self.count):
             raise InvalidValue(f"Address must be from 0 to {self.count - 1}, not {address}")
-        return [address // self.radix**position % self.radix for position in range(self.digits)]
+        digits = []
+        for radix in self.radices:
+            address, digit = divmod(address, radix)
+            digits.append(digit)
+        return digits
 
     def join(self, digits: Sequence[int]) -> int:
         """The address with these digits, least significant first."""
-        return sum(digit * self.radix**position for position, digit in enumerate(digits))
+        address = 0
+        for digit, radix in zip(reversed(digits), reversed(self.radices)):
+            address = address * radix + digit
+        return address
 
     def pack(self, digits: Sequence[int]) -> int:
         """The code of digits, least significant first."""
@@ -123,6 +142,38 @@ class AddressCode:
     def decode(self, code: int) -> int:
         """The address of a code."""
         return self.join(self.unpack(code))
+
+
+@dataclass(frozen=True)
+class MixedCode(AddressCode):
+    """How an address is written whose digits have different radices.
+
+    All digits have the width of the widest.
+
+    Attributes
+    ----------
+    radix : int
+        The greatest radix.
+    digits : int
+    sizes : tuple[int, ...]
+        The radix of each digit, least significant first.
+    """
+
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> AddressCode:
+        """The code of digits with these radices; a plain one if they are equal."""
+        if len(set(sizes)) == 1:
+            return AddressCode(sizes[0], len(sizes))
+        return cls(max(sizes), len(sizes), tuple(sizes))
+
+    @property
+    def radices(self) -> tuple[int, ...]:
+        return self.sizes
+
+    def block_mask(self, size: int) -> int:
+        raise InvalidValue("Blocks of addresses need digits of equal radices")
 
 
 @dataclass(frozen=True)

@@ -197,15 +197,16 @@ def _fabric(
 
 
 def only_type(fabric: "Fabric") -> "CellType":
-    """The one kind of cell that a network has.
+    """The one kind of cell that a network has, besides those that only serve others.
 
     Raises
     ------
     ValueError
         If it has several.
     """
-    types = list(fabric.types())
+    types = [type_ for type_ in fabric.types() if not type_.auxiliary]
     if len(types) > 1:
         names = ", ".join(dict.fromkeys(type_.name for type_ in types))
-        raise InvalidValue(f"Option --node needs a network whose cells are all alike, not {names}")
+        kinds = f"{len(types)} kinds of {names}" if ", " not in names else names
+        raise InvalidValue(f"Option --node needs a network whose cells are all alike, not {kinds}")
     return types[0]

@@ -1,0 +1,405 @@
+# amaranth: UnusedElaboratable=no
+"""Networks that are described as a graph with a routing relation: the base of all of them."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields, make_dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from amaranth.hdl import ShapeLike
+
+from ..core.errors import InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.parameters import Parameters, integer, payload_shape, word
+from ..core.wires import Lane
+from ..primitives.arbiters import ARBITERS
+from ..primitives.link_end import LinkEnd
+from ..primitives.packet import Packet
+from ..primitives.random_bits import scattered_seed
+from ..routers.credit_link import CreditLink
+from ..routers.route_table import RouteTable
+from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, space_needed
+from ..routers.worm_router import RouteLogic, WormRouter
+from ..routing.deadlock import dependency_cycle
+from ..routing.relation import Relation, RoutedGraph
+from ..topology.graph import Channel, End, Link, Turn
+from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
+from .network import LinkCounts, PacketNetwork, Terminals
+from .route_tables import route_tables, shared_memories
+
+__all__ = ["RoutedNetwork", "RouterParameters"]
+
+_SHOWN = 6
+"""Most channels of a cycle that a message names."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RouterParameters(Parameters):
+    """The parameters that all networks of `WormRouter`s have.
+
+    `decision` is D_t of Ould-Khaoua and Sotudeh. With cut-through and store-and-forward switching,
+    `depth` must be at least the length of the longest packet.
+    """
+
+    decision: int = decision_time("cycles that a router takes to forward a header")
+    depth: int = flit_queue()
+    switching: Switching = word("wormhole", "when a header may leave a router", SWITCHINGS)
+    refill: str = queue_refill()
+    arbiter: str = word("round-robin", "how worms share an output", ARBITERS)
+    allow_deadlock: int = integer(
+        0, "1: build it even if its routing can deadlock", least=0, most=1
+    )
+    payload: ShapeLike = payload_shape()
+    length: int | str = packet_length()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        longest = parse_lengths(self.length)[1]
+        if self.switching != "wormhole" and self.depth < longest:
+            raise InvalidValue(
+                f"Depth must be at least the length of {longest} flits with "
+                f"switching={self.switching}, not {self.depth}"
+            )
+
+
+class RoutedNetwork(PacketNetwork):
+    """A network of `WormRouter`s, which is described by a graph and a routing relation.
+
+    Node v is the cell `router_{v}`. Its outputs are numbered by port and by channel, and then come
+    its terminals (`RouterShape`). Nodes with equal ports have the same module. If the relation has
+    no logic, the cell `table_{v}` tells the router where headers may go. A link of more than one
+    cycle is a cell `link_{v}_{p}`, after the node and the port that it leaves.
+
+    An unblocked packet of c flits over h links of latency 1 takes h D_t + c cycles, from the cycle
+    in which its header is offered to the cycle in which its tail is taken.
+
+    A subclass names a `description`: a frozen dataclass that is a `RoutedGraph`, whose fields
+    describe parameters (`core.parameters`). They come first among the parameters of the network,
+    before those of `RouterParameters`. Values that the description has resolved ("auto") are taken
+    over. Or a subclass redefines `_relation`.
+
+    Attributes
+    ----------
+    relation : Relation
+        The routing, and its `graph`.
+
+    Members
+    -------
+    i : In(stream.Signature(packet)).array(ports)
+    o : Out(stream.Signature(packet)).array(ports)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field does not allow an argument, or the routing can deadlock and `allow_deadlock` is
+        0.
+    """
+
+    parameters_type = RouterParameters
+    parameters: Any
+    description: ClassVar[type[RoutedGraph]]
+    flits = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "description" in cls.__dict__:
+            own = [
+                (each.name, each.type, field(default=each.default, metadata=each.metadata))
+                for each in fields(cls.description)  # type: ignore[arg-type]
+            ]
+            record: Any = make_dataclass(
+                f"{cls.description.__name__}Parameters",
+                own,
+                bases=(RouterParameters,),
+                frozen=True,
+                eq=False,
+            )
+            cls.parameters_type = record
+        super().__init_subclass__(**options)
+
+    def _relation(self) -> Relation:
+        """The graph and its routing, from `parameters`."""
+        names = [each.name for each in fields(self.description)]  # type: ignore[arg-type]
+        described = self.description(**{name: self.parameters[name] for name in names})
+        self.parameters._resolve(**{name: getattr(described, name) for name in names})
+        return described
+
+    def _logic(self) -> RouteLogic | None:
+        """The gates of the relation, or None if routers look up tables."""
+        return None
+
+    def _set_up(self) -> None:
+        given = self.parameters
+        self.relation = relation = self._relation()
+        self.lengths = parse_lengths(given.length)
+        self.ports = relation.ports
+        self.tags = relation.tags
+        self.ordered = relation.ordered
+        if not given.allow_deadlock:
+            self._check_deadlock()
+        if given.refill == "yes":
+            self._check_refill()
+        links = relation.diameter
+        self.stages = links + 1
+        waits = links * (given.decision - 1 + relation.graph.latency - 1)
+        stored = self.lengths[1] if given.switching == "store-and-forward" else 1
+        self.zero_load_cycles = waits + stored * (links + 1)
+
+    def _check_deadlock(self) -> None:
+        cycle = self.relation.deadlock()
+        if cycle is None:
+            return
+        shown = ", ".join(map(self.named, cycle[:0:-1][:_SHOWN]))
+        more = ", ..." if len(cycle) - 1 > _SHOWN else ""
+        raise InvalidValue(
+            f"Routing can deadlock: worms on {len(cycle) - 1} channels may wait for each other, "
+            f"each for the next: {shown}{more} (allow_deadlock=1 builds it all the same)"
+        )
+
+    def _check_refill(self) -> None:
+        """With refill, a queue's `ready` depends on those of the queues behind its exits."""
+        relation = self.relation
+        if not relation.ordered:
+            raise InvalidValue("Refill must be no if packets have a choice of channels, not 'yes'")
+        waits: dict[Channel, set[Channel]] = {}
+        for link in relation.graph.links():
+            if link.channels > 2:
+                raise InvalidValue("Refill must be no with more than 2 channels a link, not 'yes'")
+            shape = self.shapes[link.peer]
+            for number in range(link.channels):
+                channel = Channel(link.node, link.port, number)
+                entry = shape.input((link.peer_port, number))
+                if link.latency == 1 and relation.carries(channel):
+                    ends = [one.end for one in shape.outputs if entry in one.inputs]
+                    # The second channel of a link waits for its first one too.
+                    after = {Channel(link.peer, p, c) for p, top in ends for c in range(top + 1)}
+                    waits[channel] = {one for one in after if one.port >= 0}
+        carried = {channel: after & waits.keys() for channel, after in waits.items()}
+        if cycle := dependency_cycle(carried):
+            raise InvalidValue(
+                "Refill must be no, not 'yes': a combinational path would lead around a cycle of "
+                f"{len(cycle) - 1} channels"
+            )
+
+    def named(self, channel: Channel) -> str:
+        """A channel in words."""
+        graph = self.relation.graph
+        link = graph.link_of(channel)
+        words = [f"node {graph.name(link.node)} to {graph.name(link.peer)}"]
+        words += [about] if (about := graph.direction(link)) else []
+        words += [f"channel {channel.number}"] if link.channels > 1 else []
+        return " ".join(words)
+
+    @property
+    def link_counts(self) -> LinkCounts:
+        """As in `Network`."""
+        graph = self.relation.graph
+        return LinkCounts(len(graph.by_output), graph.bisection)
+
+    # The hardware.
+
+    @cached_property
+    def shapes(self) -> list[RouterShape]:
+        """The shape of each node's router."""
+        relation, graph = self.relation, self.relation.graph
+        turns = relation.turns()
+        inputs: list[list[InputChannel]] = [[] for _ in range(graph.nodes)]
+        outputs: list[list[tuple[End, bool]]] = [[] for _ in range(graph.nodes)]
+        for link in graph.links():
+            for number in range(link.channels):
+                escape = relation.is_escape(Channel(link.node, link.port, number))
+                outputs[link.node].append(((link.port, number), escape))
+                end = link.peer_port, number
+                inputs[link.peer].append(InputChannel(end, escape, link.latency > 1))
+        if graph.alike:
+            all_inputs = sorted({one for own in inputs for one in own})
+            all_outputs = sorted({one for own in outputs for one in own})
+            inputs, outputs = [all_inputs] * graph.nodes, [all_outputs] * graph.nodes
+        # Nodes with the same channels get the turns that any of them makes.
+        keys = [
+            (tuple(sorted(inputs[node])), tuple(sorted(outputs[node])), len(own))
+            for node, own in enumerate(graph.terminals)
+        ]
+        kinds: dict[tuple, set[Turn]] = {}
+        for node, key in enumerate(keys):
+            kinds.setdefault(key, set()).update(turns[node])
+        shapes = {
+            key: RouterShape.of(*key, turns=made, choice=not relation.ordered)
+            for key, made in kinds.items()
+        }
+        return [shapes[key] for key in keys]
+
+    def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
+        packet = packet or self.packet
+        graph = self.relation.graph
+        logic = self._logic()
+        self._place_routers(fabric, packet, logic)
+        if logic is None:
+            self._place_tables(fabric)
+        for link in (*graph.links(), *(self._spare_links() if graph.alike else ())):
+            self._place_link(fabric, packet, link)
+        inputs, outputs = [], []
+        for exit_ in graph.exits:
+            shape, end = self.shapes[exit_.node], (exit_.port, exit_.number)
+            inputs.append(Pin(f"router_{exit_.node}", ("i", shape.input(end))))
+            outputs.append(Pin(f"router_{exit_.node}", ("o", shape.output(end))))
+        return Terminals(inputs, outputs)
+
+    def _place_routers(
+        self, fabric: Fabric | Scope, packet: Packet, logic: RouteLogic | None
+    ) -> None:
+        given = self.parameters
+        types: dict[RouterShape, CellType] = {}
+        for node, shape in enumerate(self.shapes):
+            if shape not in types:
+                types[shape] = CellType(
+                    WormRouter,
+                    packet=packet,
+                    shape=shape,
+                    logic=logic,
+                    depth=given.depth,
+                    decision=given.decision,
+                    switching=given.switching,
+                    longest=self.lengths[1],
+                    arbiter=given.arbiter,
+                    refill=given.refill == "yes",
+                )
+            straps = {}
+            if logic is not None and logic.address:
+                straps["address"] = logic.position(node)
+            if given.arbiter == "random":
+                straps["seed"] = scattered_seed(node)
+            title = f"node {self.relation.graph.name(node)}"
+            fabric.place(Cell(f"router_{node}", types[shape], straps, title=title))
+
+    def _place_tables(self, fabric: Fabric | Scope) -> None:
+        """A table beside each router: rows of outputs, by tag."""
+        tables = route_tables(self.relation, self.shapes)
+        readers = shared_memories(self.shapes, tables)
+        types: dict[RouterShape, CellType] = {}
+        width = 1 << self.tags.code.width
+        for node, shape in enumerate(self.shapes):
+            numbers = readers[shape]
+            if shape not in types:
+                types[shape] = CellType(
+                    RouteTable,
+                    tag=self.tags.code.width,
+                    outputs=len(shape.outputs),
+                    readers=numbers,
+                )
+            contents = {}
+            for number in range(max(numbers) + 1):
+                rows = [0] * width
+                for i, reader in enumerate(numbers):
+                    if reader == number:
+                        for tag, exits in tables[node][i].items():
+                            rows[tag] = exits
+                contents[f"rows_{number}"] = tuple(rows)
+            fabric.place(Cell(f"table_{node}", types[shape], contents=contents))
+            for i in range(len(shape.inputs)):
+                here, there = f"router_{node}", f"table_{node}"
+                fabric.link(Pin(here, ("tag", i)), Pin(there, ("tag", i)))
+                fabric.link(Pin(there, ("exits", i)), Pin(here, ("exits", i)))
+
+    def _place_link(self, fabric: Fabric | Scope, packet: Packet, link: Link) -> None:
+        """The wires of a link; if it takes several cycles, a cell."""
+        given = self.parameters
+        sender, receiver = self.shapes[link.node], self.shapes[link.peer]
+        here, there, name = f"router_{link.node}", f"router_{link.peer}", _link_name(link)
+        guarded = sender.guarded_outputs(given.switching)
+        ends = [
+            (sender.output((link.port, c)), receiver.input((link.peer_port, c)))
+            for c in range(link.channels)
+        ]
+        waits = tuple(c for c, (output, _) in enumerate(ends) if output in guarded)
+        if link.latency > 1:
+            kind = CellType(
+                CreditLink,
+                packet=packet,
+                channels=link.channels,
+                latency=link.latency,
+                depth=given.depth,
+                guarded=waits,
+                needed=space_needed(given.switching, given.depth, self.lengths[1]),
+            )
+            title = f"link to node {self.relation.graph.name(link.peer)}"
+            fabric.place(Cell(name, kind, title=title))
+        for c, (output, entry) in enumerate(ends):
+            leaves, comes = Pin(here, ("o", output)), Pin(there, ("i", entry))
+            if link.latency > 1:
+                freed = receiver.credited_inputs.index(entry)
+                fabric.link(leaves, Pin(name, ("i", c)))
+                fabric.link(Pin(name, ("o", c)), comes)
+                fabric.link(Pin(there, ("freed", freed)), Pin(name, ("freed", c)))
+            elif self._is_unused(Channel(link.node, link.port, c)):
+                end = f"end_{link.node}_{output}"
+                fabric.place(Cell(end, CellType(LinkEnd, shape=packet)))
+                fabric.link(leaves, Pin(end, ("i",)))
+                fabric.link(Pin(end, ("o",)), comes)
+            else:
+                fabric.link(leaves, comes)
+            if c in waits:
+                told = Pin(name, ("open", waits.index(c)))
+                if link.latency == 1:
+                    space = receiver.guarded_inputs(given.switching).index(entry)
+                    told = Pin(there, ("space", space))
+                fabric.link(told, Pin(here, ("open", guarded.index(output))))
+
+    def _is_unused(self, channel: Channel) -> bool:
+        """Whether a channel must not be linked, since with refill paths could lead around it."""
+        return self.parameters.refill == "yes" and not self.relation.carries(channel)
+
+    def _spare_links(self) -> Iterable[Link]:
+        """Links from a node to itself, for the ports that lead nowhere; nothing takes them."""
+        graph = self.relation.graph
+        linked = set(graph.by_output)
+        entered = {(link.peer, link.peer_port) for link in graph.by_output.values()}
+        for node, shape in enumerate(self.shapes):
+            outputs = Counter(one.end[0] for one in shape.outputs if not one.is_terminal)
+            inputs = dict.fromkeys(one.end[0] for one in shape.inputs if not one.is_terminal)
+            leaving = [port for port in outputs if (node, port) not in linked]
+            coming = [port for port in inputs if (node, port) not in entered]
+            for port, peer_port in zip(leaving, coming):
+                yield Link(node, port, node, peer_port, outputs[port], graph.latency)
+
+    # The paths of packets.
+
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """As in `Network`; of several paths, the one that a packet takes if all are free."""
+        return [self._pin(channel) for channel in self.relation.path(source, destination)]
+
+    def channels(self, source: int, destination: int) -> list[Pin]:
+        """As in `PacketNetwork`: all channels that a packet may use."""
+        return [self._pin(channel) for channel in self.relation.reached(source, destination)]
+
+    def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
+        """As in `PacketNetwork`."""
+        return {
+            self._pin(channel): [self._pin(after) for after in nexts]
+            for channel, nexts in self.relation.moves(destination).items()
+        }
+
+    def is_escape(self, channel: Pin) -> bool:
+        """As in `PacketNetwork`."""
+        node, output = int(str(channel.cell).rpartition("_")[2]), int(channel.path[1])
+        return self.shapes[node].outputs[output].escape
+
+    def lane(self, output: Pin) -> Lane:
+        """As in `Network`."""
+        kind, _, node = str(output.cell).partition("_")
+        if kind != "router":
+            return Lane()
+        port, number = self.shapes[int(node)].outputs[int(output.path[1])].end
+        link = self.relation.graph.by_output.get((int(node), port))
+        return Lane() if link is None else Lane(self.relation.graph.direction(link), number)
+
+    def _output(self, channel: Channel) -> int:
+        """The number of its router's output for a channel."""
+        return self.shapes[channel.node].output((channel.port, channel.number))
+
+    def _pin(self, channel: Channel) -> Pin:
+        return Pin(f"router_{channel.node}", ("o", self._output(channel)))
+
+
+def _link_name(link: Link) -> str:
+    return f"link_{link.node}_{link.port}"

@@ -1,0 +1,80 @@
+"""Kinds of arbiters that choose one of several requests anew in every cycle."""
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+
+from ..core.errors import InvalidValue
+from .random_bits import RandomOrder
+from .round_robin import RoundRobin, lowest
+
+__all__ = ["ARBITERS", "arbitrate", "check_arbiter"]
+
+ARBITERS = {
+    "round-robin": "in turn",
+    "fixed": "always the lowest number: others may wait forever",
+    "random": "any with the same probability",
+    "least-recent": "the one whose last grant is longest ago",
+}
+"""The kinds of arbiters, and what they grant."""
+
+
+def check_arbiter(arbiter: str) -> str:
+    """Check the name of a kind of arbiter, and return it."""
+    if arbiter not in ARBITERS:
+        raise InvalidValue(f"Arbiter must be one of {', '.join(ARBITERS)}, not {arbiter!r}")
+    return arbiter
+
+
+def arbitrate(m: Module, arbiter: str, name: str, request: Value, seed: Value) -> Value:
+    """The granted one of some requests, one bit each; zero if there is none.
+
+    Every grant is used. What is granted depends combinationally on the requests, and otherwise on
+    registers. With "round-robin" and "least-recent" a request that stays waits for at most one
+    grant of each other; with "random" it is granted as soon as any other, in the mean; with "fixed"
+    it may wait forever.
+
+    Parameters
+    ----------
+    m : Module
+        Where the logic is added.
+    arbiter : str
+        One of `ARBITERS`.
+    name : str
+        Name of its submodules and signals.
+    request : Value
+    seed : Value
+        Only for "random": 32 bits, constant, not zero. Arbiters with the same seed make the same
+        choices.
+    """
+    count = len(request)
+    if arbiter == "round-robin":
+        m.submodules[name] = turn = RoundRobin(count)
+        m.d.comb += [turn.request.eq(request), turn.taken.eq(1)]
+        return turn.granted
+    if arbiter == "fixed":
+        return lowest(request)
+    if arbiter == "random":
+        m.submodules[name] = order = RandomOrder(count)
+        m.d.comb += order.seed.eq(seed)
+        return _first(request, [list(order.before[i]) for i in range(count)])
+    # before[j][i]: j's last grant is longer ago than i's.
+    before = [[Const(0)] * count for _ in range(count)]
+    for j in range(count):
+        for i in range(j + 1, count):
+            older = Signal(init=1, name=f"{name}_{j}_before_{i}")
+            before[j][i], before[i][j] = older, ~older
+    granted = Signal(count, name=f"{name}_granted")
+    m.d.comb += granted.eq(_first(request, before))
+    for j in range(count):
+        for i in range(j + 1, count):
+            with m.If(granted[j] | granted[i]):
+                m.d.sync += before[j][i].eq(granted[i])
+    return granted
+
+
+def _first(request: Value, before: list[list[Value]]) -> Value:
+    """The request that comes before all others: bit i of `before[j]` is 1 if j is before i."""
+    numbers = range(len(request))
+    return Cat(
+        request[i] & ~Cat(request[j] & before[j][i] for j in numbers if j != i).any()
+        for i in numbers
+    )
