@@ -5,6 +5,7 @@ from typing import Any
 
 from ..core.errors import InvalidValue
 from ..topology.graph import Graph
+from .layered import Layered
 from .relation import Relation
 from .shortest import Shortest
 from .up_down import UpDown
@@ -13,6 +14,7 @@ __all__ = ["ALGORITHMS", "relation_for"]
 
 ALGORITHMS: dict[str, tuple[Callable[..., Relation], str]] = {
     "shortest": (Shortest, "shortest paths, spread over the links; may deadlock"),
+    "layered": (Layered, "shortest paths in virtual layers without cycles of channels"),
     "up-down": (UpDown, "first up, then down, from a root"),
 }
 """For each name, what makes the relation from a graph, and its description."""

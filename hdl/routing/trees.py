@@ -47,7 +47,7 @@ def spread_trees(
                 onward.setdefault(here, []).append((link, there))
                 back.setdefault(there, []).append(here)
     load = dict.fromkeys(graph.links(), 0)
-    trees = []
+    trees: list[Tree] = []
     for home in graph.homes:
         away = _distances([(home, phase) for phase in range(phases)], back)
         cost: dict[Place, int] = {}
