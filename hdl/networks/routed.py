@@ -304,19 +304,26 @@ class RoutedNetwork(PacketNetwork):
         """For each node and input, the outputs that a header may take, by its tag: one bit each."""
         relation, graph = self.relation, self.relation.graph
         tables: list[list[dict[int, int]]] = [[{} for _ in one.inputs] for one in self.shapes]
-        for destination in range(self.ports):
-            exit_ = graph.exits[destination]
+        # For each channel, the bit of its output and the table of the input behind it; for each
+        # node, the tables of the inputs from its terminals.
+        bits = {exit_: 1 << self._output(exit_) for exit_ in graph.exits}
+        behind: dict[Channel, dict[int, int]] = {}
+        for link in graph.links():
+            for number in range(link.channels):
+                channel = Channel(link.node, link.port, number)
+                bits[channel] = 1 << self._output(channel)
+                entry = self.shapes[link.peer].input((link.peer_port, number))
+                behind[channel] = tables[link.peer][entry]
+        sources = [
+            [table for one, table in zip(shape.inputs, own) if one.is_terminal]
+            for shape, own in zip(self.shapes, tables)
+        ]
+        for destination, exit_ in enumerate(graph.exits):
             tag = self.tags.tag(0, destination)
             for node, came, nexts in relation.steps(destination):
-                shape = self.shapes[node]
-                channels = nexts or [exit_]
-                exits = sum(1 << shape.output((each.port, each.number)) for each in channels)
-                if came is None:
-                    entries = [i for i, one in enumerate(shape.inputs) if one.is_terminal]
-                else:
-                    entries = [shape.input((graph.link_of(came).peer_port, came.number))]
-                for i in entries:
-                    tables[node][i][tag] = exits
+                exits = sum(bits[channel] for channel in nexts) if nexts else bits[exit_]
+                for table in sources[node] if came is None else (behind[came],):
+                    table[tag] = exits
         return tables
 
     def _place_link(self, fabric: Fabric | Scope, packet: Packet, link: Link) -> None:
@@ -411,10 +418,12 @@ class RoutedNetwork(PacketNetwork):
         link = self.relation.graph.by_output.get((int(node), port))
         return Lane() if link is None else Lane(self.relation.graph.direction(link), number)
 
+    def _output(self, channel: Channel) -> int:
+        """The number of its router's output for a channel."""
+        return self.shapes[channel.node].output((channel.port, channel.number))
+
     def _pin(self, channel: Channel) -> Pin:
-        shape = self.shapes[channel.node]
-        output = shape.output((channel.port, channel.number))
-        return Pin(f"router_{channel.node}", ("o", output))
+        return Pin(f"router_{channel.node}", ("o", self._output(channel)))
 
 
 def _link_name(link: Link) -> str:
