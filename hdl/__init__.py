@@ -68,7 +68,7 @@ __getattr__, __dir__ = lazy_names(
         ".export.verilog": "write_verilog",
         ".networks": (
             "AXI_CLOCK FAMILIES AxiStreamNetwork CircuitNetwork CombiningNetwork "
-            "ConnectionMachine DCSHNetwork HypercubeNetwork MultidimensionalMemory "
+            "ConnectionMachine DCSHNetwork GraphNetwork HypercubeNetwork MultidimensionalMemory "
             "MultistageNetwork Network PacketNetwork PartitionedNetwork "
             "ReconfigurableExtraStageCube StageControlledNetwork StageSequencedNetwork "
             "TorusNetwork build"
