@@ -188,7 +188,7 @@ def _run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-CAN_DEADLOCK = "deadlock torus k=5 n=1 channels=1"
+CAN_DEADLOCK = "deadlock torus k=5 n=1 channels=1 allow_deadlock=1"
 """The only command of the pages that has something bad to say."""
 
 

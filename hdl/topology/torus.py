@@ -80,7 +80,7 @@ class Torus(RoutedGraph):
     """
 
     k: int | str = integer(
-        4, "nodes per dimension, or sizes of each", least=2, form="SIZExSIZE...", title="Radix k"
+        4, "nodes per dimension, or sizes of each", least=2, form="AxBxC", title="Radix k"
     )
     n: int | Literal["auto"] = integer(
         "auto", "dimensions; auto: 2, or as in k", least=1, choices=("auto",), title="Dimensions n"
