@@ -11,7 +11,16 @@ from typing import NamedTuple
 
 from ..core.errors import InvalidValue
 
-__all__ = ["Channel", "End", "Graph", "Link", "ListedGraph", "Turn", "check_graph"]
+__all__ = [
+    "Channel",
+    "End",
+    "Graph",
+    "Link",
+    "ListedGraph",
+    "Turn",
+    "WidenedGraph",
+    "check_graph",
+]
 
 End = tuple[int, int]
 """A link's port at a node, and the number of a channel of the link."""
@@ -202,6 +211,50 @@ class ListedGraph(Graph):
 
     def name(self, node: int) -> str:
         return self._names[node] if self._names else str(node)
+
+
+class WidenedGraph(Graph):
+    """A graph with at least some number of channels on every link.
+
+    Parameters
+    ----------
+    graph : Graph
+    channels : int
+    """
+
+    def __init__(self, graph: Graph, channels: int) -> None:
+        self._given = graph
+        self._links = [
+            link._replace(channels=max(link.channels, channels)) for link in graph.links()
+        ]
+        self.alike = graph.alike
+
+    @classmethod
+    def of(cls, graph: Graph, channels: int) -> Graph:
+        """The graph itself if it has so many channels."""
+        enough = all(link.channels >= channels for link in graph.links())
+        return graph if enough else cls(graph, channels)
+
+    @property
+    def nodes(self) -> int:
+        return self._given.nodes
+
+    def links(self) -> Sequence[Link]:
+        return self._links
+
+    @property
+    def homes(self) -> Sequence[int]:
+        return self._given.homes
+
+    def name(self, node: int) -> str:
+        return self._given.name(node)
+
+    def direction(self, link: Link) -> str:
+        return self._given.direction(link)
+
+    @property
+    def bisection(self) -> int | None:
+        return self._given.bisection
 
 
 def check_graph(graph: Graph) -> None:
