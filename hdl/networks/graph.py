@@ -2,17 +2,19 @@
 """Networks of a user's own graph: from a file, from networkx, or described in Python."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import networkx as nx
 
 from ..core.errors import InvalidValue
-from ..core.parameters import Parameter, word
+from ..core.parameters import Parameter, integer, word
 from ..routing.algorithms import ALGORITHMS, relation_for
 from ..routing.relation import Relation
 from ..topology.conversion import from_networkx
 from ..topology.graph import Graph
 from ..topology.graph_file import read_graph
 from .family import Family
+from .network import Readings, Window
 from .routed import RoutedNetwork, RouterParameters
 
 __all__ = ["FAMILIES", "GraphNetwork", "GraphParameters"]
@@ -45,6 +47,13 @@ class GraphParameters(RouterParameters):
     routing: str = word(
         "up-down", "how packets go", {**_ROUTINGS, "own": "that of a `graph` with its own"}
     )
+    channels: int | str = integer(
+        "auto",
+        "virtual channels of each link; auto: those of the graph, at least as many as needed",
+        least=1,
+        most=64,
+        choices=("auto",),
+    )
 
     def __post_init__(self) -> None:
         if self.graph is not None:
@@ -66,10 +75,23 @@ class GraphNetwork(RoutedNetwork):
     def _relation(self) -> Relation:
         given = self.parameters
         if isinstance(given.graph, Relation):
+            if given.channels != "auto":
+                raise InvalidValue(
+                    f"Channels must be auto for a graph with its own routing, not {given.channels}"
+                )
             return given.graph
         if given.routing == "own":
             raise InvalidValue("Routing must not be own unless a graph with a routing is given")
-        return relation_for(self._graph(), given.routing)
+        channels = None if given.channels == "auto" else given.channels
+        relation = relation_for(self._graph(), given.routing, channels=channels)
+        found = {link.channels for link in relation.graph.links()}
+        if len(found) == 1:
+            given._resolve(channels=found.pop())
+        return relation
+
+    def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
+        """As in `Network`: the number of virtual layers, if the network has found it."""
+        return {} if self.parameters.routing == "own" else {"layers": self.relation.layers}
 
     def _graph(self) -> Graph:
         given = self.parameters

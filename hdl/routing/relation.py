@@ -38,8 +38,11 @@ class Relation(ABC):
     deadlock_free : bool
         Whether it is known to be free of deadlock in any size. If not, it is examined when a
         network is built.
+    layers : int
+        Virtual layers that packets are distributed over, each of which is free of deadlock.
     """
 
+    layers: int = 1
     ordered: bool = True
     looks_back: bool = True
     deadlock_free: bool = False
