@@ -11,7 +11,7 @@ from ..core.parameters import Parameter, integer, word
 from ..routing.algorithms import ALGORITHMS, relation_for
 from ..routing.relation import Relation
 from ..topology.conversion import from_networkx
-from ..topology.graph import Graph
+from ..topology.graph import Graph, check_graph
 from ..topology.graph_file import read_graph
 from .family import Family
 from .network import Readings, Window
@@ -79,6 +79,7 @@ class GraphNetwork(RoutedNetwork):
                 raise InvalidValue(
                     f"Channels must be auto for a graph with its own routing, not {given.channels}"
                 )
+            check_graph(given.graph.graph)
             return given.graph
         if given.routing == "own":
             raise InvalidValue("Routing must not be own unless a graph with a routing is given")
