@@ -5,6 +5,14 @@ from .catalogue import FAMILIES, build
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
 from .dcsh import DCSHNetwork
+from .described import (
+    DeBruijnNetwork,
+    DragonflyNetwork,
+    ExpressMeshNetwork,
+    FatTreeNetwork,
+    HyperXNetwork,
+    KautzNetwork,
+)
 from .graph import GraphNetwork
 from .hypercube import HypercubeNetwork
 from .multistage.circuit import CircuitNetwork
@@ -25,8 +33,14 @@ __all__ = [
     "CombiningNetwork",
     "ConnectionMachine",
     "DCSHNetwork",
+    "DeBruijnNetwork",
+    "DragonflyNetwork",
+    "ExpressMeshNetwork",
+    "FatTreeNetwork",
     "GraphNetwork",
+    "HyperXNetwork",
     "HypercubeNetwork",
+    "KautzNetwork",
     "MultidimensionalMemory",
     "MultistageNetwork",
     "Network",

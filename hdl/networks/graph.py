@@ -23,15 +23,18 @@ _FILE = Parameter(
     meanings={"petersen": "the Petersen graph", "given": "`graph`, in Python"},
     form="FILE",
 )
-_ROUTINGS = {name: about for name, (_, about) in ALGORITHMS.items()}
+_ROUTINGS = {
+    "auto": "own, if the graph has one; else up-down",
+    "own": "that of a `graph` in Python that has one",
+} | {name: about for name, (_, about) in ALGORITHMS.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class GraphParameters(RouterParameters):
     """The parameters of `GraphNetwork`.
 
-    `graph` is a graph of networkx, a `Graph`, or a `Relation`, which is its own routing; `file` is
-    then "given". A `Relation` has `routing` "own".
+    `graph` is a graph of networkx, a `Graph`, or a `Relation`, which has a routing of its own;
+    `file` is then "given".
     """
 
     graph: Relation | Graph | nx.Graph | None = word(
@@ -42,14 +45,13 @@ class GraphParameters(RouterParameters):
         listed=False,
     )
     file: str = field(default="petersen", metadata={"about": _FILE})
-    routing: str = word(
-        "up-down", "how packets go", {**_ROUTINGS, "own": "that of a `graph` with its own"}
-    )
+    routing: str = word("auto", "how packets go; auto: own, else up-down", _ROUTINGS)
 
     def __post_init__(self) -> None:
         if self.graph is not None:
-            own = isinstance(self.graph, Relation)
-            self._resolve(file="given", routing="own" if own else self.routing)
+            self._resolve(file="given")
+        if self.routing == "auto":
+            self._resolve(routing="own" if isinstance(self.graph, Relation) else "up-down")
         super().__post_init__()
 
 
@@ -65,16 +67,18 @@ class GraphNetwork(RoutedNetwork):
 
     def _relation(self) -> Relation:
         given = self.parameters
-        if isinstance(given.graph, Relation):
-            return given.graph
-        if given.routing == "own":
+        if given.routing != "own":
+            return relation_for(self._graph(), given.routing)
+        if not isinstance(given.graph, Relation):
             raise InvalidValue("Routing must not be own unless a graph with a routing is given")
-        return relation_for(self._graph(), given.routing)
+        return given.graph
 
     def _graph(self) -> Graph:
         given = self.parameters
         if isinstance(given.graph, nx.Graph):
             return from_networkx(given.graph)
+        if isinstance(given.graph, Relation):
+            return given.graph.graph
         if given.graph is not None:
             return given.graph
         if given.file == "given":

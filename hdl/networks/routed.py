@@ -109,7 +109,7 @@ class RoutedNetwork(PacketNetwork):
             record: Any = make_dataclass(
                 f"{cls.description.__name__}Parameters",
                 own,
-                bases=(RouterParameters,),
+                bases=(cls.parameters_type,),
                 frozen=True,
                 eq=False,
             )
