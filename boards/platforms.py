@@ -8,11 +8,9 @@ from typing import Any
 from ..hdl.core.checks import check_integer, nearest
 from ..hdl.core.errors import InvalidValue
 from .bench_top import Instruments
+from .protocol import BAUD
 
-__all__ = ["BAUD", "BOARDS", "Board", "find_board"]
-
-BAUD = 1_000_000
-"""Bits per second on the serial line: a whole number of clock cycles of each board."""
+__all__ = ["BOARDS", "Board", "find_board"]
 
 
 @dataclass(frozen=True)

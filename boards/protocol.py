@@ -9,8 +9,11 @@ gets no valid reply sends it again. This module does not use Amaranth: both ends
 import binascii
 from enum import IntEnum
 
-__all__ = ["CRC_BYTES", "FRAME_BYTES", "IDENTITY_BYTES", "STATUS_BYTES", "SYNC", "VERSION"]
+__all__ = ["BAUD", "CRC_BYTES", "FRAME_BYTES", "IDENTITY_BYTES", "STATUS_BYTES", "SYNC", "VERSION"]
 __all__ += ["Command", "Refusal", "crc", "frame"]
+
+BAUD = 1_000_000
+"""Bits per second on the serial line: a whole number of clock cycles of each board."""
 
 VERSION = 1
 SYNC = 0xA5

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from rich.console import Console
@@ -14,18 +14,15 @@ from rich.table import Table
 
 from ..hdl.core.errors import InvalidValue
 from ..hdl.core.output_file import check_output, whole_file
-from ..hdl.networks import Network
-from ..sim.command.simulation import print_result
 from ..sim.command.words import INTERRUPTED, network_arguments, network_from, warmup_option
-from ..sim.measure.result import Result
-from ..sim.run.run import Run
-from ..sim.run.simulation import run_bench
-from ..sim.workload.traffic import pattern
-from .bench_top import BoardBench, Instruments
-from .build import Build, build_board, write_plan
-from .host import BoardEngine, open_line
-from .platforms import BAUD, BOARDS, find_board
-from .simulated import SimulatedBoard
+from .protocol import BAUD
+
+if TYPE_CHECKING:
+    from ..hdl.networks import Network
+    from ..sim.measure.result import Result
+    from ..sim.run.run import Run
+    from .bench_top import Instruments
+    from .build import Build
 
 __all__ = ["build", "list_", "run", "simulate"]
 
@@ -61,7 +58,9 @@ _like = click.option(
 )
 
 
-def _instruments(name: str, given: dict[str, Any]) -> Instruments:
+def _instruments(name: str, given: dict[str, Any]) -> "Instruments":
+    from .platforms import find_board
+
     known = {key: value for key, value in given.items() if value is not None}
     return replace(find_board(name).instruments, **known)
 
@@ -70,6 +69,8 @@ def _instruments(name: str, given: dict[str, Any]) -> Instruments:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_(as_json: bool) -> None:
     """The boards, their clocks and their instruments."""
+    from .platforms import BOARDS
+
     if as_json:
         rows = {
             name: {
@@ -118,6 +119,10 @@ def build(
     **given: Any,
 ) -> None:
     """Build a network with its test bench for a board."""
+    from .bench_top import BoardBench
+    from .build import build_board, write_plan
+    from .platforms import find_board
+
     target = find_board(name)
     divisor = target.divisor(baud)
     built = network_from(network, parameters)
@@ -144,7 +149,7 @@ def _folder(output: str) -> Path:
     return folder
 
 
-def _summary(result: Build) -> str:
+def _summary(result: "Build") -> str:
     return (
         f"{result.bitstream}: {result.luts} LUTs, {result.flipflops} flip-flops, "
         f"{result.memories} block memories of {result.device}; "
@@ -190,6 +195,10 @@ def run(
     **given: Any,
 ) -> None:
     """Run the network on a board at a serial PORT, and report the results."""
+    from ..sim.command.tables import print_result
+    from ..sim.run.run import Run
+    from ..sim.workload.traffic import pattern
+
     built = network_from(network, parameters)
     instruments = _instruments(like, given)
     job = Run(pattern(traffic, built.ports), load, cycles, warmup, seed, instruments.source_depth)
@@ -203,8 +212,12 @@ def run(
 
 
 def _measure(
-    port: str, network: Network, instruments: Instruments, run: Run, *, baud: int
-) -> Result:
+    port: str, network: "Network", instruments: "Instruments", run: "Run", *, baud: int
+) -> "Result":
+    from ..sim.run.simulation import run_bench
+    from .bench_top import BoardBench
+    from .host import BoardEngine, open_line
+
     target = BoardBench(network, instruments, divisor=_SIMULATED_DIVISOR)
     bench = target.bench.with_sources(run.sources(network))
     with BoardEngine(open_line(port, baud=baud), target, bench) as engine:
@@ -226,6 +239,9 @@ def simulate(
     **given: Any,
 ) -> None:
     """Simulate a board, and serve its serial line at a pseudo-terminal until interrupted."""
+    from .bench_top import BoardBench
+    from .simulated import SimulatedBoard
+
     target = BoardBench(
         network_from(network, parameters),
         _instruments(like, given),

@@ -363,7 +363,7 @@ def test_strange_words(call: Call) -> None:
 
 
 def replace_simulate(monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
-    module = importlib.import_module("multicube.sim.command.simulation")
+    module = importlib.import_module("multicube.sim.run.simulation")
     original = module.simulate
     monkeypatch.setattr(module, "simulate", lambda *a, **o: change(original(*a, **o)))
 

@@ -183,6 +183,32 @@ def test_rates_of_the_picture_are_converted(
     assert plain[0][:2] == (0.2, sweeps[0].points[0].throughput)
 
 
+def test_rates_of_the_picture_are_in_flits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Packets of three flits in the mean; loads asked for in flits are at their own numbers."""
+    curve = sweep(
+        "torus k=2 length=2:4", [0.3, 0.6], unit="flits", refine=False, processes=1, **SHORT
+    )
+    dots = _dots(_drawn([curve], monkeypatch, unit="flits").axes[1])
+    assert [load for load, _, _ in dots] == pytest.approx([0.3, 0.6])
+    assert [rate for _, rate, _ in dots] == [point.throughput_flits for point in curve.points]
+    label = _drawn([curve], monkeypatch, unit="flits").axes[1].get_xlabel()
+    assert label == "offered load\n(flits per terminal per cycle)"
+    save_sweeps([curve], tmp_path / "flits.json", unit="flits")
+    record = json.loads((tmp_path / "flits.json").read_text())
+    assert record["unit"] == "flits per terminal per cycle"
+    assert [each["rate_factor"] for each in record["sweeps"]] == [3.0]
+    with pytest.raises(InvalidValue, match=r"^Unit must be packets or flits, not 'bits'$"):
+        _drawn([curve], monkeypatch, unit="bits")
+
+
+def test_rates_per_link_are_in_flits_whatever_the_unit() -> None:
+    torus = build("torus k=4 n=2 length=2:4")
+    assert rate_factor(torus, "terminal", "flits") == 3
+    for unit in ("packets", "flits"):
+        assert rate_factor(torus, "wire", unit) == 16 * 3 / 64
+    assert rate_factor(torus, "wire", packet_length=6) == 16 * 6 / 64
+
+
 def test_files_hold_all_sweeps(sweeps: list[Sweep], tmp_path: Path) -> None:
     save_sweeps(sweeps, tmp_path / "all.csv")
     rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
@@ -212,6 +238,22 @@ def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     status, out, err = call("compare", "cube ports=4", *words, "--json")
     assert (status, err) == (0, "")
     assert [each["network"] for each in json.loads(out)["sweeps"]] == ["cube"]
+
+
+def test_command_in_flits(call: Call) -> None:
+    """The table converts the saturation throughput as the file does."""
+    words = ["--loads", "1", "--cycles", "60", "--warmup", "0", "--bins", "16", "--no-refine"]
+    words += ["--source-depth", "4", "--engine", "amaranth", "--processes", "1", "--unit", "flits"]
+    words = ["compare", "mesh k=2 length=4", *words]
+    status, out, err = call(*words)
+    assert (status, err) == (0, "")
+    assert "rates in flits per terminal per cycle" in out
+    record = json.loads(call(*words, "--json")[1])
+    (curve,) = record["sweeps"]
+    assert (record["unit"], curve["rate_factor"]) == ("flits per terminal per cycle", 4)
+    assert curve["points"][0]["offered_load"] == 0.25
+    assert f"{4 * curve['saturation_throughput']:.4f}" in out
+    assert " 0.0000 to 1.0000 " in out
 
 
 @pytest.mark.parametrize(

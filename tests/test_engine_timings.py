@@ -134,8 +134,8 @@ def test_table_is_not_cut(
         Timing("compiled", 8, 12.5, 2_345_678.0, 1.23, 234_567_890.0, 1234 * 10**6),
         Timing("verilator", 1, note="verilator_bin did not finish in time"),
     ]
-    command = importlib.import_module("multicube.sim.command.bench")
-    monkeypatch.setattr(command, "time_engines", lambda *_, **options: iter(timings))
+    module = importlib.import_module("multicube.sim.run.engine_timings")
+    monkeypatch.setattr(module, "time_engines", lambda *_, **options: iter(timings))
     with pytest.raises(SystemExit) as exit_:
         main(["bench", "cube", "ports=2"])
     out = capsys.readouterr().out

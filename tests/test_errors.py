@@ -1,6 +1,5 @@
 """What a user can mend is one kind of error; anything else is a bug, and shows as one."""
 
-import importlib
 import json
 import re
 from collections.abc import Callable
@@ -58,9 +57,7 @@ def test_a_bug_shows_its_traceback(
     def fail(*_: Any, **__: Any) -> None:
         raise bug("oh")
 
-    monkeypatch.setattr(
-        importlib.import_module("multicube.sim.command.simulation"), "simulate", fail
-    )
+    monkeypatch.setattr("multicube.sim.run.simulation.simulate", fail)
     status, out, err = call("sim", "cube", "ports=2")
     assert (status, out) == (70, "")
     assert err.startswith("Traceback (most recent call last):\n")
@@ -73,9 +70,7 @@ def test_no_more_threads_are_no_bug(call: Call, monkeypatch: pytest.MonkeyPatch)
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(
-        importlib.import_module("multicube.sim.command.simulation"), "simulate", fail
-    )
+    monkeypatch.setattr("multicube.sim.run.simulation.simulate", fail)
     line = "multicube: The machine can't start another thread\n"
     assert call("sim", "cube", "ports=2") == (2, "", line)
 
@@ -84,7 +79,7 @@ def test_none_and_one(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         None + 1  # noqa: B018
 
-    monkeypatch.setattr(importlib.import_module("multicube.boards.subcommands"), "find_board", fail)
+    monkeypatch.setattr("multicube.boards.platforms.find_board", fail)
     status, _, err = call("board", "build", "icebreaker", "cube", "-o", "bits")
     assert status == 70
     assert "TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'\n" in err

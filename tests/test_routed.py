@@ -225,6 +225,37 @@ class Looked(wiring.Component):
         return m
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "torus k=4x3x2 length=1:4",
+        "mesh k=5x2 channels=3 length=1:4",
+        "torus k=5 channels=4 length=1:4 depth=2",
+        "torus k=4 latency=3 depth=6 length=1:4",
+        "torus k=3 switching=cut-through depth=4 length=1:4 decision=3",
+        long("ring k=4x3 switching=store-and-forward depth=4 length=1:4"),
+        "hypercube n=3 routing=adaptive latency=2 depth=4 length=1:4",
+        long("hypercube n=3 routing=adaptive switching=cut-through depth=8 length=1:8"),
+        long("hypercube n=3 routing=pcube switching=store-and-forward depth=8 length=1:4"),
+        long("hypercube n=3 routing=adaptive latency=3 switching=cut-through depth=8 length=4"),
+    ],
+)
+def test_options_of_tori_and_hypercubes(words: str) -> None:
+    """Every packet arrives, alone and under full load, from any terminal to any other."""
+    name, *given = words.split()
+    network = build(name, **dict(word.split("=") for word in given))
+    assert isinstance(network, RoutedNetwork)
+    assert deadlock_cycle(network) is None
+    pairs = list(itertools.product(range(network.ports), repeat=2))[::5]
+    packets = [TracePacket(60 * at, *pair, network.lengths[1]) for at, pair in enumerate(pairs)]
+    result = simulate(network, traffic=Trace("alone", tuple(packets)), bins=64, engine="compiled")
+    assert result.delivered == len(pairs)
+    slowest = network.zero_load_cycles + network.lengths[1]
+    assert (result.network_latency.max or 0) <= slowest
+    for traffic in ("uniform", "hotspot:0.3"):
+        check(network, load=0.4, traffic=traffic, cycles=1500, engine="compiled")
+
+
 def test_a_routing_that_can_deadlock_is_refused_and_locks_up_if_allowed() -> None:
     """The message names the channels in order; with `allow_deadlock` the bench sees it."""
 
@@ -284,3 +315,42 @@ def test_tables_and_gates_route_alike() -> None:
     second = check(GraphNetwork(graph=Torus(4, 2), length="1:4"), load=0.2)
     assert first.network_latency == second.network_latency
     assert first.links == second.links
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, TypeError, "Graph must be a routing relation, not None"),
+        ({"graph": nx.path_graph(2)}, TypeError, "Graph must be a routing relation, not <.*>"),
+        (
+            {"graph": Line(2, 1), "switching": "cut-through", "length": 8},
+            ValueError,
+            "Depth must be at least the length of 8 flits with switching=cut-through, not 4",
+        ),
+        (
+            {"graph": Line(2, 1), "switching": "circuit"},
+            ValueError,
+            "Switching must be one of wormhole, cut-through, store-and-forward, not 'circuit'",
+        ),
+        (
+            {"graph": Line(2, 1), "allow_deadlock": 2},
+            ValueError,
+            "Allow deadlock must be from 0 to 1, not 2",
+        ),
+    ],
+)
+def test_network_rejects(given: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{message}$"):
+        GraphNetwork(**given)
+
+
+def test_bad_graphs_are_named() -> None:
+    """When the network is built, by the wrong entry."""
+
+    class Loose(Line):
+        def links(self) -> Iterator[Link]:
+            yield from super().links()
+            yield Link(1, 0, 7, 0)
+
+    with pytest.raises(ValueError, match=r"^Link from node 1 to node 7 must join nodes from 0 to "):
+        GraphNetwork(graph=Loose(3, 1))

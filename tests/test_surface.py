@@ -60,6 +60,25 @@ assert not {"amaranth", "numpy", "scipy", "matplotlib", "rich"} & set(sys.module
     assert "board     Networks on FPGA boards" in said
 
 
+@pytest.mark.parametrize(
+    "words",
+    [[name] for name in command.subcommands] + [["board", name] for name in ("build", "run")],
+    ids=" ".join,
+)
+def test_help_imports_nothing_slow(words: list[str], tmp_path: Path) -> None:
+    code = f"""
+import sys
+from multicube.sim.command import entry
+try:
+    entry.main({[*words, "--help"]!r})
+except SystemExit as end:
+    assert end.code == 0
+slow = {{"amaranth", "amaranth.sim", "numpy", "scipy", "matplotlib", "tqdm", "joblib"}}
+assert not slow & set(sys.modules), slow & set(sys.modules)
+"""
+    assert _python("-c", code, folder=tmp_path).startswith(f"Usage: multicube {' '.join(words)} ")
+
+
 def test_module_is_the_command(tmp_path: Path) -> None:
     said = _python("-m", "multicube", "--version", folder=tmp_path)
     assert said == f"multicube {version('multicube')}\n"

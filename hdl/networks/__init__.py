@@ -5,14 +5,6 @@ from .catalogue import FAMILIES, build
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
 from .dcsh import DCSHNetwork
-from .described import (
-    DeBruijnNetwork,
-    DragonflyNetwork,
-    ExpressMeshNetwork,
-    FatTreeNetwork,
-    HyperXNetwork,
-    KautzNetwork,
-)
 from .graph import GraphNetwork
 from .hypercube import HypercubeNetwork
 from .multistage.circuit import CircuitNetwork
@@ -23,6 +15,14 @@ from .multistage.stage_controlled import StageControlledNetwork
 from .multistage.stage_sequenced import StageSequencedNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
+from .scalable import (
+    DeBruijnNetwork,
+    DragonflyNetwork,
+    ExpressMeshNetwork,
+    FatTreeNetwork,
+    HyperXNetwork,
+    KautzNetwork,
+)
 from .torus import TorusNetwork
 
 __all__ = [

@@ -7,13 +7,12 @@ import networkx as nx
 
 from ..core.errors import InvalidValue
 from ..core.parameters import Parameter, word
-from ..routing.algorithms import ALGORITHMS, relation_for
 from ..routing.relation import Relation
 from ..topology.conversion import from_networkx
 from ..topology.graph import Graph
 from ..topology.graph_file import read_graph
+from .any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from .family import Family
-from .routed import RoutedNetwork, RouterParameters
 
 __all__ = ["FAMILIES", "GraphNetwork", "GraphParameters"]
 
@@ -23,14 +22,10 @@ _FILE = Parameter(
     meanings={"petersen": "the Petersen graph", "given": "`graph`, in Python"},
     form="FILE",
 )
-_ROUTINGS = {
-    "auto": "own, if the graph has one; else up-down",
-    "own": "that of a `graph` in Python that has one",
-} | {name: about for name, (_, about) in ALGORITHMS.items()}
 
 
 @dataclass(frozen=True, eq=False)
-class GraphParameters(RouterParameters):
+class GraphParameters(AnyRoutingParameters):
     """The parameters of `GraphNetwork`.
 
     `graph` is a graph of networkx, a `Graph`, or a `Relation`, which has a routing of its own;
@@ -45,40 +40,27 @@ class GraphParameters(RouterParameters):
         listed=False,
     )
     file: str = field(default="petersen", metadata={"about": _FILE})
-    routing: str = word("auto", "how packets go; auto: own, else up-down", _ROUTINGS)
 
     def __post_init__(self) -> None:
         if self.graph is not None:
             self._resolve(file="given")
-        if self.routing == "auto":
-            self._resolve(routing="own" if isinstance(self.graph, Relation) else "up-down")
         super().__post_init__()
 
 
-class GraphNetwork(RoutedNetwork):
+class GraphNetwork(AnyRoutingNetwork):
     """A network of any graph. Routers look up their tables.
 
-    Its arguments are those of `GraphParameters`; see `RoutedNetwork`. The graph is an object, or
-    in a file (`topology.graph_file`).
+    Its arguments are those of `GraphParameters`; see `AnyRoutingNetwork`. The graph is an object,
+    or in a file (`topology.graph_file`).
     """
 
     parameters_type = GraphParameters
     family = "graph"
 
-    def _relation(self) -> Relation:
-        given = self.parameters
-        if given.routing != "own":
-            return relation_for(self._graph(), given.routing)
-        if not isinstance(given.graph, Relation):
-            raise InvalidValue("Routing must not be own unless a graph with a routing is given")
-        return given.graph
-
-    def _graph(self) -> Graph:
+    def _described(self) -> Graph | Relation:
         given = self.parameters
         if isinstance(given.graph, nx.Graph):
             return from_networkx(given.graph)
-        if isinstance(given.graph, Relation):
-            return given.graph.graph
         if given.graph is not None:
             return given.graph
         if given.file == "given":

@@ -2,7 +2,7 @@
 """Networks that are described as a graph with a routing relation: the base of all of them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -26,6 +26,7 @@ from ..routing.relation import Relation, RoutedGraph
 from ..topology.graph import Channel, End, Link, Turn
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .network import LinkCounts, PacketNetwork, Terminals
+from .route_tables import route_tables, shared_memories
 
 __all__ = ["RoutedNetwork", "RouterParameters"]
 
@@ -273,8 +274,8 @@ class RoutedNetwork(PacketNetwork):
 
     def _place_tables(self, fabric: Fabric | Scope) -> None:
         """A table beside each router: rows of outputs, by tag."""
-        tables = self._tables()
-        readers = _readers(self.shapes, tables)
+        tables = route_tables(self.relation, self.shapes)
+        readers = shared_memories(self.shapes, tables)
         types: dict[RouterShape, CellType] = {}
         width = 1 << self.tags.code.width
         for node, shape in enumerate(self.shapes):
@@ -299,25 +300,6 @@ class RoutedNetwork(PacketNetwork):
                 here, there = f"router_{node}", f"table_{node}"
                 fabric.link(Pin(here, ("tag", i)), Pin(there, ("tag", i)))
                 fabric.link(Pin(there, ("exits", i)), Pin(here, ("exits", i)))
-
-    def _tables(self) -> list[list[dict[int, int]]]:
-        """For each node and input, the outputs that a header may take, by its tag: one bit each."""
-        relation, graph = self.relation, self.relation.graph
-        tables: list[list[dict[int, int]]] = [[{} for _ in one.inputs] for one in self.shapes]
-        for destination in range(self.ports):
-            exit_ = graph.exits[destination]
-            tag = self.tags.tag(0, destination)
-            for node, came, nexts in relation.steps(destination):
-                shape = self.shapes[node]
-                channels = nexts or [exit_]
-                exits = sum(1 << shape.output((each.port, each.number)) for each in channels)
-                if came is None:
-                    entries = [i for i, one in enumerate(shape.inputs) if one.is_terminal]
-                else:
-                    entries = [shape.input((graph.link_of(came).peer_port, came.number))]
-                for i in entries:
-                    tables[node][i][tag] = exits
-        return tables
 
     def _place_link(self, fabric: Fabric | Scope, packet: Packet, link: Link) -> None:
         """The wires of a link; if it takes several cycles, a cell."""
@@ -411,41 +393,13 @@ class RoutedNetwork(PacketNetwork):
         link = self.relation.graph.by_output.get((int(node), port))
         return Lane() if link is None else Lane(self.relation.graph.direction(link), number)
 
+    def _output(self, channel: Channel) -> int:
+        """The number of its router's output for a channel."""
+        return self.shapes[channel.node].output((channel.port, channel.number))
+
     def _pin(self, channel: Channel) -> Pin:
-        shape = self.shapes[channel.node]
-        output = shape.output((channel.port, channel.number))
-        return Pin(f"router_{channel.node}", ("o", output))
+        return Pin(f"router_{channel.node}", ("o", self._output(channel)))
 
 
 def _link_name(link: Link) -> str:
     return f"link_{link.node}_{link.port}"
-
-
-def _readers(
-    shapes: Sequence[RouterShape], tables: Sequence[Sequence[Mapping[int, int]]]
-) -> dict[RouterShape, tuple[int, ...]]:
-    """For each shape, the numbers of the memories that its inputs read: inputs share one if their
-    rows agree in all nodes of this shape."""
-    found: dict[RouterShape, tuple[int, ...]] = {}
-    for shape in set(shapes):
-        own = [table for table, other in zip(tables, shapes) if other == shape]
-        groups: list[list[dict[int, int]]] = []
-        numbers = []
-        for i in range(len(shape.inputs)):
-            fits = (
-                number
-                for number, rows in enumerate(groups)
-                if all(_agree(one, table[i]) for one, table in zip(rows, own))
-            )
-            number = next(fits, len(groups))
-            if number == len(groups):
-                groups.append([{} for _ in own])
-            for one, table in zip(groups[number], own):
-                one.update(table[i])
-            numbers.append(number)
-        found[shape] = tuple(numbers)
-    return found
-
-
-def _agree(one: Mapping[int, int], other: Mapping[int, int]) -> bool:
-    return all(one[tag] == other[tag] for tag in one.keys() & other.keys())

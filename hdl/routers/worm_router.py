@@ -209,6 +209,9 @@ class WormRouter(wiring.Component):
             raise InvalidValue("Refill must be off if headers have a choice of outputs")
         if refill and max(map(len, shape.links)) > 2:
             raise InvalidValue("Refill must be off if a link has more than two channels")
+        most = max(len(output.inputs) for output in shape.outputs)
+        if arbiter == "random" and most > 64:
+            raise InvalidValue(f"Random arbiters must have at most 64 inputs, not {most}")
         self.packet = packet
         self.shape = shape
         self.logic = logic

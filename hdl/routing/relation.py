@@ -33,12 +33,18 @@ class Relation(ABC):
     ordered : bool
         Whether packets of one source and destination stay in order: true if `route` never offers
         more than one channel.
+    looks_back : bool
+        Whether `route` depends on `came`. If not, it is asked only once per node and header.
     deadlock_free : bool
         Whether it is known to be free of deadlock in any size. If not, it is examined when a
         network is built.
+    layers : int
+        Virtual layers that packets are distributed over, each of which is free of deadlock.
     """
 
+    layers: int = 1
     ordered: bool = True
+    looks_back: bool = True
     deadlock_free: bool = False
 
     @property
@@ -89,7 +95,10 @@ class Relation(ABC):
 
     def choices(self, node: int, came: Channel | None, header: int) -> list[Channel]:
         """What `route` offers, in order of preference."""
-        return sorted(self.route(node, came, header), key=lambda c: (self.is_escape(c), c))
+        found = list(self.route(node, came, header))
+        if len(found) > 1:
+            found.sort(key=lambda channel: (self.is_escape(channel), channel))
+        return found
 
     def path(self, source: int, destination: int) -> list[Channel]:
         """The channels that a packet takes if all are free; the last one leads to its terminal.
@@ -143,25 +152,27 @@ class Relation(ABC):
         ValueError
             If a channel does not exist.
         """
-        graph = self.graph
+        graph, by_output = self.graph, self.graph.by_output
         seen: set[Channel] = set()
+        known: dict[int, list[Channel]] = {}
         if starts is None:
             starts = (node for node, own in enumerate(graph.terminals) if own)
         waiting: list[tuple[int, Channel | None]] = [(node, None) for node in starts]
         while waiting:
             node, came = waiting.pop()
-            nexts = self.choices(node, came, header)
-            yield node, came, nexts
-            for channel in nexts:
-                if channel not in seen:
-                    seen.add(channel)
-                    link = graph.by_output.get((channel.node, channel.port))
-                    if channel.node != node or link is None or channel.number >= link.channels:
-                        raise InvalidValue(
-                            f"Packet can't leave node {graph.name(node)} by {channel}: "
-                            "there is no such channel"
-                        )
-                    waiting.append((link.peer, channel))
+            if self.looks_back or node not in known:
+                known[node] = self.choices(node, came, header)
+                for channel in known[node]:
+                    if channel not in seen:
+                        seen.add(channel)
+                        link = by_output.get((channel.node, channel.port))
+                        if channel.node != node or link is None or channel.number >= link.channels:
+                            raise InvalidValue(
+                                f"Packet can't leave node {graph.name(node)} by {channel}: "
+                                "there is no such channel"
+                            )
+                        waiting.append((link.peer, channel))
+            yield node, came, known[node]
 
     def reached(self, source: int, destination: int) -> list[Channel]:
         """All channels that a packet between two terminals may use."""

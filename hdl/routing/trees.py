@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar
 
 from ..core.errors import InvalidValue
-from ..topology.graph import Channel, Graph, Link, WidenedGraph
+from ..topology.graph import Channel, ChanneledGraph, Graph, Link
 from .relation import Relation
 
 __all__ = ["Place", "Tree", "TreeRelation", "spread_trees"]
@@ -47,7 +47,7 @@ def spread_trees(
                 onward.setdefault(here, []).append((link, there))
                 back.setdefault(there, []).append(here)
     load = dict.fromkeys(graph.links(), 0)
-    trees = []
+    trees: list[Tree] = []
     for home in graph.homes:
         away = _distances([(home, phase) for phase in range(phases)], back)
         cost: dict[Place, int] = {}
@@ -114,7 +114,7 @@ class TreeRelation(Relation):
 
     def __init__(self, graph: Graph, trees: list[Tree], layers: int = 1) -> None:
         self.layers = layers
-        self._graph = WidenedGraph.of(graph, layers)
+        self._graph = ChanneledGraph(graph, layers)
         self._trees = trees
         for node, own in enumerate(graph.terminals):
             for terminal, home in enumerate(graph.homes):

@@ -32,7 +32,7 @@ class ExpressMesh(RoutedGraph):
     k: int = integer(8, "nodes per dimension", least=2, most=256, title="Radix k")
     n: int = integer(2, "dimensions: there are k^n nodes", least=1, most=8, title="Dimensions n")
     interval: int = integer(4, "positions that an express link spans", least=2, most=128)
-    latency: int = integer(1, "cycles of an express link", least=1, most=1024)  # type: ignore[assignment]
+    latency: int = integer(1, "cycles of an express link", least=1, most=1024)
 
     deadlock_free = True
 

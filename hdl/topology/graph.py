@@ -13,12 +13,12 @@ from ..core.errors import InvalidValue
 
 __all__ = [
     "Channel",
+    "ChanneledGraph",
     "End",
     "Graph",
     "Link",
     "ListedGraph",
     "Turn",
-    "WidenedGraph",
     "check_graph",
 ]
 
@@ -144,6 +144,27 @@ class Graph(ABC):
             found[home].append(terminal)
         return found
 
+    @cached_property
+    def distances(self) -> list[list[int]]:
+        """For each node, the fewest links to it from each other one.
+
+        It is the number of nodes if there is no way.
+        """
+        back: list[list[int]] = [[] for _ in range(self.nodes)]
+        for link in self.links():
+            back[link.peer].append(link.node)
+        found = []
+        for end in range(self.nodes):
+            away = {end: 0}
+            waiting = [end]
+            for node in waiting:
+                for before in back[node]:
+                    if before not in away:
+                        away[before] = away[node] + 1
+                        waiting.append(before)
+            found.append([away.get(node, self.nodes) for node in range(self.nodes)])
+        return found
+
     def link_of(self, channel: Channel) -> Link:
         """The link of a channel that does not lead to a terminal."""
         return self.by_output[channel.node, channel.port]
@@ -213,27 +234,23 @@ class ListedGraph(Graph):
         return self._names[node] if self._names else str(node)
 
 
-class WidenedGraph(Graph):
-    """A graph with at least some number of channels on every link.
+class ChanneledGraph(Graph):
+    """A graph with other numbers of channels: at least and at most so many on each link.
 
     Parameters
     ----------
     graph : Graph
-    channels : int
+    least : int
+    most : int or None
     """
 
-    def __init__(self, graph: Graph, channels: int) -> None:
+    def __init__(self, graph: Graph, least: int, most: int | None = None) -> None:
         self._given = graph
+        most = max(least, *(link.channels for link in graph.links()), 1) if most is None else most
         self._links = [
-            link._replace(channels=max(link.channels, channels)) for link in graph.links()
+            link._replace(channels=min(max(link.channels, least), most)) for link in graph.links()
         ]
         self.alike = graph.alike
-
-    @classmethod
-    def of(cls, graph: Graph, channels: int) -> Graph:
-        """The graph itself if it has so many channels."""
-        enough = all(link.channels >= channels for link in graph.links())
-        return graph if enough else cls(graph, channels)
 
     @property
     def nodes(self) -> int:

@@ -36,6 +36,7 @@ class RoutedHypercube(RoutedGraph):
     latency: int = integer(1, "cycles of a link", least=1, most=1024)
 
     alike = True
+    looks_back = False
     deadlock_free = True
 
     @property

@@ -65,7 +65,7 @@ class Kautz(ShiftGraph):
     """The Kautz graph: (d + 1) d^(n-1) words over d + 1 letters, none twice in a row."""
 
     @cached_property
-    def words(self) -> list[_Word]:  # type: ignore[override]
+    def words(self) -> list[_Word]:
         words = product(range(self.d + 1), repeat=self.n)
         return [word for word in words if all(one != other for one, other in pairwise(word))]
 
@@ -74,5 +74,5 @@ class DeBruijn(ShiftGraph):
     """The de Bruijn graph: all d^n words over d letters."""
 
     @cached_property
-    def words(self) -> list[_Word]:  # type: ignore[override]
+    def words(self) -> list[_Word]:
         return list(product(range(self.d), repeat=self.n))

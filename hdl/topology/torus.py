@@ -97,6 +97,7 @@ class Torus(RoutedGraph):
     latency: int = integer(1, "cycles of a link", least=1, most=1024)
 
     alike = True
+    looks_back = False
 
     def __post_init__(self) -> None:
         if self.n == "auto":

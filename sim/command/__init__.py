@@ -1,4 +1,8 @@
-"""The command `multicube`."""
+"""The command `multicube`.
+
+The modules of its subcommands import at their tops only what their help needs. What is slow to
+import, such as Amaranth, is imported when a subcommand runs.
+"""
 
 import sys
 

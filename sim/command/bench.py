@@ -3,13 +3,16 @@
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from ..run.engine_timings import Timing, time_engines
 from .words import INTERRUPTED, network_arguments, network_from
+
+if TYPE_CHECKING:
+    from ..run.engine_timings import Timing
 
 __all__ = ["bench"]
 
@@ -36,6 +39,8 @@ def bench(
     as_json: bool,
 ) -> None:
     """Compare the engines on a network, under uniform traffic."""
+    from ..run.engine_timings import time_engines
+
     built = network_from(network, parameters)
     timings = []
     interrupted = False
@@ -57,7 +62,7 @@ def bench(
         sys.exit(INTERRUPTED)
 
 
-def _print(timings: Sequence[Timing]) -> None:
+def _print(timings: "Sequence[Timing]") -> None:
     reference = timings[0]
     table = Table(*_COLUMNS)
     for column in table.columns:
@@ -79,7 +84,7 @@ _WIDTH = 110
 """Width of the table on a narrower terminal, so that no figure is truncated."""
 
 
-def _figures(timing: Timing, reference: Timing) -> list[str]:
+def _figures(timing: "Timing", reference: "Timing") -> list[str]:
     ratio = "-"
     if reference.cycles_per_second:
         ratio = f"{timing.cycles_per_second / reference.cycles_per_second:,.0f}"

@@ -2,20 +2,13 @@
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from ...hdl.core.output_file import output_format
-from ...hdl.networks import build
-from ..measure.comparison import UNITS, distinct_labels, rate_factor
-from ..measure.curve import Sweep
-from ..report.save import FORMATS, save_sweeps
-from ..run.sweeps import LoadsLost, parse_loads, sweep
-from ..workload.traffic import short_name
+from ..measure.units import PER
+from ..report.formats import FORMATS
 from .words import INTERRUPTED, check_outputs, messages, run_options, sweep_options
 
 __all__ = ["compare"]
@@ -27,7 +20,7 @@ __all__ = ["compare"]
     "--per",
     default="terminal",
     show_default=True,
-    help=f"Divide rates by: {', '.join(UNITS)}. Per wire and bisection they are in flits per link.",
+    help=f"Divide rates by: {', '.join(PER)}. Per wire and bisection they are in flits per link.",
 )
 @sweep_options
 @run_options
@@ -36,6 +29,7 @@ def compare(
     per: str,
     loads: str,
     output: tuple[str, ...],
+    unit: Literal["packets", "flits"],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -44,17 +38,25 @@ def compare(
     Each network with its parameters is one argument, in quotes: multicube compare "cube ports=64"
     "torus k=8 n=2" -o all.svg
     """
+    from ...hdl.networks import build
+    from ..measure.comparison import rate_factor
+    from ..measure.curve import Sweep
+    from ..report.save import comparison_record, save_sweeps
+    from ..run.sweeps import LoadsLost, parse_loads, sweep
+    from .tables import print_comparison
+
     check_outputs(output, as_json)
     for path in output:
         output_format(path, FORMATS)
     built = [build(text) for text in networks]
-    factors = [rate_factor(network, per) for network in built]
+    for network in built:
+        rate_factor(network, per)  # raises an error if it is not known
     asked = parse_loads(loads)
     sweeps: list[Sweep] = []
     failure: LoadsLost | None = None
     for network in built:
         try:
-            sweeps.append(sweep(network, asked, progress=True, **options))
+            sweeps.append(sweep(network, asked, unit=unit, progress=True, **options))
         except LoadsLost as error:
             sweeps.append(error.sweep)
             failure = error
@@ -69,15 +71,12 @@ def compare(
     if failure and not drawn:
         raise failure
     for path in output:
-        save_sweeps(drawn, path, per=per)
+        save_sweeps(drawn, path, per=per, unit=unit)
     if as_json:
-        records = [
-            {"rate_factor": factor, **each.to_json()} for factor, each in zip(factors, sweeps)
-        ]
-        click.echo(json.dumps({"per": per, "partial": interrupted, "sweeps": records}))
+        click.echo(json.dumps({"partial": interrupted, **comparison_record(sweeps, per, unit)}))
     else:
         with messages(output):
-            _print(sweeps, factors, per)
+            print_comparison(sweeps, per, unit)
             if interrupted:
                 click.echo("PARTIAL: the comparison was interrupted")
             for path in output:
@@ -86,20 +85,3 @@ def compare(
         raise failure
     if interrupted:
         sys.exit(INTERRUPTED)
-
-
-def _print(sweeps: Sequence[Sweep], factors: Sequence[float], per: str) -> None:
-    table = Table("network", "zero-load latency", "saturation", "begins at load")
-    for each, label, factor in zip(sweeps, distinct_labels(sweeps), factors):
-        latency, rate = each.zero_load_latency, each.saturation_throughput
-        interval = each.saturation_interval
-        table.add_row(
-            label,
-            "-" if latency is None else f"{latency:.2f}",
-            "not reached" if rate is None else f"{rate * factor:.4f}",
-            "-" if interval is None else " to ".join(f"{load * factor:.4f}" for load in interval),
-        )
-    click.echo(
-        f"{short_name(sweeps[0].traffic)} traffic; rates in {UNITS[per]}, latencies in cycles"
-    )
-    Console().print(table)

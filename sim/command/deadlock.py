@@ -4,10 +4,7 @@ import json
 import sys
 
 import click
-from tqdm import tqdm
 
-from ...hdl.routing.deadlock import dependencies, dependency_cycle
-from ..run.progress import phase
 from .words import network_arguments, network_from
 
 __all__ = ["deadlock"]
@@ -22,6 +19,11 @@ def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
     Deadlock needs a cycle of channels that wait for each other. The status is 1 if there is one.
     Packets with a broadcast mask are not examined.
     """
+    from tqdm import tqdm
+
+    from ...hdl.routing.deadlock import dependencies, dependency_cycle
+    from ..run.progress import phase
+
     built = network_from(network, parameters)
     with tqdm(range(built.ports), unit="destinations", disable=None, leave=False) as destinations:
         waits = dependencies(map(built.moves, destinations), built.is_escape)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from ...hdl.core.checks import nearest
 from ...hdl.core.errors import InvalidValue
 
 __all__ = ["LazyGroup", "Subcommand"]
@@ -52,8 +53,6 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, known = arguments[0], self.list_commands(context)
         if name not in known and not name.startswith("-"):
-            from ...hdl.core.checks import nearest  # imports Amaranth, which is slow
-
             raise InvalidValue(
                 f"Command must be one of {', '.join(known)}, not {name!r}{nearest(name, known)}"
             )

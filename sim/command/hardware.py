@@ -3,22 +3,21 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import CellType, Fabric
 from ...hdl.core.output_file import is_regular
-from ...hdl.export.verilog import Clock, write_verilog
-from ...hdl.networks import AXI_CLOCK, FAMILIES, AxiStreamNetwork, Network, PartitionedNetwork
-from ...hdl.networks.catalogue import find, told
-from ...hdl.networks.family import Family
-from ..engines.selection import ENGINES
-from ..workload.traffic import TRAFFIC
 from .words import check_outputs, messages, network_arguments, network_from
+
+if TYPE_CHECKING:
+    from ...hdl.core.fabric import CellType, Fabric
+    from ...hdl.export.verilog import Clock
+    from ...hdl.networks import Network
+    from ...hdl.networks.family import Family
 
 __all__ = ["export", "list_", "only_type"]
 
@@ -31,6 +30,10 @@ def list_(network: str | None, as_json: bool) -> None:
 
     With NETWORK: its parameters with their defaults, limits and meanings.
     """
+    from ...hdl.networks.catalogue import FAMILIES, find
+    from ..engines.selection import ENGINES
+    from ..workload.traffic import TRAFFIC
+
     families = list(FAMILIES.values()) if network is None else [find(network)]
     if as_json:
         record = {"networks": list(map(_record, families)), "traffic": TRAFFIC, "engines": ENGINES}
@@ -41,7 +44,7 @@ def list_(network: str | None, as_json: bool) -> None:
         _print_one(families[0])
 
 
-def _record(family: Family) -> dict[str, Any]:
+def _record(family: "Family") -> dict[str, Any]:
     """A network and its parameters, as JSON."""
     return {
         "name": family.name,
@@ -63,6 +66,10 @@ def _record(family: Family) -> dict[str, Any]:
 
 
 def _print_all() -> None:
+    from ...hdl.networks.catalogue import FAMILIES
+    from ..engines.selection import ENGINES
+    from ..workload.traffic import TRAFFIC
+
     console = Console(highlight=False)
     for preset, heading in ((False, "Networks:"), (True, "\nNetworks of machines:")):
         click.echo(heading)
@@ -77,11 +84,13 @@ def _print_all() -> None:
     click.echo("multicube list NETWORK shows the parameters of a network.")
 
 
-def _also(family: Family) -> str:
+def _also(family: "Family") -> str:
     return f" (also {', '.join(family.aliases)})" if family.aliases else ""
 
 
-def _print_one(family: Family) -> None:
+def _print_one(family: "Family") -> None:
+    from ...hdl.networks.catalogue import told
+
     console = Console(highlight=False)
     console.print(f"{family.name}: {family.description}{_also(family)}")
     if family.preset is not None:
@@ -145,6 +154,8 @@ def export(
     The list of its ports is written as JSON beside it (FILE.v.json). With -o - the Verilog goes to
     standard output, and no list of ports is written.
     """
+    from ...hdl.export.verilog import write_verilog
+
     check_outputs([output], as_json)
     built = network_from(network, parameters)
     fabric, title, clock = _fabric(built, partitions=partitions, node=node, face=face)
@@ -165,9 +176,13 @@ def export(
 
 
 def _fabric(
-    built: Network, *, partitions: bool, node: bool, face: str
-) -> tuple[Fabric, str, Clock]:
+    built: "Network", *, partitions: bool, node: bool, face: str
+) -> "tuple[Fabric, str, Clock]":
     """The fabric to write, its title, and its clock."""
+    from ...hdl.core.fabric import Fabric
+    from ...hdl.export.verilog import Clock
+    from ...hdl.networks import AXI_CLOCK, AxiStreamNetwork, PartitionedNetwork
+
     if face == "axis":
         for option, given in (("--partitions", partitions), ("--node", node)):
             if given:
@@ -181,7 +196,7 @@ def _fabric(
     return Fabric.alone(type_), f"one {type_.name.replace('_', ' ')}", Clock()
 
 
-def only_type(fabric: Fabric) -> CellType:
+def only_type(fabric: "Fabric") -> "CellType":
     """The one kind of cell that a network has, besides those that only serve others.
 
     Raises

@@ -10,10 +10,9 @@ from rich.text import Text
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format
-from ..report.save import FORMATS
+from ..report.formats import FORMATS
 from .words import check_outputs, messages
 
-# The items use matplotlib, which is slow to import, so only this command imports them.
 if TYPE_CHECKING:
     from ..papers import Item, PaperResult
 

@@ -1,21 +1,19 @@
 """`multicube permute`: whether a network passes a permutation, and in how many passes."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from ...hdl.core.errors import InvalidValue
-from ...hdl.routing.decomposition import decompose, direct_passes
-from ...hdl.routing.passes import conflicts, settings, state_name
-from ...hdl.topology.multistage import MultistagePlan
-from ...hdl.topology.permutations import Permutation
-from ...hdl.topology.tags import TagScheme
-from ..run.progress import phase
-from ..workload.traffic import pattern
 from .words import network_arguments, network_from
+
+if TYPE_CHECKING:
+    from ...hdl.topology.multistage import MultistagePlan
+    from ...hdl.topology.permutations import Permutation
+    from ...hdl.topology.tags import TagScheme
 
 __all__ = ["permute"]
 
@@ -33,6 +31,11 @@ def permute(
     PERMUTATION is written as for --traffic: a name (bit-reversal, shift:3), the destinations of all
     terminals separated by commas (3,0,2,1), with x for a terminal that sends nothing, or file:FILE.
     """
+    from ...hdl.routing.decomposition import decompose, direct_passes
+    from ...hdl.routing.passes import conflicts
+    from ..run.progress import phase
+    from ..workload.traffic import pattern
+
     built = network_from(network, parameters)
     plan, tags = built.single_paths(), built.tags
     destinations = pattern(permutation, built.ports).destinations(tags.code)
@@ -79,9 +82,11 @@ def permute(
 
 
 def _pass(
-    plan: MultistagePlan, tags: TagScheme, destinations: Permutation, set_: bool = True
+    plan: "MultistagePlan", tags: "TagScheme", destinations: "Permutation", set_: bool = True
 ) -> dict[str, Any]:
     """A pass as plain lists: the destination and tag of each source, and the boxes' settings."""
+    from ...hdl.routing.passes import settings
+
     return {
         "destinations": list(destinations),
         "tags": [
@@ -92,11 +97,13 @@ def _pass(
     }
 
 
-def _arrows(destinations: Permutation) -> str:
+def _arrows(destinations: "Permutation") -> str:
     return " ".join(f"{x}>{to}" for x, to in enumerate(destinations) if to is not None)
 
 
 def _print_settings(record: dict[str, Any]) -> None:
+    from ...hdl.routing.passes import state_name
+
     columns = record["settings"]
     table = Table("box", *(f"stage {stage}" for stage in range(len(columns))))
     for column in table.columns:

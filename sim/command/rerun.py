@@ -2,17 +2,16 @@
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...hdl.core.errors import InvalidValue
-from ..measure.result import Result, SimulationError
-from ..run.record import this_version
-from ..run.rerun import Record, read_records
-from ..run.rerun import rerun as run_again
-from ..workload.pattern import short_name
 from .words import INTERRUPTED
+
+if TYPE_CHECKING:
+    from ..measure.result import Result
+    from ..run.rerun import Record
 
 __all__ = ["rerun"]
 
@@ -35,6 +34,11 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
     FILE comes from multicube sim --json, or from -o of multicube sweep (.csv or .json). Several
     files may have been joined. The status is 1 if a number differs.
     """
+    from ..measure.result import SimulationError
+    from ..run.record import this_version
+    from ..run.rerun import read_records
+    from ..run.rerun import rerun as run_again
+
     records = read_records(file)
     for row in rows:
         if row not in range(1, len(records) + 1):
@@ -67,7 +71,7 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
 
 
 def _object(
-    row: int, record: Record, result: Result, differences: dict[str, tuple[Any, Any]]
+    row: int, record: "Record", result: "Result", differences: dict[str, tuple[Any, Any]]
 ) -> dict[str, Any]:
     return {
         "row": row,
@@ -80,7 +84,9 @@ def _object(
     }
 
 
-def _line(row: int, result: Result, differences: dict[str, tuple[Any, Any]]) -> str:
+def _line(row: int, result: "Result", differences: dict[str, tuple[Any, Any]]) -> str:
+    from ..workload.pattern import short_name
+
     what = f"{result.network}, {short_name(result.traffic)}, load {result.offered_load:g}"
     if not differences:
         return f"row {row}: equal ({what})"

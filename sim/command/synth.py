@@ -3,19 +3,19 @@
 import itertools
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
-from tqdm import tqdm
 
 from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import Fabric
-from ...hdl.core.parameters import pairs
-from ..synthesis import DEVICES, Design, Measurement, Setup, measure, network_design, verilog_design
+from ..synthesis import DEVICES
 from .hardware import only_type
-from .words import network_from, told
+from .words import network_from
+
+if TYPE_CHECKING:
+    from ..synthesis import Design, Measurement
 
 __all__ = ["synth"]
 
@@ -50,6 +50,11 @@ def synth(
     Needs Yosys and nextpnr: pip install 'multicube[fpga]'. The design is measured alone, between
     registers. It must have a single clock. If it does not fit, the exit status is 1.
     """
+    from tqdm import tqdm
+
+    from ...hdl.core.parameters import pairs
+    from ..synthesis import Setup, measure, verilog_design
+
     setup = Setup(device, seeds, flags, limit)
     if verilog:
         if top is None or node:
@@ -77,8 +82,11 @@ def synth(
         _print(what, found)
 
 
-def _network(words: tuple[str, ...], node: bool) -> tuple[dict[str, Any], Design]:
+def _network(words: tuple[str, ...], node: bool) -> "tuple[dict[str, Any], Design]":
     """A description of what is measured, and the design."""
+    from ...hdl.core.fabric import Fabric
+    from ..synthesis import network_design
+
     network = network_from(words[0], words[1:])
     fabric = network.fabric
     what: dict[str, Any] = {"network": network.family, "parameters": network.chosen}
@@ -89,7 +97,9 @@ def _network(words: tuple[str, ...], node: bool) -> tuple[dict[str, Any], Design
     return what, network_design(fabric)
 
 
-def _print(what: dict[str, Any], found: Measurement) -> None:
+def _print(what: dict[str, Any], found: "Measurement") -> None:
+    from ...hdl.networks.catalogue import told
+
     words = told(what["network" if "network" in what else "top"], what["parameters"])
     area, storage = found.area, found.storage
     rows = [

@@ -3,17 +3,17 @@
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, is_standard_output
-from ...hdl.core.parameters import pairs
-from ...hdl.networks import Network, build
-from ...hdl.networks.catalogue import told
-from ..run.run import UNITS
+from ..measure.units import UNITS
 from . import INTERRUPTED
+
+if TYPE_CHECKING:
+    from ...hdl.networks import Network
 
 __all__ = [
     "INTERRUPTED",
@@ -23,7 +23,6 @@ __all__ = [
     "network_from",
     "run_options",
     "sweep_options",
-    "told",
     "warmup_option",
 ]
 
@@ -34,7 +33,7 @@ def network_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("network")(command)
 
 
-def network_from(name: str, words: Sequence[str]) -> Network:
+def network_from(name: str, words: Sequence[str]) -> "Network":
     """Build the network that the arguments describe.
 
     Raises
@@ -42,6 +41,9 @@ def network_from(name: str, words: Sequence[str]) -> Network:
     ValueError
         If a word is not NAME=VALUE or is given twice, or the network has no such parameter.
     """
+    from ...hdl.core.parameters import pairs
+    from ...hdl.networks import build
+
     return build(name, **pairs(words))
 
 

@@ -13,12 +13,15 @@ CONFIDENCE = 0.99
 PARTS = 64
 """Parts of a window that are tested for correlation."""
 
-_BATCH = 4
-"""Parts in a batch. Batches whose parts are uncorrelated are so all the more."""
+_BATCHES = (8, 16)
+"""Batches that the parts are joined to. They are longer than the parts, so if those are
+uncorrelated, the batches are so all the more. The wider of both intervals is taken: a window that
+ends when its interval is narrow would else end too early where chance makes one of them so."""
 
-_CORRELATED = 1.645
-"""Standard errors of the lag-1 autocorrelation above which parts are taken as correlated: of
-independent parts it exceeds them in 5 % of all windows."""
+_CORRELATED = 1.0
+"""Standard errors of the lag-1 autocorrelation above which parts are taken as correlated. Of
+independent parts it exceeds it in 16 % of all windows. Such a low limit also finds weak
+correlation, which would make the intervals of windows that end early too narrow."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +54,24 @@ def ratio_estimate(
 ) -> Estimate:
     """Estimate sum(amounts) / sum(counts).
 
-    The pairs are those of consecutive parts of one run, which are joined to 16 batches of four
-    parts. If the parts are correlated, pairs of them are tested, and joined to 8 batches. Or they
-    are the pairs of `independent` runs, each of which is a batch.
+    The pairs are those of consecutive parts of one run, which are joined to 8 and to 16 batches. If
+    the parts are correlated, pairs of parts are tested. Or they are the pairs of `independent`
+    runs, each of which is a batch.
     """
     x, n = np.asarray(amounts, float), np.asarray(counts, float)
     mean = float(x.sum() / n.sum()) if n.sum() else None
     if independent:
         return Estimate(mean, ratio_interval(x, n, least=2), True)
-    uncorrelated, batches = _are_uncorrelated(x, n), max(len(x) // _BATCH, min(len(x), 16))
+    uncorrelated = _are_uncorrelated(x, n)
     if not uncorrelated and len(x) >= PARTS // 2:
         x, n = _joined(x, len(x) // 2), _joined(n, len(x) // 2)
-        uncorrelated, batches = _are_uncorrelated(x, n), len(x) // _BATCH
-    half_width = ratio_interval(_joined(x, batches), _joined(n, batches))
-    return Estimate(mean, half_width, uncorrelated)
+        uncorrelated = _are_uncorrelated(x, n)
+    widths = [
+        width
+        for batches in _BATCHES
+        if (width := ratio_interval(_joined(x, batches), _joined(n, batches))) is not None
+    ]
+    return Estimate(mean, max(widths, default=None), uncorrelated)
 
 
 def ratio_interval(
@@ -89,8 +96,9 @@ def _residuals(x: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 def _joined(values: np.ndarray, count: int) -> np.ndarray:
-    """The sums of `count` groups of consecutive values, or none of no values."""
-    return np.array([group.sum() for group in np.array_split(values, count or 1)])
+    """The sums of `count` groups of consecutive values, or fewer if there are fewer values."""
+    groups = np.array_split(values, max(1, min(count, len(values))))
+    return np.array([group.sum() for group in groups])
 
 
 def _are_uncorrelated(x: np.ndarray, n: np.ndarray) -> bool:

@@ -7,40 +7,55 @@ from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
 from ..workload.traffic import short_name
 from .curve import Sweep
+from .units import PER, units_in_packet
 
-__all__ = ["UNITS", "distinct_labels", "rate_factor"]
-
-UNITS = {
-    "terminal": "packets per terminal per cycle",
-    "wire": "flits per link per cycle",
-    "bisection": "flits per link of the bisection per cycle",
-}
-"""What the rates of a comparison are divided by, and the unit that results."""
+__all__ = ["distinct_labels", "rate_factor", "rate_factors"]
 
 
-def rate_factor(network: Network, per: str) -> float:
-    """What one packet per terminal per cycle is in another unit of `UNITS`.
+def rate_factor(
+    network: Network, per: str, unit: str = "packets", *, packet_length: float | None = None
+) -> float:
+    """What one packet per terminal per cycle is in another unit.
 
     A link has as many data wires as a flit has data bits. Flits per link are therefore also data
     bits per data wire, which compares networks of different widths fairly.
+
+    Parameters
+    ----------
+    network : Network
+    per : str
+        What rates are divided by, one of `units.PER`.
+    unit : str
+        Packets or flits per terminal; per link, rates are always in flits.
+    packet_length : float, optional
+        Mean flits of a packet; by default that of the network (`Network.mean_length`).
 
     Raises
     ------
     ValueError
         If there is no such unit, or the network does not know its links or its bisection.
     """
-    if per not in UNITS:
-        raise InvalidValue(
-            f"Per must be one of {', '.join(UNITS)}, not {per!r}{nearest(per, UNITS)}"
-        )
+    if per not in PER:
+        raise InvalidValue(f"Per must be one of {', '.join(PER)}, not {per!r}{nearest(per, PER)}")
+    length = network.mean_length() if packet_length is None else packet_length
+    converted = units_in_packet(unit, length)
     if per == "terminal":
-        return 1.0
+        return converted
     counts = network.link_counts
     links = None if counts is None else counts.total if per == "wire" else counts.bisection
     if not links:
         what = "number of links between switches" if per == "wire" else "bisection"
         raise InvalidValue(f"The {what} of {network} is not known: compare per terminal instead")
-    return network.ports * network.mean_length() / links
+    return network.ports * length / links
+
+
+def rate_factors(
+    sweeps: Sequence[Sweep], per: str = "terminal", unit: str = "packets"
+) -> list[float]:
+    """The `rate_factor` of each sweep, for the packets that it measured."""
+    return [
+        rate_factor(sweep.network, per, unit, packet_length=sweep.packet_length) for sweep in sweeps
+    ]
 
 
 def distinct_labels(sweeps: Sequence[Sweep]) -> list[str]:

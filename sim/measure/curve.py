@@ -45,6 +45,14 @@ class Sweep:
         return f"<Sweep of {self.network}: {self.traffic} traffic, {span}, {end}>"
 
     @property
+    def packet_length(self) -> float:
+        """Mean flits of a packet, as in `Result`."""
+        for result in (*self.points, self.zero_load):
+            if result is not None:
+                return result.packet_length
+        return self.network.mean_length()
+
+    @property
     def zero_load_latency(self) -> float | None:
         """Mean latency in cycles when packets hardly ever meet."""
         return None if self.zero_load is None else self.zero_load.latency.mean

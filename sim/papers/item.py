@@ -14,7 +14,7 @@ from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import check_output, output_format, whole_file
 from ..measure.result import Latency
 from ..report.drawing import save_figure
-from ..report.save import FORMATS
+from ..report.formats import FORMATS
 from ..run.run import LONGEST
 
 __all__ = ["Column", "Item", "Options", "PaperResult", "deviation", "mean_of"]

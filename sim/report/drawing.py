@@ -16,7 +16,7 @@ from ...hdl.core.output_file import output_format, whole_file
 from ...hdl.networks import Network
 from ...hdl.networks.naming import takes_names
 from ...hdl.topology import MultistagePlan
-from .save import PICTURES
+from .formats import PICTURES
 
 __all__ = [
     "HIGHLIGHT",

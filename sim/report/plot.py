@@ -11,12 +11,13 @@ from matplotlib.lines import Line2D
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format
-from ..measure.comparison import UNITS, distinct_labels, rate_factor
+from ..measure.comparison import distinct_labels, rate_factors
 from ..measure.curve import Sweep
+from ..measure.units import unit_name
 from ..theory import predict
 from ..workload.pattern import short_name
 from .drawing import save_figure
-from .save import PICTURES
+from .formats import PICTURES
 
 __all__ = ["draw_sweeps"]
 
@@ -32,6 +33,7 @@ def draw_sweeps(
     labels: Sequence[str] | None = None,
     title: str | None = None,
     per: str = "terminal",
+    unit: str = "packets",
 ) -> None:
     """Draw latency and throughput against offered load, with one colour and marker per sweep.
 
@@ -50,17 +52,20 @@ def draw_sweeps(
     title : str, optional
     per : str
         What rates are divided by: terminal, wire or bisection (`measure.comparison.rate_factor`).
+    unit : str
+        What rates per terminal count: packets or flits.
 
     Raises
     ------
     ValueError
-        If the name has another suffix, the folder does not exist, or a network does not know what
-        its rates are to be divided by.
+        If the name has another suffix, the folder does not exist, there is no such unit, or a
+        network does not know what its rates are to be divided by.
     """
     output_format(path, PICTURES)
     if not sweeps:
         raise InvalidValue("Sweeps must be given, at least one")
-    factors = [rate_factor(sweep.network, per) for sweep in sweeps]
+    factors = rate_factors(sweeps, per, unit)
+    rates = unit_name(per, unit)
     labels = labels or distinct_labels(sweeps)
     figure = Figure(figsize=(11, 5), layout="constrained")
     latency, throughput = figure.subplots(1, 2)
@@ -82,9 +87,9 @@ def draw_sweeps(
     end = max((p.offered_load * f for s, f in zip(sweeps, factors) for p in s.points), default=1)
     throughput.plot([0, end], [0, end], ":", color="grey", linewidth=1)
     latency.set(ylabel="mean latency (cycles)", ylim=(0, top))
-    throughput.set(ylabel=f"throughput\n({UNITS[per]})", ylim=(0, None))
+    throughput.set(ylabel=f"throughput\n({rates})", ylim=(0, None))
     for axes in (latency, throughput):
-        axes.set(xlabel=f"offered load\n({UNITS[per]})", xlim=(0, 1.03 * end or 1))
+        axes.set(xlabel=f"offered load\n({rates})", xlim=(0, 1.03 * end or 1))
         axes.grid(alpha=0.3)
     plain: dict[str, Any] = {"color": "0.3", "linestyle": "none"}
     if theory:

@@ -7,52 +7,66 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...hdl.core.output_file import output_format, whole_file
-from ..measure.comparison import rate_factor
+from ..measure.comparison import rate_factors
 from ..measure.curve import Sweep
+from ..measure.units import unit_name
+from .formats import FORMATS
 
-__all__ = ["FORMATS", "PICTURES", "save_sweep", "save_sweeps"]
-
-PICTURES = (".svg", ".png", ".pdf")
-"""Name suffixes of pictures."""
-
-FORMATS = (".csv", ".json", *PICTURES)
-"""Name suffixes of the files that results can be written to."""
+__all__ = ["comparison_record", "save_sweep", "save_sweeps"]
 
 
-def save_sweep(sweep: Sweep, path: str | os.PathLike[str]) -> None:
+def save_sweep(sweep: Sweep, path: str | os.PathLike[str], *, unit: str = "packets") -> None:
     """Write a sweep to a file: .csv or `-` (one line per point), .json, .svg, .png or .pdf.
+
+    Rates in a picture count packets or flits, as `unit` says; those in .csv and .json files are
+    always in packets.
 
     Raises
     ------
     ValueError
-        If the name has another suffix, or the file can't be written.
+        If the name has another suffix, the file can't be written, or there is no such unit.
     """
-    _save([sweep], sweep.to_json(), sweep.rows(), path)
+    _save([sweep], sweep.to_json(), sweep.rows(), path, unit=unit)
 
 
 def save_sweeps(
-    sweeps: Sequence[Sweep], path: str | os.PathLike[str], *, per: str = "terminal"
+    sweeps: Sequence[Sweep],
+    path: str | os.PathLike[str],
+    *,
+    per: str = "terminal",
+    unit: str = "packets",
 ) -> None:
     """Write several sweeps to one file, as `save_sweep` does.
 
-    A .csv file has the rows of all sweeps. A .json file lists the sweeps,
-    each with the factor that converts its rates (`measure.comparison.rate_factor`). The rates of a
-    picture are converted.
+    A .csv file has the rows of all sweeps. A .json file holds what `comparison_record` returns. The
+    rates of a picture are converted.
 
     Raises
     ------
     ValueError
-        If the name has another suffix, the file can't be written, or a network does not know what
-        its rates are to be divided by.
+        If the name has another suffix, the file can't be written, there is no such unit, or a
+        network does not know what its rates are to be divided by.
     """
-    record = {
+    rows = [row for sweep in sweeps for row in sweep.rows()]
+    _save(sweeps, comparison_record(sweeps, per, unit), rows, path, per, unit)
+
+
+def comparison_record(
+    sweeps: Sequence[Sweep], per: str = "terminal", unit: str = "packets"
+) -> dict[str, Any]:
+    """Several sweeps as plain values: the unit of converted rates, and the sweeps.
+
+    The rates of the sweeps are not converted. Each has the `rate_factor` that does it
+    (`measure.comparison.rate_factor`).
+    """
+    return {
         "per": per,
+        "unit": unit_name(per, unit),
         "sweeps": [
-            {"rate_factor": rate_factor(sweep.network, per), **sweep.to_json()} for sweep in sweeps
+            {"rate_factor": factor, **each.to_json()}
+            for factor, each in zip(rate_factors(sweeps, per, unit), sweeps)
         ],
     }
-    rows = [row for sweep in sweeps for row in sweep.rows()]
-    _save(sweeps, record, rows, path, per)
 
 
 def _save(
@@ -61,6 +75,7 @@ def _save(
     rows: Sequence[dict[str, Any]],
     path: str | os.PathLike[str],
     per: str = "terminal",
+    unit: str = "packets",
 ) -> None:
     """Write sweeps as JSON, as the rows of a table, or as a picture."""
     kind = output_format(path, FORMATS)
@@ -75,4 +90,4 @@ def _save(
     else:
         from .plot import draw_sweeps  # imports matplotlib, which is slow
 
-        draw_sweeps(sweeps, path, per=per)
+        draw_sweeps(sweeps, path, per=per, unit=unit)

@@ -9,13 +9,11 @@ from ...hdl.bench.stamp import LONG_TIME_BITS, TIME_BITS
 from ...hdl.core.checks import check_field, check_kind, check_limit, check_number
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
+from ..measure.units import units_in_packet
 from ..workload.traffic import Pattern, Trace, check_load
 from .warmup import DOUBLINGS, MAXIMUM
 
-__all__ = ["LONGEST", "UNITS", "Run", "amount", "most_warmup", "pace", "packet_load"]
-
-UNITS = ("packets", "flits")
-"""Units of loads and rates."""
+__all__ = ["LONGEST", "Run", "amount", "most_warmup", "pace", "packet_load"]
 
 LONGEST = 2**31
 """Most cycles of warm-up and window: the bench counts to 2^32, which includes the drain."""
@@ -195,8 +193,8 @@ def packet_load(load: float, unit: str, network: Network, operations: Sequence[s
     ----------
     load : float
     unit : str
-        Its unit, one of `UNITS`, per terminal per cycle. Flits are divided by their mean number in
-        a packet (`Network.mean_length`).
+        Its unit, one of `units.UNITS`, per terminal per cycle. Flits are divided by their mean
+        number in a packet (`Network.mean_length`).
     network : Network
     operations : Sequence[str]
         As in `Run`.
@@ -206,11 +204,8 @@ def packet_load(load: float, unit: str, network: Network, operations: Sequence[s
     TypeError, ValueError
         If there is no such unit, or the load is not a number.
     """
-    if unit not in UNITS:
-        raise InvalidValue(f"Unit must be {' or '.join(UNITS)}, not {unit!r}")
-    if unit == "packets":
-        return load
-    return check_number("Load", load) / network.mean_length(operations or OPERATIONS)
+    packet = units_in_packet(unit, network.mean_length(operations or OPERATIONS))
+    return load if packet == 1 else check_number("Load", load) / packet
 
 
 def most_warmup(run: Run, network: Network) -> int:

@@ -1,4 +1,4 @@
-"""Fat trees, HyperX, dragonflies, Kautz and de Bruijn graphs, express meshes: structure and paths."""
+"""Fat trees, HyperX, dragonflies, Kautz and de Bruijn graphs, express meshes."""
 
 import itertools
 from collections import Counter

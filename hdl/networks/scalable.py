@@ -1,24 +1,17 @@
 # amaranth: UnusedElaboratable=no
-"""Networks that are only described: routers look up their tables, and the routing can be chosen."""
+"""Networks that need no more than their description: routers look up their tables."""
 
-from dataclasses import dataclass
-
-from ..core.parameters import word
-from ..routing.algorithms import ALGORITHMS, relation_for
-from ..routing.relation import Relation
 from ..topology.dragonfly import Dragonfly
 from ..topology.express_mesh import ExpressMesh
 from ..topology.fat_tree import FatTree
 from ..topology.hyperx import HyperX
 from ..topology.shift_graphs import DeBruijn, Kautz
+from .any_routing import AnyRoutingNetwork
 from .family import Family
-from .routed import RoutedNetwork, RouterParameters
 
 __all__ = [
     "FAMILIES",
     "DeBruijnNetwork",
-    "DescribedNetwork",
-    "DescribedParameters",
     "DragonflyNetwork",
     "ExpressMeshNetwork",
     "FatTreeNetwork",
@@ -26,66 +19,43 @@ __all__ = [
     "KautzNetwork",
 ]
 
-_ROUTINGS = {"own": "the network's own"} | {name: about for name, (_, about) in ALGORITHMS.items()}
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DescribedParameters(RouterParameters):
-    """The parameters of `DescribedNetwork`."""
-
-    routing: str = word("own", "the network's own way for packets, or one for any graph", _ROUTINGS)
-
-
-class DescribedNetwork(RoutedNetwork):
-    """A network with the routing of its description, or with one that any graph can have.
-
-    Its arguments are those of its `description` and of `DescribedParameters`; see `RoutedNetwork`.
-    """
-
-    parameters_type = DescribedParameters
-
-    def _relation(self) -> Relation:
-        described = super()._relation()
-        routing = self.parameters.routing
-        return described if routing == "own" else relation_for(described.graph, routing)
-
-
-class FatTreeNetwork(DescribedNetwork):
+class FatTreeNetwork(AnyRoutingNetwork):
     """A k-ary n-tree (`FatTree`)."""
 
     description = FatTree
     family = "fat-tree"
 
 
-class HyperXNetwork(DescribedNetwork):
+class HyperXNetwork(AnyRoutingNetwork):
     """A HyperX or flattened butterfly (`HyperX`)."""
 
     description = HyperX
     family = "hyperx"
 
 
-class DragonflyNetwork(DescribedNetwork):
+class DragonflyNetwork(AnyRoutingNetwork):
     """A dragonfly (`Dragonfly`)."""
 
     description = Dragonfly
     family = "dragonfly"
 
 
-class KautzNetwork(DescribedNetwork):
+class KautzNetwork(AnyRoutingNetwork):
     """A Kautz graph (`Kautz`)."""
 
     description = Kautz
     family = "kautz"
 
 
-class DeBruijnNetwork(DescribedNetwork):
+class DeBruijnNetwork(AnyRoutingNetwork):
     """A de Bruijn graph (`DeBruijn`)."""
 
     description = DeBruijn
     family = "de-bruijn"
 
 
-class ExpressMeshNetwork(DescribedNetwork):
+class ExpressMeshNetwork(AnyRoutingNetwork):
     """A mesh with express links (`ExpressMesh`)."""
 
     description = ExpressMesh

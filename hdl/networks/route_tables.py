@@ -1,0 +1,92 @@
+"""The contents of routers' tables, from a routing relation."""
+
+from collections.abc import Mapping, Sequence
+
+from ..core.errors import InvalidValue
+from ..routers.shape import RouterShape
+from ..routing.relation import Relation
+from ..topology.graph import Channel
+
+__all__ = ["Rows", "route_tables", "shared_memories"]
+
+Rows = dict[int, int]
+"""The outputs that a header may take, one bit each, by its tag; only for tags that can come."""
+
+
+def route_tables(relation: Relation, shapes: Sequence[RouterShape]) -> list[list[Rows]]:
+    """For each node and input, its rows.
+
+    Parameters
+    ----------
+    relation : Relation
+    shapes : Sequence[RouterShape]
+        The shape of each node's router.
+
+    Raises
+    ------
+    ValueError
+        If tags do not hold the destination.
+    """
+    graph, tags = relation.graph, relation.tags
+    if tags.routing != "destination":
+        raise InvalidValue(f"Tables need tags that hold the destination, not {tags.routing} tags")
+
+    def bit(channel: Channel) -> int:
+        return 1 << shapes[channel.node].output((channel.port, channel.number))
+
+    tables: list[list[Rows]] = [[{} for _ in shape.inputs] for shape in shapes]
+    bits = {exit_: bit(exit_) for exit_ in graph.exits}
+    # For each channel, the rows of the input behind it; for each node, those of its terminals.
+    behind: dict[Channel, Rows] = {}
+    for link in graph.links():
+        for number in range(link.channels):
+            channel = Channel(link.node, link.port, number)
+            bits[channel] = bit(channel)
+            entry = shapes[link.peer].input((link.peer_port, number))
+            behind[channel] = tables[link.peer][entry]
+    sources = [
+        [rows for entry, rows in zip(shape.inputs, own) if entry.is_terminal]
+        for shape, own in zip(shapes, tables)
+    ]
+    for destination, exit_ in enumerate(graph.exits):
+        tag = tags.tag(0, destination)
+        for node, came, nexts in relation.steps(destination):
+            exits = sum(bits[channel] for channel in nexts) if nexts else bits[exit_]
+            for rows in sources[node] if came is None else (behind[came],):
+                rows[tag] = exits
+    return tables
+
+
+def shared_memories(
+    shapes: Sequence[RouterShape], tables: Sequence[Sequence[Rows]]
+) -> dict[RouterShape, tuple[int, ...]]:
+    """For each shape, the number of the memory that each input reads.
+
+    Inputs share one if their rows agree, wherever both have one, in all nodes of this shape.
+    """
+    own: dict[RouterShape, list[Sequence[Rows]]] = {}
+    for shape, table in zip(shapes, tables):
+        own.setdefault(shape, []).append(table)
+    return {shape: _grouped(len(shape.inputs), nodes) for shape, nodes in own.items()}
+
+
+def _grouped(inputs: int, nodes: Sequence[Sequence[Rows]]) -> tuple[int, ...]:
+    groups: list[list[Rows]] = []
+    numbers = []
+    for i in range(inputs):
+        fits = (
+            number
+            for number, group in enumerate(groups)
+            if all(_agree(rows, table[i]) for rows, table in zip(group, nodes))
+        )
+        number = next(fits, len(groups))
+        if number == len(groups):
+            groups.append([{} for _ in nodes])
+        for rows, table in zip(groups[number], nodes):
+            rows.update(table[i])
+        numbers.append(number)
+    return tuple(numbers)
+
+
+def _agree(one: Mapping[int, int], other: Mapping[int, int]) -> bool:
+    return all(one[tag] == other[tag] for tag in one.keys() & other.keys())

@@ -1,0 +1,29 @@
+"""The units of rates: packets or flits, per cycle and terminal or link."""
+
+from ...hdl.core.errors import InvalidValue
+
+__all__ = ["PER", "UNITS", "unit_name", "units_in_packet"]
+
+UNITS = ("packets", "flits")
+"""What loads and rates count."""
+
+PER = {"terminal": "terminal", "wire": "link", "bisection": "link of the bisection"}
+"""What the rates of a comparison are divided by."""
+
+
+def units_in_packet(unit: str, packet_length: float) -> float:
+    """How many of a unit a packet of a mean length in flits is.
+
+    Raises
+    ------
+    ValueError
+        If there is no such unit.
+    """
+    if unit not in UNITS:
+        raise InvalidValue(f"Unit must be {' or '.join(UNITS)}, not {unit!r}")
+    return packet_length if unit == "flits" else 1.0
+
+
+def unit_name(per: str, unit: str) -> str:
+    """The unit of the rates that `comparison.rate_factor` converts to."""
+    return f"{unit if per == 'terminal' else 'flits'} per {PER[per]} per cycle"
