@@ -13,7 +13,7 @@ __all__ = ["Dragonfly"]
 
 @dataclass(frozen=True)
 class Dragonfly(RoutedGraph):
-    """a h + 1 groups of a nodes, which have h global links, and local links to all of their group.
+    """a h + 1 groups of a nodes, with h global links each, and local links to all of their group.
 
     After Kim, Dally, Scott and Abts (2008), with the palmtree arrangement of Camarero, Vallejo and
     Beivide (2014): global link j of node r leads from group G to group G - (h r + j + 1).
@@ -24,14 +24,18 @@ class Dragonfly(RoutedGraph):
     Attributes
     ----------
     h, a, p : int
-        Global links of a node, nodes of a group (by default 2 h), and terminals of a node (h).
+        Global links of a node, nodes of a group, and terminals of a node.
     latency : int
         Cycles of a global link.
     """
 
     h: int = integer(2, "global links of a node", least=1, most=16)
-    a: int | str = integer("auto", "nodes of a group; auto: 2 h", least=2, choices=("auto",))
-    p: int | str = integer("auto", "terminals of a node; auto: h", least=1, choices=("auto",))
+    a: int | str = integer(
+        "auto", "nodes of a group; auto: 2 h", least=2, most=64, choices=("auto",)
+    )
+    p: int | str = integer(
+        "auto", "terminals of a node; auto: h", least=1, most=64, choices=("auto",)
+    )
     latency: int = integer(1, "cycles of a global link", least=1, most=1024)
 
     alike = True
@@ -69,8 +73,7 @@ class Dragonfly(RoutedGraph):
         a = int(self.a)
         (group, own), (target, last) = divmod(node, a), divmod(destination // int(self.p), a)
         gate, j = divmod((group - target - 1) % self.groups, self.h)
-        if group == target:
-            gate = last
+        gate = last if group == target else gate
         if own != gate:
             number = int(came is not None and came.port >= a - 1)
             yield Channel(node, (gate - own) % a - 1, number)

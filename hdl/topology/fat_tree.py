@@ -19,12 +19,11 @@ class FatTree(RoutedGraph):
     Each level has k^(n-1) switches, and level 0 has the terminals, k at a switch. A switch of level
     l has k links up, to those of level l + 1 whose numbers differ in digit l only.
 
-    A packet goes up until its destination is below, and then down, where there is one way. Links
-    down never wait for links up, so one channel is enough.
+    A packet goes up until its destination is below, and then down. Links down never wait for links
+    up, so one channel is enough.
 
     Attributes
     ----------
-    k, n : int
     ascent : "any" or "fixed"
         Whether a packet takes any free link up, or at level l that of its destination's digit l.
     """
@@ -33,7 +32,7 @@ class FatTree(RoutedGraph):
     n: int = integer(2, "levels: there are k^n terminals", least=1, most=12, title="Levels n")
     ascent: Literal["any", "fixed"] = word(
         "any",
-        "links up that a packet may take",
+        "links up that a packet takes",
         {"any": "all, whichever is free", "fixed": "one, by the destination: keeps the order"},
     )
 
@@ -50,7 +49,7 @@ class FatTree(RoutedGraph):
 
     @property
     def homes(self) -> Sequence[int]:
-        return [terminal // self.k for terminal in range(self.k**self.n)]
+        return [t // self.k for t in range(self.k**self.n)]
 
     @property
     def ordered(self) -> bool:  # type: ignore[override]

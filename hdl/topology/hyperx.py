@@ -30,7 +30,11 @@ class HyperX(RoutedGraph):
     k: int = integer(4, "nodes per dimension", least=2, most=64, title="Radix k")
     n: int = integer(2, "dimensions: there are k^n nodes", least=1, most=12, title="Dimensions n")
     terminals_per_node: int | Literal["auto"] = integer(
-        "auto", "terminals at a node; auto: k, a flattened butterfly", least=1, choices=("auto",)
+        "auto",
+        "terminals at a node; auto: k, a flattened butterfly",
+        least=1,
+        most=64,
+        choices=("auto",),
     )
 
     alike = True

@@ -39,10 +39,6 @@ class ShiftGraph(RoutedGraph):
     def _numbers(self) -> dict[_Word, int]:
         return {word: number for number, word in enumerate(self.words)}
 
-    @property
-    def nodes(self) -> int:
-        return len(self.words)
-
     def name(self, node: int) -> str:
         return ".".join(map(str, self.words[node]))
 
@@ -64,6 +60,10 @@ class ShiftGraph(RoutedGraph):
 class Kautz(ShiftGraph):
     """The Kautz graph: (d + 1) d^(n-1) words over d + 1 letters, none twice in a row."""
 
+    @property
+    def nodes(self) -> int:
+        return (self.d + 1) * self.d ** (self.n - 1)
+
     @cached_property
     def words(self) -> list[_Word]:
         words = product(range(self.d + 1), repeat=self.n)
@@ -72,6 +72,10 @@ class Kautz(ShiftGraph):
 
 class DeBruijn(ShiftGraph):
     """The de Bruijn graph: all d^n words over d letters."""
+
+    @property
+    def nodes(self) -> int:
+        return self.d**self.n
 
     @cached_property
     def words(self) -> list[_Word]:
