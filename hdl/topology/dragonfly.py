@@ -30,12 +30,8 @@ class Dragonfly(RoutedGraph):
     """
 
     h: int = integer(2, "global links of a node", least=1, most=16)
-    a: int | str = integer(
-        "auto", "nodes of a group; auto: 2 h", least=2, most=64, choices=("auto",)
-    )
-    p: int | str = integer(
-        "auto", "terminals of a node; auto: h", least=1, most=64, choices=("auto",)
-    )
+    a: int | str = integer("auto", "nodes of a group: 2 h", least=2, most=64, choices=("auto",))
+    p: int | str = integer("auto", "terminals of a node: h", least=1, most=64, choices=("auto",))
     latency: int = integer(1, "cycles of a global link", least=1, most=1024)
 
     alike = True

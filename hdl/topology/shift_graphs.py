@@ -1,4 +1,4 @@
-"""Kautz and de Bruijn graphs: nodes are words, and links shift a letter in."""
+"""Kautz and de Bruijn graphs: nodes are words, and links shift letters in."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -17,12 +17,11 @@ _Word = tuple[int, ...]
 
 @dataclass(frozen=True)
 class ShiftGraph(RoutedGraph):
-    """Words of n letters. One-way links lead to the words without the first letter and with one
-    more at the end, except from a word to itself.
+    """Words of n letters. One-way links add a letter at the end and remove the first.
 
     A packet goes the shortest way: if the last o letters here, and no more, are the first o of the
-    destination, the next letter is the destination's letter o, and n - o links are left. The packet
-    takes channel o of n; o grows with each link. So channels wait only for higher ones.
+    destination, its letter o is the next one. The packet takes channel o of n; o grows with each
+    link, so channels wait only for higher ones. No link leads from a word to itself.
     """
 
     d: int = integer(2, "links that leave a node", least=2, most=16, title="Degree d")
@@ -43,7 +42,7 @@ class ShiftGraph(RoutedGraph):
         return ".".join(map(str, self.words[node]))
 
     def links(self) -> Iterator[Link]:
-        """A port has the number of the letter that comes in; the peer's, of that which goes out."""
+        """A port's number is the letter that comes in; that of the peer's, the one removed."""
         for word, number in self._numbers.items():
             for letter in range(self.d + 1):
                 peer = self._numbers.get((*word[1:], letter), number)
@@ -58,7 +57,7 @@ class ShiftGraph(RoutedGraph):
 
 
 class Kautz(ShiftGraph):
-    """The Kautz graph: (d + 1) d^(n-1) words over d + 1 letters, none twice in a row."""
+    """The Kautz graph: words over d + 1 letters, none twice in a row."""
 
     @property
     def nodes(self) -> int:
