@@ -9,6 +9,7 @@ from .layered import Layered
 from .relation import Relation
 from .shortest import Shortest
 from .up_down import UpDown
+from .valiant import Ugal, Valiant
 
 __all__ = ["ALGORITHMS", "relation_for"]
 
@@ -17,6 +18,8 @@ ALGORITHMS: dict[str, tuple[Callable[..., Relation], str]] = {
     "layered": (Layered, "shortest paths in virtual layers without cycles of channels"),
     "up-down": (UpDown, "first up, then down, from a root"),
     "adaptive": (Adaptive, "any shortest path; escape channels in layers"),
+    "valiant": (Valiant, "by way of a random terminal"),
+    "ugal": (Ugal, "directly or by way of a random terminal: what seems to take less time"),
 }
 """For each name, what makes the relation from a graph, and its description."""
 

@@ -107,6 +107,7 @@ class TreeRelation(Relation):
     Attributes
     ----------
     layers : int
+    trees : list[Tree]
     """
 
     needs: ClassVar[str] = ""
@@ -115,7 +116,7 @@ class TreeRelation(Relation):
     def __init__(self, graph: Graph, trees: list[Tree], layers: int = 1) -> None:
         self.layers = layers
         self._graph = ChanneledGraph(graph, layers)
-        self._trees = trees
+        self.trees = trees
         for node, own in enumerate(graph.terminals):
             for terminal, home in enumerate(graph.homes):
                 if own and node != home and (node, 0) not in trees[terminal]:
@@ -130,7 +131,7 @@ class TreeRelation(Relation):
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         if node != self._graph.homes[destination]:
-            port = self._trees[destination][node, self.phase(came)].port
+            port = self.trees[destination][node, self.phase(came)].port
             if came is None:
                 layer = self.first_layer(node, destination)
             else:
