@@ -3,9 +3,9 @@
 python examples/minimal_valiant_ugal.py -o docs/minimal-valiant-ugal.svg
 python examples/minimal_valiant_ugal.py dragonfly      # only this one, as a table
 
-Each network is measured under uniform traffic, and under the permutation that is worst for its
-shortest paths. Theory says when a link of them is full; Valiant's routing needs half of what
-uniform traffic does, whatever the traffic; UGAL chooses between the two.
+Each network is measured under uniform traffic, and under a permutation that is bad for its shortest
+paths. Theory says at which load their links are full. Valiant's routing makes of any traffic twice
+uniform traffic. UGAL chooses between the two, packet by packet.
 """
 
 from collections import defaultdict
@@ -36,8 +36,21 @@ NETWORKS = {
     "express-mesh": "express-mesh k=8 n=1 interval=4",
     "torus": "torus k=8 n=1",
 }
+WORST = {
+    # All terminals of a switch send to one each of the other switches, and take one link up.
+    "fat-tree": lambda terminal: terminal % 4 * 4 + terminal // 4,
+    # All of a node send to the next node.
+    "hyperx": lambda terminal: terminal // 16 * 16 + (terminal + 4) % 16,
+    # All of a group send to the next group.
+    "dragonfly": lambda terminal: (terminal + 8) % 72,
+    # The reverse, so that all cross the middle.
+    "express-mesh": lambda terminal: 7 - terminal,
+    # The tornado.
+    "torus": lambda terminal: (terminal + 3) % 8,
+}
+"""Permutations known to be bad. For the others `worst_permutation` finds one."""
 ROUTINGS = {"own": "shortest", "valiant": "Valiant", "ugal": "UGAL"}
-LOADS = (0.01, 0.05, *(round(0.1 * step, 1) for step in range(1, 11)))
+LOADS = (0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 
 
 def network_of(name: str, routing: str) -> RoutedNetwork:
@@ -62,20 +75,23 @@ class Theory:
     ----------
     links : float
         Mean links of a path.
-    uniform, worst : float
-        Loads in flits per terminal per cycle at which a link is full.
+    uniform : float
+        Load in flits per terminal per cycle at which a link is full.
     permutation : list[int]
-        The destinations that are worst: they load a link most (Towles and Dally, 2002).
+        The destination of each terminal in the worst case.
+    worst : float
+        Its throughput in flits per terminal per cycle, if packets share the most loaded link of
+        their path evenly.
     """
 
     links: float
     uniform: float
-    worst: float
     permutation: list[int]
+    worst: float
 
 
-def theory_of(relation: Relation) -> Theory:
-    """Of routing without a choice."""
+def theory_of(name: str, relation: Relation) -> Theory:
+    """Of a network whose own routing is without a choice."""
     ports = relation.ports
     users: dict[Link, np.ndarray] = defaultdict(lambda: np.zeros((ports, ports), int))
     lengths = []
@@ -85,11 +101,38 @@ def theory_of(relation: Relation) -> Theory:
             lengths.append(len(path))
             for channel in path:
                 users[relation.graph.link_of(channel)][source, destination] = 1
-    uniform = max(own.sum() / ports for own in users.values())
-    found = [(own, linear_sum_assignment(own, maximize=True)) for own in users.values()]
-    own, (rows, columns) = max(found, key=lambda pair: pair[0][pair[1]].sum())
-    load = own[rows, columns].sum()
-    return Theory(fmean(lengths), min(1, 1 / uniform), min(1, 1 / load), columns.tolist())
+    uses = np.array(list(users.values()))
+    uniform = uses.sum(axis=(1, 2)).max() / ports
+    permutation = list(map(WORST[name], range(ports))) if name in WORST else worst_permutation(uses)
+    taken = uses[:, np.arange(ports), permutation]
+    most = (taken * taken.sum(axis=1, keepdims=True)).max(axis=0)
+    worst = fmean(1 / np.maximum(most, 1))
+    return Theory(fmean(lengths), min(1, 1 / uniform), permutation, worst)
+
+
+def worst_permutation(uses: np.ndarray) -> list[int]:
+    """A permutation that loads a link most (Towles and Dally, 2002), and then others of its links.
+
+    Parameters
+    ----------
+    uses : np.ndarray
+        For each link, source and destination, whether the path uses the link.
+    """
+    rows = np.arange(uses.shape[1])
+
+    def best(weights: np.ndarray) -> np.ndarray:
+        return linear_sum_assignment(weights, maximize=True)[1]
+
+    def loads(columns: np.ndarray) -> np.ndarray:
+        return uses[:, rows, columns].sum(axis=1)
+
+    found = max(map(best, uses), key=lambda columns: loads(columns).max())
+    # The sum of the squares of loads is convex: such steps only let it grow.
+    while True:
+        after = best(np.tensordot(loads(found), uses, axes=1))
+        if (loads(after) ** 2).sum() <= (loads(found) ** 2).sum():
+            return found.tolist()
+        found = after
 
 
 # Measurement.
@@ -171,7 +214,7 @@ def main(names: tuple[str, ...], cycles: int, output: str | None) -> None:
     table = Table(*columns)
     curves = {}
     for name in names or NETWORKS:
-        theory = theory_of(network_of(name, "own").relation)
+        theory = theory_of(name, network_of(name, "own").relation)
         curves[name] = measured(name, theory, cycles)
         report(name, theory, curves[name], table)
     Console().print(table)
