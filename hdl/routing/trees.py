@@ -1,6 +1,6 @@
 """Shortest paths to every terminal, spread over the links; and relations that follow them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from ..core.errors import InvalidValue
@@ -15,6 +15,12 @@ Place = tuple[int, int]
 Tree = Mapping[Place, Link]
 """For one terminal, the link that a header takes from each place that has a way to it."""
 
+_Step = tuple[Link, Place]
+"""A link, and the place to which it leads."""
+
+_ROUNDS = 4
+"""How often each tree is found; further rounds change the loads little."""
+
 
 def spread_trees(
     graph: Graph,
@@ -25,8 +31,9 @@ def spread_trees(
     than others if that can be helped.
 
     The trees are found one by one. Among paths of as few links, a header takes the one that the
-    packets of the earlier trees load least, if each terminal sends to each other one equally often
-    (Hoefler, Schneider and Lumsdaine, 2009).
+    packets of the other trees load least, if each terminal sends to each other one equally often
+    (Hoefler, Schneider and Lumsdaine, 2009). After the last, all are found anew, given the others,
+    three times.
 
     Parameters
     ----------
@@ -37,7 +44,7 @@ def spread_trees(
     phases : int
         Number of phases.
     """
-    onward: dict[Place, list[tuple[Link, Place]]] = {}
+    onward: dict[Place, list[_Step]] = {}
     back: dict[Place, list[Place]] = {}
     for link in sorted(graph.links()):
         for phase in range(phases):
@@ -47,31 +54,56 @@ def spread_trees(
                 onward.setdefault(here, []).append((link, there))
                 back.setdefault(there, []).append(here)
     load = dict.fromkeys(graph.links(), 0)
-    trees: list[Tree] = []
-    for home in graph.homes:
-        away = _distances([(home, phase) for phase in range(phases)], back)
-        cost: dict[Place, int] = {}
-        tree: dict[Place, Link] = {}
-        following: dict[Place, Place] = {}
-        for place, steps in away.items():
-            if steps == 0:
-                cost[place] = 0
-                continue
-            cost[place], tree[place], following[place] = min(
-                (load[link] + cost[there], link, there)
+    trees: list[Tree] = [{} for _ in graph.homes]
+    shares: list[dict[Link, int]] = [{} for _ in graph.homes]
+    away = [_distances([(home, phase) for phase in range(phases)], back) for home in graph.homes]
+    sources = [(node, len(own)) for node, own in enumerate(graph.terminals)]
+    for _ in range(_ROUNDS):
+        for terminal, distances in enumerate(away):
+            for link, packets in shares[terminal].items():
+                load[link] -= packets
+            tree = trees[terminal] = _tree(distances, onward, load)
+            shares[terminal] = _share(distances, tree, onward, sources)
+            for link, packets in shares[terminal].items():
+                load[link] += packets
+    return trees
+
+
+def _tree(
+    away: Mapping[Place, int], onward: Mapping[Place, list[_Step]], load: Mapping[Link, int]
+) -> dict[Place, Link]:
+    """For each place, nearest first, the link of the least loaded shortest path."""
+    cost: dict[Place, int] = {}
+    tree: dict[Place, Link] = {}
+    for place, steps in away.items():
+        cost[place] = 0
+        if steps:
+            cost[place], tree[place] = min(
+                (load[link] + cost[there], link)
                 for link, there in onward[place]
                 if away.get(there) == steps - 1
             )
-        passing = dict.fromkeys(away, 0)
-        for node, own in enumerate(graph.terminals):
-            if (node, 0) in passing:
-                passing[node, 0] = len(own)
-        for place in reversed(away):
-            if place in tree:
-                load[tree[place]] += passing[place]
-                passing[following[place]] += passing[place]
-        trees.append(tree)
-    return trees
+    return tree
+
+
+def _share(
+    away: Mapping[Place, int],
+    tree: Tree,
+    onward: Mapping[Place, list[_Step]],
+    sources: Iterable[tuple[int, int]],
+) -> dict[Link, int]:
+    """The packets on each link of a tree, if each terminal sends one."""
+    passing = dict.fromkeys(away, 0)
+    for node, terminals in sources:
+        if (node, 0) in passing:
+            passing[node, 0] = terminals
+    found: dict[Link, int] = {}
+    for place in reversed(list(away)):
+        if place in tree and passing[place]:
+            link = tree[place]
+            found[link] = found.get(link, 0) + passing[place]
+            passing[dict(onward[place])[link]] += passing[place]
+    return found
 
 
 def _distances(ends: list[Place], back: Mapping[Place, list[Place]]) -> dict[Place, int]:
