@@ -238,7 +238,10 @@ def operate(
             *(reply.ready, processor.pending, processor.generated, processor.rejected),
             *(request.valid, request.payload),
         )
+        begin, end = window([measure(number) for number in range(cycles)])
         for number in range(cycles):
+            ctx.set(processor.least, max(0, number - end) if number > begin else ~0)
+            ctx.set(processor.most, max(0, number - begin - 1))
             quiet = number >= cycles - 2
             answer = None if quiet else replies.next(number)
             now = Cycle(
@@ -292,6 +295,12 @@ class Asked:
     sent: int
 
 
+def window(measure: Sequence[bool]) -> tuple[int, int]:
+    """The first cycle in which it is measured, and the first after it in which it is not."""
+    begin = [*measure, True].index(True)
+    return begin, begin + [*measure[begin:], False].index(False)
+
+
 class Observer:
     """What a processor shall do and count, told by somebody who sees its port, and its births.
 
@@ -309,6 +318,7 @@ class Observer:
         self.unanswered: dict[int, Asked] = {}
         self.offered: int | None = None
         self.rests_until = 0
+        self.begin, self.end = window([now.measure for now in outcome.cycles])
         for number, now in enumerate(outcome.cycles):
             before = outcome.cycles[number - 1] if number else None
             self.check(number, now, before)
@@ -340,7 +350,7 @@ class Observer:
     def follow(self, number: int, now: Cycle, following: Cycle | None) -> None:
         """What changes at the end of this cycle."""
         if now.reply is not None:
-            self.judge(number, now.reply, now.measure)
+            self.judge(number, now.reply, measure=now.measure)
         full = len(self.queue) == self.setting.depth
         if now.taken is not None:
             self.counters["injected"] += 1
@@ -358,7 +368,7 @@ class Observer:
             if born and not full:
                 self.queue.append(number + 1)
 
-    def judge(self, number: int, reply: Reply, measure: bool) -> None:
+    def judge(self, number: int, reply: Reply, *, measure: bool) -> None:
         last = number + self.setting.lengths[0] - 1
         self.counters["delivered"] += 1
         self.counters["measured"] += measure
@@ -369,7 +379,9 @@ class Observer:
             return
         request = asked.request
         self.counters["misrouted"] += reply.tag != request.tag
-        if measure:
+        self.counters["latency_sum"] += last - asked.birth
+        if self.begin < asked.birth <= self.end:
+            self.counters["timed"] += 1
             self.latencies["total"].append(last - asked.birth)
             self.latencies["network"].append(last - asked.offered)
             # Exact if no request that was drawn uniformly is for word 0 of the favourite.
@@ -396,7 +408,7 @@ def check(outcome: Outcome, start: int = 0) -> Observer:
     setting, counters = outcome.setting, outcome.counters
     for name in (
         *("injected", "entered", "delivered", "misrouted", "duplicated", "measured", "latest"),
-        *("background", "background_sum"),
+        *("background", "background_sum", "timed", "latency_sum"),
     ):
         assert counters[name] == observer.counters[name], name
     waiting = len(observer.queue)

@@ -272,7 +272,7 @@ REJECTED_STEPS = [
         Request("fetch-and-multiply", 0),
         ValueError,
         "Operation must be one of load, store, fetch-and-store, fetch-and-add, fetch-and-max, "
-        "fetch-and-or, not 'fetch-and-multiply'",
+        "fetch-and-or, not 'fetch-and-multiply'; did you mean 'fetch-and-max'?",
     ),
     (
         Request(replace(find_operation("load"), name="peek"), 0),

@@ -41,6 +41,9 @@ NOT_DEFAULT = {
     "source_depth": 9,
     "operations": ("load", "store"),
     "history": 7,
+    "precision": 0.3,
+    "limit": 150,
+    "seeds": 2,
 }
 """A value of each field of `Run` that is not its default; fields that are added have theirs."""
 

@@ -302,6 +302,33 @@ def test_verilog_has_a_module_for_each_shape(
     assert text.count("module network_route_table") == 16
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "mesh k=3 arbiter=fixed",
+        "hypercube n=3 routing=adaptive latency=2",
+        *map(
+            long,
+            (
+                "torus k=3 arbiter=random channels=4",
+                "torus k=3 arbiter=least-recent switching=cut-through latency=2",
+                "mesh k=3 arbiter=fixed channels=3 latency=3 switching=store-and-forward",
+                "hypercube n=3 routing=adaptive switching=cut-through arbiter=fixed",
+                "hypercube n=3 routing=pcube switching=store-and-forward",
+                "mesh k=3 refill=yes latency=2",
+            ),
+        ),
+    ],
+)
+def test_linters_accept_every_option(
+    words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]
+) -> None:
+    path = tmp_path / "network.v"
+    write_verilog(build(words).fabric, path)
+    said = verilators_linter(path)
+    assert "%" not in said, said
+
+
 @pytest.mark.long
 def test_a_network_of_1024_nodes_is_exported(tmp_path: Path) -> None:
     network = GraphNetwork(graph=Torus(32, 2))

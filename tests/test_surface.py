@@ -14,8 +14,22 @@ import pytest
 from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.core.errors import InvalidType, InvalidValue
-from multicube.sim import Run, Trace, TracePacket, pattern, simulate, sweep
+from multicube.sim import (
+    Copies,
+    Message,
+    Request,
+    Run,
+    Trace,
+    TracePacket,
+    copy_messages,
+    pattern,
+    run_programs,
+    send_messages,
+    simulate,
+    sweep,
+)
 from multicube.sim.command.entry import multicube as command
+from multicube.sim.run.programs import Program
 
 SHORT = {"cycles": 50, "warmup": 0, "bins": 8, "source_depth": 4, "engine": "amaranth"}
 
@@ -201,6 +215,10 @@ def test_draw_writes_a_picture(tmp_path: Path) -> None:
         multicube.draw(5, tmp_path / "b.pdf")
 
 
+def _adds_one() -> Program:
+    yield Request("fetch-and-add", 0, 1)
+
+
 def test_representations_are_one_line_that_tells_what_it_is() -> None:
     network = build("cube", ports=4, depth=2)
     words = "cube ports=4 radix=2 switch=output-queued depth=2 payload=16 routing=destination"
@@ -225,5 +243,16 @@ def test_representations_are_one_line_that_tells_what_it_is() -> None:
     assert repr(result.latency) == "<Latency 2.00, p50 2, p95 2, p99 2, max 2 cycles>"
     curve = sweep(network, [0.1, 1], refine=False, processes=1, **SHORT)
     assert repr(replace(curve, points=curve.points[:1])) == (
-        f"<Sweep of {words}: uniform traffic, 1 loads from 0.1 to 0.1, not saturated>"
+        f"<Sweep of {words}: uniform traffic, 1 load from 0.1 to 0.1, not saturated>"
+    )
+    machine = build("connection-machine", n=2, combine="add")
+    messages = [Message(source, 3, 10) for source in range(4)]
+    assert repr(send_messages(machine, messages)) == (
+        "<MessageRun of 4 messages: 1 combined, 3 delivered, 0 referred, in 4 cycles>"
+    )
+    assert repr(copy_messages(machine, [Copies(0, [1, 2, 3], 5)])) == (
+        "<CopyRun of 2 rounds in 7 cycles>"
+    )
+    assert repr(run_programs(build("combining", ports=2), [_adds_one(), _adds_one()])) == (
+        "<ProgramRun of 2 programs: 2 requests, 1 combined, 1 reached the memory, in 4 cycles>"
     )

@@ -131,9 +131,12 @@ def test_points_are_those_of_single_runs(curve: Sweep) -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> Callable[[float], list[float]]:
-    """Replace simulations by a network that saturates at a given load; gives the loads asked."""
+    """Replace simulations by a network that saturates at a given load; gives the loads asked.
 
-    def at(limit: float) -> list[float]:
+    Its runs decide nothing at loads up to a second limit, if that is higher.
+    """
+
+    def at(limit: float, decided: float = 0) -> list[float]:
         asked: list[float] = []
 
         def simulate_share(_: Any, runs: list, **__: Any) -> list[Result]:
@@ -143,7 +146,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> Callable[[float], li
                     curve.zero_load,
                     offered_load=run.load,
                     throughput=min(run.load, limit),
-                    saturated=run.load > limit,
+                    saturated=None if limit < run.load <= decided else run.load > limit,
                 )
                 for run in runs
             ]
@@ -165,6 +168,13 @@ def test_refinement_finds_the_limit(limit: float, quick: Callable[[float], list[
     assert len(asked) == len(set(asked)) == 1 + 5 + 6
     loads = [point.offered_load for point in found.points]
     assert loads == sorted(loads)
+
+
+def test_refinement_ends_where_nothing_is_decided(quick: Callable[..., list[float]]) -> None:
+    asked = quick(0.5, decided=0.8)
+    found = sweep(build("cube", ports=2), [0.5, 0.9], processes=1)
+    assert asked == [ZERO_LOAD, 0.5, 0.9, 0.6, 0.7, 0.8]
+    assert found.saturation_interval == (0.5, 0.9)
 
 
 def test_no_saturation(quick: Callable[[float], list[float]]) -> None:

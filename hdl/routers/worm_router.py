@@ -259,18 +259,16 @@ class WormRouter(wiring.Component):
         entries = [[i for i in output.inputs if i in inputs] for output in self.shape.outputs]
         # For each input, with one bit per output: what its header requests, is granted and takes,
         # and what its worm holds and uses.
-        requests, grants, takes, kept, uses = (
+        requests, takes, kept, uses = (
             {i: Signal(len(outputs), name=f"{name}_{i}") for i in inputs}
-            for name in ("request", "granted", "takes", "kept", "uses")
+            for name in ("request", "takes", "kept", "uses")
         )
-        readies, held, passed = (
-            Signal(len(outputs), name=n) for n in ("readies", "held", "passed")
-        )
-        m.d.comb += [
-            readies.eq(Cat(output.ready for output in self.o)),
-            # Bit by bit: linters take a chain of partly used words for a combinational loop.
-            held.eq(Cat(Cat(one[j] for one in kept.values()).any() for j in outputs)),
-        ]
+        # Bit by bit: linters take a chain of partly used words for a combinational loop.
+        grants = {i: [Signal(name=f"granted_{i}_{j}") for j in outputs] for i in inputs}
+        readies = [output.ready for output in self.o]
+        passed = [Signal(name=f"passed_{j}") for j in outputs]
+        held = Signal(len(outputs))
+        m.d.comb += held.eq(Cat(Cat(one[j] for one in kept.values()).any() for j in outputs))
         heads: dict[int, stream.Interface] = {}
         for i in inputs:
             exits = self._exits(i)
@@ -280,7 +278,7 @@ class WormRouter(wiring.Component):
             m.d.comb += [
                 requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
                 takes[i].eq(
-                    self._choice(m, i, grants[i], Cat(readies)) if self.shape.choice else grants[i]
+                    self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
                 ),
                 uses[i].eq(kept[i] | takes[i]),
                 head.ready.eq(Cat(uses[i][j] & passed[j] for j in exits).any()),
@@ -387,7 +385,9 @@ class WormRouter(wiring.Component):
             bits.append(bit & self.open[guarded.index(j)] if j in guarded else bit)
         return Cat(bits)
 
-    def _choice(self, m: Module, i: int, granted: Value, readies: Value) -> Value:
+    def _choice(
+        self, m: Module, i: int, granted: Sequence[Value], readies: Sequence[Value]
+    ) -> Value:
         """The output that a header takes of those that it was granted, if any, one bit each.
 
         A terminal has no alternative, and its flits do not wait for it to be ready.

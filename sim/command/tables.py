@@ -24,9 +24,9 @@ def _count(value: int | None) -> str:
     return "?" if value is None else str(value)
 
 
-def _latency_row(latency: Latency) -> list[str]:
+def _latency_row(latency: Latency, beyond: str = "beyond the histogram") -> list[str]:
     exact = [
-        "beyond the histogram" if value is None and latency.mean is not None else _number(value, 0)
+        beyond if value is None and latency.mean is not None else _number(value, 0)
         for value in (latency.p50, latency.p95, latency.p99, latency.max)
     ]
     return [str(latency), *exact]
@@ -139,11 +139,12 @@ def print_sweep(curve: Sweep, unit: str) -> None:
     for column in table.columns[:-1]:
         column.no_wrap = True
     for point in curve.points:
+        latency = _latency_row(point.latency, beyond="beyond")
         table.add_row(
             f"{per * point.offered_load:.4f}",
             f"{per * point.throughput:.4f}",
-            _latency_row(point.latency)[0],
-            _latency_row(point.latency)[3],
+            latency[0],
+            latency[3],
             _number(point.predicted["latency_mean"]),
             point.verdict.partition(":")[0],
         )

@@ -38,7 +38,9 @@ class Sweep:
 
     def __repr__(self) -> str:
         loads = [point.offered_load for point in self.points]
-        span = f"{len(loads)} loads" + (f" from {loads[0]:g} to {loads[-1]:g}" if loads else "")
+        span = f"{len(loads)} load{'s'[: len(loads) != 1]}"
+        if loads:
+            span += f" from {loads[0]:g} to {loads[-1]:g}"
         end = "not saturated"
         if self.saturation_interval is not None:
             end = "saturates from {:g} to {:g}".format(*self.saturation_interval)

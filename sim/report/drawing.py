@@ -219,7 +219,12 @@ def multistage_figure(
 
 @takes_names()
 def draw(
-    network: Network, /, path: str | os.PathLike[str], *, paths: Iterable[tuple[int, int]] = ()
+    network: Network,
+    /,
+    path: str | os.PathLike[str],
+    *,
+    paths: Iterable[tuple[int, int]] = (),
+    **parameters: Any,
 ) -> None:
     """Draw the wiring plan of a multistage network: boxes, lines and their labels.
 
@@ -231,6 +236,8 @@ def draw(
         Picture to write: .svg, .png or .pdf; `-` writes an SVG to standard output.
     paths : Iterable[tuple[int, int]]
         Pairs of terminals (source, destination) whose paths are highlighted.
+    **parameters
+        Of the network, if its name is given.
 
     Raises
     ------

@@ -15,7 +15,7 @@ network; in others each message arrives separately. A value is sent to many term
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -103,8 +103,12 @@ class MessageRun:
     delivered: int
     combined: int
     referred: int
-    values: list[int | None] = field(repr=False)
-    deliveries: list[int] = field(repr=False)
+    values: list[int | None]
+    deliveries: list[int]
+
+    def __repr__(self) -> str:
+        done = f"{self.combined} combined, {self.delivered} delivered, {self.referred} referred"
+        return f"<MessageRun of {self.sent} messages: {done}, in {self.cycles} cycles>"
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,10 @@ class CopyRun:
     """
 
     rounds: list[MessageRun]
-    values: list[int | None] = field(repr=False)
+    values: list[int | None]
+
+    def __repr__(self) -> str:
+        return f"<CopyRun of {len(self.rounds)} rounds in {self.cycles} cycles>"
 
     @property
     def cycles(self) -> int:

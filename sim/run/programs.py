@@ -23,7 +23,7 @@ yields takes no simulated time.
 
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -106,13 +106,20 @@ class ProgramRun:
     engine: str
     cycles: int
     results: list[Any]
-    memory: list[int] = field(repr=False)
-    history: dict[int, list[Access]] = field(repr=False)
+    memory: list[int]
+    history: dict[int, list[Access]]
     requests: int
     memory_requests: int
     combined: list[int]
     width: int
-    initial: dict[int, int] = field(repr=False)
+    initial: dict[int, int]
+
+    def __repr__(self) -> str:
+        done = f"{sum(self.combined)} combined, {self.memory_requests} reached the memory"
+        return (
+            f"<ProgramRun of {len(self.results)} programs: {self.requests} requests, {done}, in "
+            f"{self.cycles} cycles>"
+        )
 
     @property
     def share_combined(self) -> float:

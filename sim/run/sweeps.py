@@ -187,7 +187,10 @@ def sweep(
                     break
                 low, high = interval
                 between = [round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)]
-                measure([load for load in between if load not in found])
+                between = [load for load in between if load not in found]
+                if not between:  # they were undecided, and the interval stayed the same
+                    break
+                measure(between)
         except KeyboardInterrupt:
             if not points():
                 raise
