@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import networkx as nx
 
+from ..core.checks import check_kind
 from ..core.errors import InvalidValue
 from ..core.parameters import Parameter, word
 from ..routing.relation import Relation
@@ -43,6 +44,8 @@ class GraphParameters(AnyRoutingParameters):
 
     def __post_init__(self) -> None:
         if self.graph is not None:
+            kinds = (Relation, Graph, nx.Graph)
+            check_kind("Graph", self.graph, kinds, "a graph or a routing relation")
             self._resolve(file="given")
         super().__post_init__()
 
