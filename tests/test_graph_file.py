@@ -211,5 +211,5 @@ def test_network_of_a_file_and_of_objects(tmp_path: Path) -> None:
 def test_graph_network_rejects() -> None:
     with pytest.raises(ValueError, match=r"^File must be named unless a graph is given in Python$"):
         build("graph", file="given")
-    with pytest.raises(ValueError, match=r"^Routing must not be own unless a graph with a routing"):
+    with pytest.raises(ValueError, match=r"^Routing must not be own in a graph that has none$"):
         GraphNetwork(nx.petersen_graph(), routing="own")

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import ShapeLike
 
+from ..core.checks import check_limit
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
@@ -31,6 +32,9 @@ from .network import LinkCounts, PacketNetwork, Terminals
 from .route_tables import Rows, leg_tables, memory_rows, route_tables, shared_memories
 
 __all__ = ["RoutedNetwork", "RouterParameters"]
+
+_MOST = 2**16
+"""Most nodes of a description, and most terminals."""
 
 _SHOWN = 6
 """Most channels of a cycle that a message names."""
@@ -112,7 +116,7 @@ class RoutedNetwork(PacketNetwork):
             record: Any = make_dataclass(
                 f"{cls.description.__name__}Parameters",
                 own,
-                bases=(RouterParameters,),
+                bases=(cls.parameters_type,),
                 frozen=True,
                 eq=False,
             )
@@ -123,6 +127,8 @@ class RoutedNetwork(PacketNetwork):
         """The graph and its routing, from `parameters`."""
         names = [each.name for each in fields(self.description)]  # type: ignore[arg-type]
         described = self.description(**{name: self.parameters[name] for name in names})
+        check_limit("Nodes", described.nodes, _MOST)
+        check_limit("Terminals", described.ports, _MOST)
         self.parameters._resolve(**{name: getattr(described, name) for name in names})
         return described
 
