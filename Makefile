@@ -38,6 +38,7 @@ coverage: $(TOOLS)
 bench: $(LIBRARY)
 	$(BIN)/multicube bench cube ports=64 depth=4
 	$(BIN)/multicube bench cube ports=1024 depth=4 --runs 2 --verilator-limit 0
+	$(BIN)/multicube bench torus k=8 depth=4 length=4 --load 0.1 --verilator-limit 0
 
 # Minutes each; the last one takes an hour, and more on a slow machine.
 boards: $(TOOLS)

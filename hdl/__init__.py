@@ -16,8 +16,14 @@ if TYPE_CHECKING:
         CombiningNetwork,
         ConnectionMachine,
         DCSHNetwork,
+        DeBruijnNetwork,
+        DragonflyNetwork,
+        ExpressMeshNetwork,
+        FatTreeNetwork,
         GraphNetwork,
         HypercubeNetwork,
+        HyperXNetwork,
+        KautzNetwork,
         MultidimensionalMemory,
         MultistageNetwork,
         Network,
@@ -40,10 +46,16 @@ __all__ = [
     "CombiningNetwork",
     "ConnectionMachine",
     "DCSHNetwork",
+    "DeBruijnNetwork",
+    "DragonflyNetwork",
+    "ExpressMeshNetwork",
+    "FatTreeNetwork",
     "GraphNetwork",
+    "HyperXNetwork",
     "HypercubeNetwork",
     "InputQueuedSwitch",
     "InterchangeBox",
+    "KautzNetwork",
     "MulticubeError",
     "MultidimensionalMemory",
     "MultistageNetwork",
@@ -68,7 +80,9 @@ __getattr__, __dir__ = lazy_names(
         ".export.verilog": "write_verilog",
         ".networks": (
             "AXI_CLOCK FAMILIES AxiStreamNetwork CircuitNetwork CombiningNetwork "
-            "ConnectionMachine DCSHNetwork GraphNetwork HypercubeNetwork MultidimensionalMemory "
+            "ConnectionMachine DCSHNetwork DeBruijnNetwork DragonflyNetwork "
+            "ExpressMeshNetwork FatTreeNetwork GraphNetwork HyperXNetwork HypercubeNetwork "
+            "KautzNetwork MultidimensionalMemory "
             "MultistageNetwork Network PacketNetwork PartitionedNetwork "
             "ReconfigurableExtraStageCube StageControlledNetwork StageSequencedNetwork "
             "TorusNetwork build"

@@ -16,10 +16,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.routing.survey import survey
 from multicube.sim import Trace, simulate
 from multicube.sim.command import main
 
@@ -178,6 +180,50 @@ def test_wiring_rejects(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+OWN = ROOT / "examples" / "own_network.py"
+OWN_PAGE = ROOT / "docs" / "own-network.md"
+
+
+@pytest.fixture(scope="module")
+def own() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("own_network_example", OWN)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_own_network(own: ModuleType, tmp_path: Path) -> None:
+    """Cube-connected cycles in under 80 lines, which the page shows."""
+    lines = OWN.read_text().splitlines()
+    assert len(lines) < 80
+    shown = re.findall(
+        r"^    ( *(?:@|class|def|for|if|elif|yield|number|corner|n:).*)", OWN_PAGE.read_text(), re.M
+    )
+    known = {line.strip() for line in lines}
+    assert len(shown) > 15
+    assert not [line for line in shown if line.strip() not in known]
+    for n in (3, 4):
+        plan = own.CubeConnectedCycles(n)
+        graph = nx.DiGraph((link.node, link.peer) for link in plan.links())
+        assert (
+            set(dict(graph.in_degree()).values()) == set(dict(graph.out_degree()).values()) == {2}
+        )
+        # Without the direction of the rings: three neighbours, and a known diameter.
+        assert nx.diameter(graph.to_undirected()) == {3: 6, 4: 8}[n]
+        assert survey(plan).cycle is None
+    done = subprocess.run(
+        [sys.executable, str(OWN), "3", "--load", "0.1", "--verilog", "ccc3.v"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "24 terminals, at most 7 links" in done.stdout
+    assert "module network" in (tmp_path / "ccc3.v").read_text()
+
+
 def _run(folder: Path, *command: str) -> str:
     # cocotb's runner keeps its results elsewhere when it believes that pytest called it.
     outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
@@ -252,6 +298,8 @@ def test_commands_of_the_documents(
     traffic = (ROOT / "docs" / "traffic.md").read_text()
     trace = re.search(r"(?:    cycle,source,destination\n)(?:    .*\n)+", traffic)
     (tmp_path / "trace.csv").write_text(textwrap.dedent(trace[0]))
+    graph = re.search(r"^```json\n(.*?)^```", OWN_PAGE.read_text(), re.M | re.S)
+    (tmp_path / "net.json").write_text(graph[1])
     for program, *arguments in _commands(page):
         if (arguments[0] == "paper") != papers:
             continue

@@ -15,6 +15,14 @@ from .multistage.stage_controlled import StageControlledNetwork
 from .multistage.stage_sequenced import StageSequencedNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
+from .scalable import (
+    DeBruijnNetwork,
+    DragonflyNetwork,
+    ExpressMeshNetwork,
+    FatTreeNetwork,
+    HyperXNetwork,
+    KautzNetwork,
+)
 from .torus import TorusNetwork
 
 __all__ = [
@@ -25,8 +33,14 @@ __all__ = [
     "CombiningNetwork",
     "ConnectionMachine",
     "DCSHNetwork",
+    "DeBruijnNetwork",
+    "DragonflyNetwork",
+    "ExpressMeshNetwork",
+    "FatTreeNetwork",
     "GraphNetwork",
+    "HyperXNetwork",
     "HypercubeNetwork",
+    "KautzNetwork",
     "MultidimensionalMemory",
     "MultistageNetwork",
     "Network",

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.checks import check_kind, nearest
 from ..core.errors import InvalidValue
 from ..core.parameters import Parameters, pairs
-from . import combining, connection_machine, dcsh, hypercube, torus
+from . import combining, connection_machine, dcsh, graph, hypercube, scalable, torus
 from .family import Family
 from .multistage import network as multistage
 from .multistage import stage_sequenced
@@ -23,6 +23,8 @@ _MODULES = (
     combining,
     hypercube,
     torus,
+    scalable,
+    graph,
     connection_machine,
     dcsh,
 )

@@ -1,35 +1,76 @@
 # amaranth: UnusedElaboratable=no
-"""Networks of any graph with a routing relation, given as an object."""
+"""Networks of a user's own graph: from a file, from networkx, or described in Python."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import networkx as nx
 
 from ..core.checks import check_kind
-from ..core.parameters import word
+from ..core.errors import InvalidValue
+from ..core.parameters import Parameter, word
 from ..routing.relation import Relation
-from ..topology.graph import check_graph
-from .routed import RoutedNetwork, RouterParameters
+from ..topology.conversion import from_networkx
+from ..topology.graph import Graph
+from ..topology.graph_file import read_graph
+from .any_routing import AnyRoutingNetwork, AnyRoutingParameters
+from .family import Family
 
-__all__ = ["GraphNetwork", "GraphParameters"]
+__all__ = ["FAMILIES", "GraphNetwork", "GraphParameters"]
+
+_FILE = Parameter(
+    "its graph (JSON, GraphML, or as BookSim2's anynet); petersen: ten nodes of three links",
+    choices=("petersen", "given"),
+    meanings={"petersen": "the Petersen graph", "given": "`graph`, in Python"},
+    form="FILE",
+)
 
 
 @dataclass(frozen=True, eq=False)
-class GraphParameters(RouterParameters):
-    """The parameters of `GraphNetwork`."""
+class GraphParameters(AnyRoutingParameters):
+    """The parameters of `GraphNetwork`.
 
-    graph: Relation = word(None, "a routing relation, with its graph", (), objects=(Relation,))
+    `graph` is a graph of networkx, a `Graph`, or a `Relation`, which has a routing of its own;
+    `file` is then "given".
+    """
+
+    graph: Relation | Graph | nx.Graph | None = word(
+        None,
+        "a graph as an object",
+        (),
+        objects=(Relation, Graph, nx.Graph, type(None)),
+        listed=False,
+    )
+    file: str = field(default="petersen", metadata={"about": _FILE})
+
+    def __post_init__(self) -> None:
+        if self.graph is not None:
+            kinds = (Relation, Graph, nx.Graph)
+            check_kind("Graph", self.graph, kinds, "a graph or a routing relation")
+            self._resolve(file="given")
+        super().__post_init__()
 
 
-class GraphNetwork(RoutedNetwork):
-    """A network of any graph and routing relation. Routers look up their tables.
+class GraphNetwork(AnyRoutingNetwork):
+    """A network of any graph. Routers look up their tables.
 
-    Its arguments are those of `GraphParameters`; see `RoutedNetwork`.
+    Its arguments are those of `GraphParameters`; see `AnyRoutingNetwork`. The graph is an object,
+    or in a file (`topology.graph_file`).
     """
 
     parameters_type = GraphParameters
     family = "graph"
 
-    def _relation(self) -> Relation:
-        relation = self.parameters.graph
-        check_kind("Graph", relation, Relation, "a routing relation")
-        check_graph(relation.graph)
-        return relation
+    def _described(self) -> Graph | Relation:
+        given = self.parameters
+        if isinstance(given.graph, nx.Graph):
+            return from_networkx(given.graph)
+        if given.graph is not None:
+            return given.graph
+        if given.file == "given":
+            raise InvalidValue("File must be named unless a graph is given in Python")
+        if given.file == "petersen":
+            return from_networkx(nx.petersen_graph())
+        return read_graph(given.file)
+
+
+FAMILIES = (Family("graph", "wormhole routers in a graph of one's own, from a file", GraphNetwork),)

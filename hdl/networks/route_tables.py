@@ -7,7 +7,7 @@ from ..routers.shape import RouterShape
 from ..routing.relation import Relation
 from ..topology.graph import Channel
 
-__all__ = ["Rows", "route_tables", "shared_memories"]
+__all__ = ["Rows", "leg_tables", "memory_rows", "route_tables", "shared_memories"]
 
 Rows = dict[int, int]
 """The outputs that a header may take, one bit each, by its tag; only for tags that can come."""
@@ -57,23 +57,66 @@ def route_tables(relation: Relation, shapes: Sequence[RouterShape]) -> list[list
     return tables
 
 
+def leg_tables(
+    legs: tuple[Relation, Relation], shapes: Sequence[RouterShape]
+) -> tuple[list[list[Rows]], list[list[Rows]]]:
+    """As `route_tables`, for packets that go by way of an intermediate terminal.
+
+    Returns
+    -------
+    tuple
+        Rows by intermediate terminal, for inputs of the first leg; empty if it is at the node. And
+        rows by destination, for all inputs: those of the first leg have those of the node's own
+        terminals, where the second leg starts.
+    """
+    around, onward = (route_tables(leg, shapes) for leg in legs)
+    for shape, first, second in zip(shapes, around, onward):
+        links = sum(not output.is_terminal for output in shape.outputs)
+        starts: Rows = {}
+        for entry, rows in zip(shape.inputs, second):
+            if entry.is_terminal:
+                starts = rows
+        for i, rows in enumerate(first):
+            if rows:
+                second[i] = starts
+                first[i] = {tag: exits for tag, exits in rows.items() if not exits >> links}
+    return around, onward
+
+
+def memory_rows(
+    name: str, readers: Sequence[int | None], tables: Sequence[Rows], count: int
+) -> dict[str, tuple[int, ...]]:
+    """The contents of a node's memories, `count` rows each, from the rows of its inputs."""
+    found: dict[str, list[int]] = {}
+    for reader, rows in zip(readers, tables):
+        if reader is not None:
+            memory = found.setdefault(f"{name}_{reader}", [0] * count)
+            for tag, exits in rows.items():
+                memory[tag] = exits
+    return {memory: tuple(rows) for memory, rows in found.items()}
+
+
 def shared_memories(
-    shapes: Sequence[RouterShape], tables: Sequence[Sequence[Rows]]
-) -> dict[RouterShape, tuple[int, ...]]:
+    shapes: Sequence[RouterShape], tables: Sequence[Sequence[Rows]], skip: bool = False
+) -> dict[RouterShape, tuple[int | None, ...]]:
     """For each shape, the number of the memory that each input reads.
 
-    Inputs share one if their rows agree, wherever both have one, in all nodes of this shape.
+    Inputs share one if their rows agree, wherever both have one, in all nodes of this shape. With
+    `skip`, inputs without rows have None.
     """
     own: dict[RouterShape, list[Sequence[Rows]]] = {}
     for shape, table in zip(shapes, tables):
         own.setdefault(shape, []).append(table)
-    return {shape: _grouped(len(shape.inputs), nodes) for shape, nodes in own.items()}
+    return {shape: _grouped(len(shape.inputs), nodes, skip) for shape, nodes in own.items()}
 
 
-def _grouped(inputs: int, nodes: Sequence[Sequence[Rows]]) -> tuple[int, ...]:
+def _grouped(inputs: int, nodes: Sequence[Sequence[Rows]], skip: bool) -> tuple[int | None, ...]:
     groups: list[list[Rows]] = []
-    numbers = []
+    numbers: list[int | None] = []
     for i in range(inputs):
+        if skip and not any(table[i] for table in nodes):
+            numbers.append(None)
+            continue
         fits = (
             number
             for number, group in enumerate(groups)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import ShapeLike
 
+from ..core.checks import check_limit
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
@@ -18,17 +19,22 @@ from ..primitives.link_end import LinkEnd
 from ..primitives.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..routers.credit_link import CreditLink
+from ..routers.detour import detoured
 from ..routers.route_table import RouteTable
 from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, space_needed
 from ..routers.worm_router import RouteLogic, WormRouter
 from ..routing.deadlock import dependency_cycle
 from ..routing.relation import Relation, RoutedGraph
 from ..topology.graph import Channel, End, Link, Turn
+from .detours import place_detours
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .network import LinkCounts, PacketNetwork, Terminals
-from .route_tables import route_tables, shared_memories
+from .route_tables import Rows, leg_tables, memory_rows, route_tables, shared_memories
 
 __all__ = ["RoutedNetwork", "RouterParameters"]
+
+_MOST = 2**16
+"""Most nodes of a description, and most terminals."""
 
 _SHOWN = 6
 """Most channels of a cycle that a message names."""
@@ -110,7 +116,7 @@ class RoutedNetwork(PacketNetwork):
             record: Any = make_dataclass(
                 f"{cls.description.__name__}Parameters",
                 own,
-                bases=(RouterParameters,),
+                bases=(cls.parameters_type,),
                 frozen=True,
                 eq=False,
             )
@@ -121,6 +127,8 @@ class RoutedNetwork(PacketNetwork):
         """The graph and its routing, from `parameters`."""
         names = [each.name for each in fields(self.description)]  # type: ignore[arg-type]
         described = self.description(**{name: self.parameters[name] for name in names})
+        check_limit("Nodes", described.nodes, _MOST)
+        check_limit("Terminals", described.ports, _MOST)
         self.parameters._resolve(**{name: getattr(described, name) for name in names})
         return described
 
@@ -143,7 +151,8 @@ class RoutedNetwork(PacketNetwork):
         self.stages = links + 1
         waits = links * (given.decision - 1 + relation.graph.latency - 1)
         stored = self.lengths[1] if given.switching == "store-and-forward" else 1
-        self.zero_load_cycles = waits + stored * (links + 1)
+        self.zero_load_cycles = waits + stored * (links + 1) + self._senses
+        self.punctual = relation.legs is None
 
     def _check_deadlock(self) -> None:
         cycle = self.relation.deadlock()
@@ -159,7 +168,7 @@ class RoutedNetwork(PacketNetwork):
     def _check_refill(self) -> None:
         """With refill, a queue's `ready` depends on those of the queues behind its exits."""
         relation = self.relation
-        if not relation.ordered:
+        if relation.choice:
             raise InvalidValue("Refill must be no if packets have a choice of channels, not 'yes'")
         waits: dict[Channel, set[Channel]] = {}
         for link in relation.graph.links():
@@ -224,26 +233,49 @@ class RoutedNetwork(PacketNetwork):
         for node, key in enumerate(keys):
             kinds.setdefault(key, set()).update(turns[node])
         shapes = {
-            key: RouterShape.of(*key, turns=made, choice=not relation.ordered)
+            key: RouterShape.of(*key, turns=made, choice=relation.choice)
             for key, made in kinds.items()
         }
         return [shapes[key] for key in keys]
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
-        packet = packet or self.packet
+        outer = packet or self.packet
+        packet = outer if self.relation.legs is None else detoured(outer)
         graph = self.relation.graph
         logic = self._logic()
         self._place_routers(fabric, packet, logic)
         if logic is None:
             self._place_tables(fabric)
-        for link in (*graph.links(), *(self._spare_links() if graph.alike else ())):
+        links = (*graph.links(), *(self._spare_links() if graph.alike else ()))
+        for link in links:
             self._place_link(fabric, packet, link)
         inputs, outputs = [], []
         for exit_ in graph.exits:
             shape, end = self.shapes[exit_.node], (exit_.port, exit_.number)
             inputs.append(Pin(f"router_{exit_.node}", ("i", shape.input(end))))
             outputs.append(Pin(f"router_{exit_.node}", ("o", shape.output(end))))
-        return Terminals(inputs, outputs)
+        terminals = Terminals(inputs, outputs)
+        if self.relation.legs is None:
+            return terminals
+        levels = {
+            (link.node, self.shapes[link.node].output((link.port, c))): self._level(link, c)
+            for link in links
+            for c in range(link.channels)
+        }
+        depth = self.parameters.depth
+        return place_detours(fabric, self.relation, self.shapes, outer, terminals, levels, depth)
+
+    @property
+    def _senses(self) -> bool:
+        """Whether terminals look at the queues behind the links of their node."""
+        return self.relation.legs is not None and self.relation.detour == "least-delay"
+
+    def _level(self, link: Link, number: int) -> Pin:
+        """The number of flits in the queue behind a channel."""
+        if link.latency > 1:
+            return Pin(_link_name(link), ("level", number))
+        entry = self.shapes[link.peer].input((link.peer_port, number))
+        return Pin(f"router_{link.peer}", ("level", entry))
 
     def _place_routers(
         self, fabric: Fabric | Scope, packet: Packet, logic: RouteLogic | None
@@ -263,6 +295,7 @@ class RoutedNetwork(PacketNetwork):
                     longest=self.lengths[1],
                     arbiter=given.arbiter,
                     refill=given.refill == "yes",
+                    levels=self._senses,
                 )
             straps = {}
             if logic is not None and logic.address:
@@ -274,27 +307,26 @@ class RoutedNetwork(PacketNetwork):
 
     def _place_tables(self, fabric: Fabric | Scope) -> None:
         """A table beside each router: rows of outputs, by tag."""
-        tables = route_tables(self.relation, self.shapes)
-        readers = shared_memories(self.shapes, tables)
+        legs, width = self.relation.legs, self.tags.code.width
+        around: list[list[Rows]] = [[{} for _ in shape.inputs] for shape in self.shapes]
+        if legs is None:
+            onward = route_tables(self.relation, self.shapes)
+        else:
+            around, onward = leg_tables(legs, self.shapes)
+        readers = shared_memories(self.shapes, onward)
+        vias = shared_memories(self.shapes, around, skip=True) if legs else {}
         types: dict[RouterShape, CellType] = {}
-        width = 1 << self.tags.code.width
         for node, shape in enumerate(self.shapes):
-            numbers = readers[shape]
             if shape not in types:
                 types[shape] = CellType(
                     RouteTable,
-                    tag=self.tags.code.width,
+                    tag=width,
                     outputs=len(shape.outputs),
-                    readers=numbers,
+                    readers=readers[shape],
+                    via=vias.get(shape, ()),
                 )
-            contents = {}
-            for number in range(max(numbers) + 1):
-                rows = [0] * width
-                for i, reader in enumerate(numbers):
-                    if reader == number:
-                        for tag, exits in tables[node][i].items():
-                            rows[tag] = exits
-                contents[f"rows_{number}"] = tuple(rows)
+            contents = memory_rows("rows", readers[shape], onward[node], 1 << width)
+            contents |= memory_rows("via", vias.get(shape, ()), around[node], 1 << width)
             fabric.place(Cell(f"table_{node}", types[shape], contents=contents))
             for i in range(len(shape.inputs)):
                 here, there = f"router_{node}", f"table_{node}"
@@ -321,6 +353,7 @@ class RoutedNetwork(PacketNetwork):
                 depth=given.depth,
                 guarded=waits,
                 needed=space_needed(given.switching, given.depth, self.lengths[1]),
+                levels=self._senses,
             )
             title = f"link to node {self.relation.graph.name(link.peer)}"
             fabric.place(Cell(name, kind, title=title))

@@ -34,6 +34,8 @@ class CreditLink(wiring.Component):
         Channels that headers may enter only if there is space.
     needed : int
         How many places must be free for that.
+    levels : bool
+        Whether it tells how many places are in use.
 
     Members
     -------
@@ -44,6 +46,8 @@ class CreditLink(wiring.Component):
         A flit leaves the receiver's queue.
     open : Out(1).array(len(guarded))
         Whether `needed` places are free.
+    level : Out(range(depth + 1)).array(channels)
+        With `levels`: places of each queue that are in use, or promised to flits on their way.
 
     Raises
     ------
@@ -62,6 +66,7 @@ class CreditLink(wiring.Component):
         depth: int,
         guarded: tuple[int, ...] = (),
         needed: int = 1,
+        levels: bool = False,
     ) -> None:
         self.packet = packet
         self.channels = check_integer("Channels", channels, 1)
@@ -69,6 +74,7 @@ class CreditLink(wiring.Component):
         self.depth = check_integer("Depth", depth, 1)
         self.guarded = guarded
         self.needed = needed
+        self.levels = levels
         ports = stream.Signature(packet)
         members = {
             "i": In(ports).array(channels),
@@ -77,6 +83,8 @@ class CreditLink(wiring.Component):
         }
         if guarded:
             members["open"] = Out(1).array(len(guarded))
+        if levels:
+            members["level"] = Out(range(depth + 1)).array(channels)
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -101,6 +109,8 @@ class CreditLink(wiring.Component):
                 self.o[c].valid.eq(sent[c]),
                 self.o[c].payload.eq(payload),
             ]
+            if self.levels:
+                m.d.comb += self.level[c].eq(self.depth - free)
             if c in self.guarded:
                 m.d.comb += self.open[self.guarded.index(c)].eq(free >= self.needed)
         return m

@@ -150,6 +150,8 @@ class WormRouter(wiring.Component):
         One of `primitives.arbiters.ARBITERS`.
     refill : bool
         Whether a slot that is freed in a cycle can be filled in the same cycle.
+    levels : bool
+        Whether it tells how many flits are in its queues.
 
     Members
     -------
@@ -170,6 +172,8 @@ class WormRouter(wiring.Component):
         For each of `shape.guarded_inputs(switching)`, the same of this router's queue.
     freed : Out(1).array(credited inputs)
         For each of `shape.credited_inputs`, that a flit leaves its queue.
+    level : Out(range(depth + 1)).array(link inputs)
+        With `levels`: flits in the queue of each input from a link. From registers.
 
     Raises
     ------
@@ -189,6 +193,7 @@ class WormRouter(wiring.Component):
         longest: int = 1,
         arbiter: str = "round-robin",
         refill: bool = False,
+        levels: bool = False,
     ) -> None:
         depth = check_integer("Depth", depth, 1)
         decision = check_integer("Decision time", decision, 1)
@@ -221,6 +226,7 @@ class WormRouter(wiring.Component):
         self.longest = longest
         self.arbiter = check_arbiter(arbiter)
         self.refill = refill
+        self.levels = levels
         self.guarded_outputs = shape.guarded_outputs(switching)
         self.guarded_inputs = shape.guarded_inputs(switching)
         ports = stream.Signature(packet)
@@ -240,6 +246,9 @@ class WormRouter(wiring.Component):
         ):
             if count:
                 members[name] = flow(1).array(count)
+        if levels:
+            links = sum(not entry.is_terminal for entry in shape.inputs)
+            members["level"] = Out(range(depth + 1)).array(links)
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -338,6 +347,8 @@ class WormRouter(wiring.Component):
             space = self.space[self.guarded_inputs.index(i)]
             needed = space_needed(self.switching, self.depth, self.longest)
             m.d.comb += space.eq(queue.level <= self.depth - needed)
+        if self.levels and not self.shape.inputs[i].is_terminal:
+            m.d.comb += self.level[i].eq(queue.level)
         if self.shape.inputs[i].credits:
             freed = self.freed[self.shape.credited_inputs.index(i)]
             m.d.comb += freed.eq(queue.o.valid & queue.o.ready)

@@ -6,13 +6,19 @@ routers need wires, their tables, and the proof that worms can't deadlock (`rout
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import ClassVar, Literal
 
 from ..core.errors import InvalidValue
 from ..topology.graph import Channel, Graph, Turn
 from ..topology.tags import AddressCode, TagScheme, address_tags
 from .survey import survey
 
-__all__ = ["Relation", "RoutedGraph", "check_relation"]
+__all__ = ["Detour", "Relation", "RoutedGraph", "check_relation"]
+
+Detour = Literal["random", "least-delay"]
+"""How a packet's intermediate terminal is chosen where it enters: at random, or so only if that
+seems to take less time than to go directly."""
 
 
 class Relation(ABC):
@@ -38,8 +44,20 @@ class Relation(ABC):
     deadlock_free : bool
         Whether it is known to be free of deadlock in any size. If not, it is examined when a
         network is built.
+    choice : bool
+        Whether `route` may offer more than one channel; by default, if packets are not `ordered`.
+    layers : int
+        Virtual layers that packets are distributed over, each of which is free of deadlock.
+    legs : tuple[Relation, Relation] or None
+        If packets go by way of an intermediate terminal: the relations to it, and from there on
+        (`routing.valiant`).
+    detour : Detour
+        How this terminal is chosen.
     """
 
+    layers: int = 1
+    legs: "tuple[Relation, Relation] | None" = None
+    detour: ClassVar[Detour] = "random"
     ordered: bool = True
     looks_back: bool = True
     deadlock_free: bool = False
@@ -86,6 +104,11 @@ class Relation(ABC):
     # What follows from it.
 
     @property
+    def choice(self) -> bool:
+        """Whether `route` may offer more than one channel."""
+        return not self.ordered
+
+    @property
     def ports(self) -> int:
         """Number of terminals."""
         return len(self.graph.homes)
@@ -124,6 +147,12 @@ class Relation(ABC):
                 f"finds no way at node {graph.name(node)}"
             )
         return [*taken, graph.exits[destination]]
+
+    @cached_property
+    def lengths(self) -> list[list[int]]:
+        """For each source and destination, the number of links on `path`."""
+        terminals = range(self.ports)
+        return [[len(self.path(source, to)) - 1 for to in terminals] for source in terminals]
 
     def moves(self, destination: int) -> Mapping[Channel, list[Channel]]:
         """As `routing.deadlock` needs them: for each channel that a header for a terminal may use,

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 import networkx as nx
 
 from ..core.checks import check_integer, check_kind
+from ..core.errors import InvalidValue
 from .graph import Graph, Link, ListedGraph
 
 __all__ = ["from_networkx", "to_networkx"]
@@ -69,13 +70,24 @@ def from_networkx(given: nx.Graph) -> ListedGraph:
 def _homes(given: nx.Graph, names: list[str]) -> list[int]:
     """For each terminal, its node."""
     numbered: dict[int, int] = {}
+
+    def place(terminal: int, node: int) -> None:
+        if numbered.setdefault(terminal, node) != node:
+            raise InvalidValue(
+                f"Terminal {terminal} must be at one node, not at {names[numbered[terminal]]} "
+                f"and {names[node]}"
+            )
+
     for node, (_, about) in enumerate(given.nodes(data=True)):
         own = about.get("terminals", 1)
         if isinstance(own, list | tuple):
             for terminal in own:
-                numbered[check_integer(f"Terminal of node {names[node]}", terminal, 0)] = node
+                place(check_integer(f"Terminal of node {names[node]}", terminal, 0), node)
         else:
             count = check_integer(f"Terminals of node {names[node]}", own, 0)
             for _ in range(count):
-                numbered[len(numbered)] = node
-    return [numbered[terminal] for terminal in sorted(numbered)]
+                place(len(numbered), node)
+    for terminal in range(len(numbered)):
+        if terminal not in numbered:
+            raise InvalidValue(f"Terminal {terminal} must be at a node, as all from 0 on")
+    return [numbered[terminal] for terminal in range(len(numbered))]

@@ -11,7 +11,16 @@ from typing import NamedTuple
 
 from ..core.errors import InvalidValue
 
-__all__ = ["Channel", "End", "Graph", "Link", "ListedGraph", "Turn", "check_graph"]
+__all__ = [
+    "Channel",
+    "ChanneledGraph",
+    "End",
+    "Graph",
+    "Link",
+    "ListedGraph",
+    "Turn",
+    "check_graph",
+]
 
 End = tuple[int, int]
 """A link's port at a node, and the number of a channel of the link."""
@@ -135,6 +144,27 @@ class Graph(ABC):
             found[home].append(terminal)
         return found
 
+    @cached_property
+    def distances(self) -> list[list[int]]:
+        """For each node, the fewest links to it from each other one.
+
+        It is the number of nodes if there is no way.
+        """
+        back: list[list[int]] = [[] for _ in range(self.nodes)]
+        for link in self.links():
+            back[link.peer].append(link.node)
+        found = []
+        for end in range(self.nodes):
+            away = {end: 0}
+            waiting = [end]
+            for node in waiting:
+                for before in back[node]:
+                    if before not in away:
+                        away[before] = away[node] + 1
+                        waiting.append(before)
+            found.append([away.get(node, self.nodes) for node in range(self.nodes)])
+        return found
+
     def link_of(self, channel: Channel) -> Link:
         """The link of a channel that does not lead to a terminal."""
         return self.by_output[channel.node, channel.port]
@@ -202,6 +232,46 @@ class ListedGraph(Graph):
 
     def name(self, node: int) -> str:
         return self._names[node] if self._names else str(node)
+
+
+class ChanneledGraph(Graph):
+    """A graph with other numbers of channels: at least and at most so many on each link.
+
+    Parameters
+    ----------
+    graph : Graph
+    least : int
+    most : int or None
+    """
+
+    def __init__(self, graph: Graph, least: int, most: int | None = None) -> None:
+        self._given = graph
+        most = max(least, *(link.channels for link in graph.links()), 1) if most is None else most
+        self._links = [
+            link._replace(channels=min(max(link.channels, least), most)) for link in graph.links()
+        ]
+        self.alike = graph.alike
+
+    @property
+    def nodes(self) -> int:
+        return self._given.nodes
+
+    def links(self) -> Sequence[Link]:
+        return self._links
+
+    @property
+    def homes(self) -> Sequence[int]:
+        return self._given.homes
+
+    def name(self, node: int) -> str:
+        return self._given.name(node)
+
+    def direction(self, link: Link) -> str:
+        return self._given.direction(link)
+
+    @property
+    def bisection(self) -> int | None:
+        return self._given.bisection
 
 
 def check_graph(graph: Graph) -> None:

@@ -53,7 +53,7 @@ class Timing:
     nanoseconds : float
         Per cell per cycle.
     hops_per_second : float
-        Packets that crossed a link, per second.
+        Packets that crossed a link, per second; flits, if packets have several.
     memory : int
         Peak memory of the process in bytes.
     counters : tuple[int, ...]

@@ -1,0 +1,74 @@
+# amaranth: UnusedElaboratable=no
+"""Networks whose routing can be chosen: their own, or an algorithm for any graph."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.errors import InvalidValue
+from ..core.parameters import integer, word
+from ..routing.algorithms import ALGORITHMS, relation_for
+from ..routing.relation import Relation
+from ..topology.graph import Graph, check_graph
+from .network import Readings, Window
+from .routed import RoutedNetwork, RouterParameters
+
+__all__ = ["AnyRoutingNetwork", "AnyRoutingParameters"]
+
+_ROUTINGS = {
+    "auto": "own, if there is one; else layered",
+    "own": "the network's own",
+} | {name: about for name, (_, about) in ALGORITHMS.items()}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnyRoutingParameters(RouterParameters):
+    """The parameters of `AnyRoutingNetwork`."""
+
+    routing: str = word("auto", "how packets go: the network's own way, or one for any", _ROUTINGS)
+    channels: int | str = integer(
+        "auto",
+        "virtual channels of each link; auto: those of the graph, at least as many as needed",
+        least=1,
+        most=64,
+        choices=("auto",),
+    )
+
+
+class AnyRoutingNetwork(RoutedNetwork):
+    """A network with a routing of its own, or with an algorithm for any graph (`ALGORITHMS`).
+
+    Its arguments are those of its `description`, if it has one, and of `AnyRoutingParameters`; see
+    `RoutedNetwork`. Or a subclass redefines `_described`.
+    """
+
+    parameters_type = AnyRoutingParameters
+
+    def _described(self) -> Graph | Relation:
+        """The graph, or the routing relation that is its own, from `parameters`."""
+        return super()._relation()
+
+    def _relation(self) -> Relation:
+        given, described = self.parameters, self._described()
+        own = described if isinstance(described, Relation) else None
+        graph = described.graph if isinstance(described, Relation) else described
+        check_graph(graph)
+        if given.routing == "auto":
+            given._resolve(routing="layered" if own is None else "own")
+        if given.routing == "own":
+            if own is None:
+                raise InvalidValue("Routing must not be own in a graph that has none")
+            if given.channels != "auto":
+                raise InvalidValue(
+                    f"Channels must be auto with the network's own routing, not {given.channels}"
+                )
+            return own
+        channels = None if given.channels == "auto" else given.channels
+        relation = relation_for(graph, given.routing, channels=channels)
+        found = {link.channels for link in relation.graph.links()}
+        if len(found) == 1:
+            given._resolve(channels=found.pop())
+        return relation
+
+    def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
+        """As in `Network`: the number of virtual layers, if the network has found it."""
+        return {} if self.parameters.routing == "own" else {"layers": self.relation.layers}
