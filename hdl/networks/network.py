@@ -21,6 +21,7 @@ from ..core.fabric import Fabric, FabricComponent, Pin, Scope
 from ..core.parameters import Parameters
 from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
+from ..routing.relation import Relation
 from ..topology.multistage import MultistagePlan
 from ..topology.tags import AddressCode, TagScheme
 
@@ -110,6 +111,9 @@ class Network(FabricComponent, ABC):
         Whether it connects processors and memory: requests enter, and replies come back.
     wiring_plan : MultistagePlan or None
         The plan that a drawing shows, if it is a multistage network.
+    relation : Relation or None
+        The routing and its `graph`, if it is described as nodes and links: for drawings and
+        measures.
     restarts : bool
         Whether it is as after reset once it is empty, so that runs can follow each other.
 
@@ -134,6 +138,7 @@ class Network(FabricComponent, ABC):
     broadcasts: bool = False
     has_memory: bool = False
     wiring_plan: MultistagePlan | None = None
+    relation: Relation | None = None
     restarts: bool = True
 
     def __init_subclass__(cls, **options: Any) -> None:

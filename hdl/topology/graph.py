@@ -7,6 +7,7 @@ This is plain data, without hardware. `routing.relation` says where packets may 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import zip_longest
 from typing import NamedTuple
 
 from ..core.errors import InvalidValue
@@ -104,6 +105,13 @@ class Graph(ABC):
         """A name of a node, for people."""
         return str(node)
 
+    def position(self, node: int) -> tuple[float, float] | None:
+        """Where a drawing shows a node: across and up, in any unit; None if it may choose.
+
+        Either all nodes have a position, or none.
+        """
+        return None
+
     def direction(self, link: Link) -> str:
         """The direction of a link, for people, such as "+x"; empty if it has none."""
         return ""
@@ -122,6 +130,24 @@ class Graph(ABC):
     def by_output(self) -> dict[tuple[int, int], Link]:
         """The links by the node and the output that they leave."""
         return {(link.node, link.port): link for link in self.links()}
+
+    @cached_property
+    def edges(self) -> list[tuple[Link, Link | None]]:
+        """The links, each with one in the opposite direction, or None if it is one-way.
+
+        Links between the same two nodes are paired in the order of their ports.
+        """
+        ways: dict[tuple[int, int], list[Link]] = {}
+        for link in sorted(self.links()):
+            ways.setdefault((link.node, link.peer), []).append(link)
+        found: list[tuple[Link, Link | None]] = []
+        for (node, peer), links in ways.items():
+            if node == peer:
+                found += [(link, None) for link in links]
+            elif node < peer or (peer, node) not in ways:
+                for one, other in zip_longest(links, ways.get((peer, node), ())):
+                    found.append((one, other) if one else (other, None))
+        return found
 
     @cached_property
     def exits(self) -> list[Channel]:
@@ -265,6 +291,9 @@ class ChanneledGraph(Graph):
 
     def name(self, node: int) -> str:
         return self._given.name(node)
+
+    def position(self, node: int) -> tuple[float, float] | None:
+        return self._given.position(node)
 
     def direction(self, link: Link) -> str:
         return self._given.direction(link)

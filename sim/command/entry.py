@@ -48,9 +48,14 @@ _SUBCOMMANDS = {
         "Simulate several networks at many loads, and draw them in one figure.",
     ),
     "deadlock": _subcommand("deadlock", "deadlock", "Check the routing of a network for deadlock."),
-    "draw": _subcommand("draw", "draw", "Draw the wiring plan of a multistage network."),
+    "draw": _subcommand(
+        "draw", "draw", "Draw the wiring plan of a multistage network, or nodes and links."
+    ),
     "export": _subcommand("hardware", "export", "Write a network as Verilog."),
     "list": _subcommand("hardware", "list_", "Show all networks, or the parameters of one."),
+    "measure": _subcommand(
+        "measure", "measure", "Print distances and degrees of a network of nodes and links."
+    ),
     "paper": _subcommand("paper", "paper", "Regenerate a figure or formula of the papers."),
     "permute": _subcommand(
         "permute",

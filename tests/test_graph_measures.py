@@ -1,0 +1,106 @@
+"""Measures of graphs, against known values and against networkx."""
+
+import json
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import networkx as nx
+import pytest
+from multicube.hdl import build
+from multicube.hdl.topology.conversion import from_networkx, to_networkx
+from multicube.hdl.topology.graph import Graph, Link, ListedGraph
+from multicube.sim.measure.graph_measures import GraphMeasures, graph_measures
+
+
+def measured(words: str) -> GraphMeasures:
+    relation = build(words).relation
+    assert relation is not None
+    return graph_measures(relation.graph)
+
+
+def test_petersen() -> None:
+    # Each node has 3 nodes at distance 1 and 6 at distance 2: 15 links over 10 pairs.
+    assert graph_measures(from_networkx(nx.petersen_graph())) == GraphMeasures(
+        nodes=10,
+        terminals=10,
+        links=15,
+        one_way_links=0,
+        channels=30,
+        least_degree=3,
+        mean_degree=3.0,
+        most_degree=3,
+        diameter=2,
+        mean_distance=1.5,
+    )
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_hypercube(n: int) -> None:
+    found = measured(f"hypercube n={n}")
+    assert (found.nodes, found.links, found.channels) == (2**n, n * 2 ** (n - 1), n * 2**n)
+    assert (found.least_degree, found.diameter, found.mean_distance) == (n, n, n / 2)
+
+
+@pytest.mark.parametrize("k", [4, 6, 8])
+def test_even_torus(k: int) -> None:
+    """The mean distance in a ring of even size is k / 4."""
+    found = measured(f"torus k={k} n=2")
+    assert (found.links, found.channels) == (2 * k * k, 2 * 4 * k * k)
+    assert (found.diameter, found.mean_distance) == (k, k / 2)
+
+
+def test_mesh_degrees() -> None:
+    found = measured("mesh k=4 n=2")
+    assert (found.least_degree, found.mean_degree, found.most_degree) == (2, 3.0, 4)
+    # In a row of k, the mean is (k^2 - 1) / (3 k).
+    assert (found.diameter, found.mean_distance) == (6, 2.5)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["fat-tree k=2 n=3", "dragonfly h=1", "hyperx k=3 n=2", "kautz d=2 n=3", "de-bruijn d=3 n=2"],
+)
+def test_as_networkx(words: str) -> None:
+    relation = build(words).relation
+    assert relation is not None
+    graph: Graph = relation.graph
+    away = dict(nx.all_pairs_shortest_path_length(to_networkx(graph)))
+    distances = [away[s][d] for s, d in product(graph.homes, repeat=2)]
+    found = graph_measures(graph)
+    assert found.diameter == max(distances)
+    assert found.mean_distance == sum(distances) / len(distances)
+
+
+def test_one_way_links() -> None:
+    one_way = from_networkx(nx.cycle_graph(5, create_using=nx.DiGraph))
+    found = graph_measures(one_way)
+    assert (found.links, found.one_way_links, found.diameter) == (5, 5, 4)
+    assert found.mean_distance == 2.0
+
+
+def test_edges_pair_parallel_links() -> None:
+    there = [Link(0, port, 1, port) for port in range(3)]
+    back = [Link(1, port, 0, port) for port in range(2)]
+    loop = Link(1, 2, 1, 3)
+    graph = ListedGraph(2, [*there, *back, loop])
+    assert graph.edges == [(there[0], back[0]), (there[1], back[1]), (there[2], None), (loop, None)]
+
+
+def test_terminals_without_a_way() -> None:
+    with pytest.raises(ValueError, match=r"^Terminals at node 1 must have a way to node 0$"):
+        graph_measures(ListedGraph(2, [Link(0, 0, 1, 0)]))
+
+
+def test_command(call: Callable[..., Any]) -> None:
+    outcome = call("measure", "kautz", "d=2", "n=3")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert all(len(line) <= 80 for line in outcome.out.splitlines())
+    assert "diameter          3\n" in outcome.out
+    record = json.loads(call("measure", "torus", "k=4", "--json").out)
+    assert (record["network"], record["diameter"], record["mean_distance"]) == ("torus", 4, 2.0)
+    refused = call("measure", "cube", "ports=8")
+    assert refused.status == 2
+    assert refused.err == (
+        "multicube: Only networks of nodes and links can be measured, not 'cube'\n"
+    )
