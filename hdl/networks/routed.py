@@ -104,6 +104,7 @@ class RoutedNetwork(PacketNetwork):
 
     parameters_type = RouterParameters
     parameters: Any
+    relation: Relation
     description: ClassVar[type[RoutedGraph]]
     flits = True
 

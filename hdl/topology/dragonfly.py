@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import cos, pi, sin
 
 from ..core.parameters import integer
 from ..routing.relation import RoutedGraph
@@ -53,6 +54,17 @@ class Dragonfly(RoutedGraph):
     @property
     def homes(self) -> Sequence[int]:
         return [terminal // int(self.p) for terminal in range(int(self.p) * self.nodes)]
+
+    def position(self, node: int) -> tuple[float, float]:
+        """The groups on a circle, and the nodes of a group on a small one."""
+        group, own = divmod(node, int(self.a))
+        small = 0.5 / sin(pi / int(self.a))
+        large = (small + 0.8) / sin(pi / self.groups)
+        about, turn = 2 * pi * group / self.groups, 2 * pi * own / int(self.a)
+        return (
+            large * cos(about) + small * cos(about + turn),
+            large * sin(about) + small * sin(about + turn),
+        )
 
     def links(self) -> Iterator[Link]:
         """Port s - 1 leads s nodes on in the group; the last h ports are global."""

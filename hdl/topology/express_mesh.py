@@ -7,6 +7,7 @@ from itertools import product
 from ..core.parameters import integer
 from ..routing.relation import RoutedGraph
 from .graph import Channel, Link
+from .grid import grid_position
 
 __all__ = ["ExpressMesh"]
 
@@ -51,6 +52,10 @@ class ExpressMesh(RoutedGraph):
     def _step(self, way: int) -> int:
         """How far a link leads."""
         return (1, -1, self.interval, -self.interval)[way]
+
+    def position(self, node: int) -> tuple[float, float]:
+        digits = [node // self.k**i % self.k for i in range(self.n)]
+        return grid_position(digits, [self.k] * self.n)
 
     def direction(self, link: Link) -> str:
         i, way = divmod(link.port, 4)

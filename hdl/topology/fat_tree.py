@@ -59,6 +59,11 @@ class FatTree(RoutedGraph):
         level, number = divmod(node, self.width)
         return f"{number} of level {level}"
 
+    def position(self, node: int) -> tuple[float, float]:
+        """Levels above each other; higher ones if there are more switches."""
+        level, number = divmod(node, self.width)
+        return float(number), level * max(1.0, self.width / 4)
+
     def links(self) -> Iterator[Link]:
         """Ports 0 to k - 1 lead down, to the switch with this digit; the others up."""
         for level, number, up in product(range(self.n - 1), range(self.width), range(self.k)):

@@ -8,6 +8,7 @@ from typing import Literal
 from ..core.parameters import integer
 from ..routing.relation import RoutedGraph
 from .graph import Channel, Link
+from .grid import grid_position
 
 __all__ = ["HyperX"]
 
@@ -60,6 +61,10 @@ class HyperX(RoutedGraph):
             peer = node + ((here + step) % self.k - here) * self.k**i
             port = (self.k - 1) * i + step - 1
             yield Link(node, port, peer, port)
+
+    def position(self, node: int) -> tuple[float, float]:
+        digits = [node // self.k**i % self.k for i in range(self.n)]
+        return grid_position(digits, [self.k] * self.n)
 
     def direction(self, link: Link) -> str:
         i, step = divmod(link.port, self.k - 1)

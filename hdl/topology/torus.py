@@ -14,6 +14,7 @@ from ..core.errors import InvalidValue
 from ..core.parameters import fixed, integer
 from ..routing.relation import RoutedGraph
 from .graph import Channel, End, Link, Turn
+from .grid import grid_position
 from .tags import AddressCode, MixedCode, TagScheme, address_tags
 
 __all__ = ["Hop", "Torus"]
@@ -200,6 +201,12 @@ class Torus(RoutedGraph):
                 peer = self.neighbour(node, *side)
                 if peer is not None:
                     yield Link(node, port, peer, port, int(self.channels), self.latency)
+
+    def position(self, node: int) -> tuple[float, float] | None:
+        """A grid; a ring is left to the drawing."""
+        if self.wrap and self.n == 1:
+            return None
+        return grid_position(self._digits[node], self.sizes)
 
     def direction(self, link: Link) -> str:
         return Hop(*self.sides[link.port], 0).direction

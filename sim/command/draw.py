@@ -18,17 +18,25 @@ __all__ = ["draw"]
 def draw(
     network: str, parameters: tuple[str, ...], ends: str | None, output: str, as_json: bool
 ) -> None:
-    """Draw the wiring plan of a multistage network."""
+    """Draw a multistage network's wiring plan, or a network of nodes and links.
+
+    The path is the one that a packet takes if all channels are free.
+    """
     from ..report.drawing import draw as draw_network
 
     built = network_from(network, parameters)
     draw_network(built, output, paths=_pairs(ends))
-    plan = built.wiring_plan
-    assert plan is not None  # it was drawn
-    if as_json:
-        click.echo(json.dumps({"output": output, "ports": plan.ports, "boxes": plan.boxes}))
+    counts = {"ports": built.ports}
+    if built.wiring_plan is not None:
+        plan = built.wiring_plan
+        counts["boxes"] = plan.boxes
+        shown = f"{len(plan.stages)} stages of {plan.boxes} boxes"
     else:
-        click.echo(f"{output}: {len(plan.stages)} stages of {plan.boxes} boxes")
+        assert built.relation is not None  # it was drawn
+        graph = built.relation.graph
+        counts |= {"nodes": graph.nodes, "links": len(graph.edges)}
+        shown = f"{graph.nodes} nodes, {len(graph.edges)} links"
+    click.echo(json.dumps({"output": output, **counts}) if as_json else f"{output}: {shown}")
 
 
 def _pairs(ends: str | None) -> list[tuple[int, int]]:

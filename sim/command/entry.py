@@ -49,7 +49,7 @@ _SUBCOMMANDS = {
     ),
     "deadlock": _subcommand("deadlock", "deadlock", "Check the routing of a network for deadlock."),
     "draw": _subcommand(
-        "draw", "draw", "Draw the wiring plan of a multistage network, or nodes and links."
+        "draw", "draw", "Draw a multistage network's wiring plan, or a network of nodes and links."
     ),
     "export": _subcommand("hardware", "export", "Write a network as Verilog."),
     "list": _subcommand("hardware", "list_", "Show all networks, or the parameters of one."),

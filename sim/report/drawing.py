@@ -1,4 +1,4 @@
-"""Drawings of multistage networks: boxes, lines and their labels, some of them highlighted."""
+"""Drawings of networks. Here: multistage ones, as boxes and lines, some of them highlighted."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ...hdl.core.checks import check_kind
+from ...hdl.core.checks import check_integer, check_kind
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format, whole_file
 from ...hdl.networks import Network
 from ...hdl.networks.naming import takes_names
+from ...hdl.routing.relation import Relation
 from ...hdl.topology import MultistagePlan
+from ...hdl.topology.graph import Link
 from .formats import PICTURES
+from .graph_drawing import graph_figure
 
 __all__ = [
     "HIGHLIGHT",
@@ -226,7 +229,7 @@ def draw(
     paths: Iterable[tuple[int, int]] = (),
     **parameters: Any,
 ) -> None:
-    """Draw the wiring plan of a multistage network: boxes, lines and their labels.
+    """Draw the wiring plan of a multistage network, or a network of nodes and links.
 
     Parameters
     ----------
@@ -242,19 +245,36 @@ def draw(
     Raises
     ------
     TypeError, ValueError
-        If the network has no such plan or more than 128 terminals, there is no such terminal, or
-        the file can't be written.
+        If the network is of neither kind, a wiring plan has more than 128 terminals or a graph more
+        than 1,000 nodes, there is no such terminal, or the file can't be written.
     """
     check_kind("Network", network, Network, "a network")
     output_format(path, PICTURES)
     plan = network.wiring_plan
     if plan is None:
-        raise InvalidValue(
-            f"Only networks with a multistage wiring plan can be drawn, not {network.family!r}"
-        )
+        if network.relation is None:
+            raise InvalidValue(
+                "Only multistage networks and networks of nodes and links can be drawn, "
+                f"not {network.family!r}"
+            )
+        graph = network.relation.graph
+        save_figure(graph_figure(graph, _path_links(network.relation, paths)), path)
+        return
     if plan.ports > _MOST_PORTS:
         raise InvalidValue(f"Ports of a drawing must be at most {_MOST_PORTS}, not {plan.ports}")
     save_figure(multistage_figure(plan, Marks.paths(plan, paths)), path)
+
+
+def _path_links(
+    relation: Relation, pairs: Iterable[tuple[int, int]], colour: str = HIGHLIGHT
+) -> dict[Link, str]:
+    """The links between pairs of terminals, as (source, destination), highlighted."""
+    marks: dict[Link, str] = {}
+    for pair in pairs:
+        for terminal in pair:
+            check_integer("Address", terminal, 0, relation.ports - 1)
+        marks |= {relation.graph.link_of(each): colour for each in relation.path(*pair)[:-1]}
+    return marks
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
