@@ -71,8 +71,8 @@ def draw_graph(graph: Graph, axes: Axes, marks: Mapping[Link, str] | None = None
     """Draw a graph: two links in opposite directions as one line, others with an arrow.
 
     Nodes with terminals are filled; the numbers of their terminals are below them, unless each
-    node has one of its own number. If links differ in their virtual channels, lines show how many there are,
-    unless it is one.
+    node has one of its own number. If links differ in their virtual channels, lines show how many
+    there are, unless it is one.
 
     Parameters
     ----------
