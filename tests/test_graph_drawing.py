@@ -99,7 +99,8 @@ def test_terminals_and_channels() -> None:
     assert [t.get_text() for t in axes.texts if t.get_text()] == ["3/2", "a", "0-3", "b", "c", "4"]
     assert arrows(axes) == 1
     assert axes.get_title() == (
-        "3 nodes, 2 links, 5 terminals (numbers in blue), virtual channels (if several) on the links"
+        "3 nodes, 2 links, 5 terminals (numbers in blue), "
+        "virtual channels (if several) on the links"
     )
 
 
@@ -110,6 +111,12 @@ def test_unusual_graphs() -> None:
     assert np.allclose(loop[0], loop[-1])
     assert not np.allclose(one[12], other[12])
     assert lines(drawn(ListedGraph(1, [], [0, 0]))) == []
+
+
+def test_names_are_not_formulas(tmp_path: Path) -> None:
+    plain: nx.Graph = nx.Graph([("$a^$", "b_1"), ("b_1", "<c>")])
+    draw(GraphNetwork(graph=plain), tmp_path / "names.svg")
+    assert (tmp_path / "names.svg").stat().st_size > 0
 
 
 def test_a_path_is_highlighted(tmp_path: Path) -> None:
@@ -127,7 +134,7 @@ def test_a_path_is_highlighted(tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_drawing_rejects_nodes(tmp_path: Path) -> None:
+def test_drawing_rejects_nodes() -> None:
     with pytest.raises(ValueError, match=r"^Nodes of a drawing must be at most 1000, not 1001$"):
         drawn(from_networkx(nx.path_graph(1001)))
 

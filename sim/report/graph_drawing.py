@@ -115,7 +115,7 @@ def _draw(graph: Graph, axes: Axes, marks: Mapping[Link, str], places: Points) -
         terminals = graph.terminals[node]
         face = _WITH_TERMINALS if terminals else _SWITCH_ONLY
         text = axes.text(x, y, graph.name(node), ha="center", va="center", fontsize=8, zorder=4)
-        text.set_bbox({**_NODE, "facecolor": face})
+        text.set(bbox={**_NODE, "facecolor": face}, parse_math=False)
         if terminals and not own:
             axes.annotate(
                 numbers(terminals),
