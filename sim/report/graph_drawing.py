@@ -129,7 +129,7 @@ def _draw(graph: Graph, axes: Axes, marks: Mapping[Link, str], places: Points) -
                 zorder=3.5,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2},
             )
-    axes.set_title(_caption(graph, counts, own), fontsize=8)
+    axes.set_title(_caption(graph, counts, own), fontsize=8, pad=16)
     axes.set_aspect("equal")
     axes.margins(0.08)
     axes.autoscale_view()
