@@ -206,7 +206,7 @@ def draw(curves: dict[str, dict[tuple[str, str], Curve]], path: str) -> None:
 
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(list(NETWORKS)))
-@click.option("--cycles", default=4000, show_default=True, help="Cycles of a measurement.")
+@click.option("--cycles", default=2000, show_default=True, help="Cycles of a measurement.")
 @click.option("-o", "--output", help="A picture: .svg, .png or .pdf.")
 def main(names: tuple[str, ...], cycles: int, output: str | None) -> None:
     """Compare the routings of networks."""

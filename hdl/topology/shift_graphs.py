@@ -17,11 +17,10 @@ _Word = tuple[int, ...]
 
 @dataclass(frozen=True)
 class ShiftGraph(RoutedGraph):
-    """Words of n letters. One-way links add a letter at the end and remove the first.
+    """Words of n letters. One-way links to other words add a letter and remove the first.
 
-    A packet goes the shortest way: if the last o letters here, and no more, are the first o of the
-    destination, its letter o is the next one. The packet takes channel o of n; o grows with each
-    link, so channels wait only for higher ones. No link leads from a word to itself.
+    A packet goes the shortest way: if the last o letters here are the first o of the destination, o
+    as large as possible, its letter o is the next. It takes channel o, which grows with each link.
     """
 
     d: int = integer(2, "links that leave a node", least=2, most=16, title="Degree d")
@@ -43,17 +42,16 @@ class ShiftGraph(RoutedGraph):
 
     def links(self) -> Iterator[Link]:
         """A port's number is the letter that comes in; that of the peer's, the one removed."""
-        for word, number in self._numbers.items():
-            for letter in range(self.d + 1):
-                peer = self._numbers.get((*word[1:], letter), number)
-                if peer != number:
-                    yield Link(number, letter, peer, word[0], channels=self.n)
+        for (word, number), letter in product(self._numbers.items(), range(self.d + 1)):
+            peer = self._numbers.get((*word[1:], letter), number)
+            if peer != number:
+                yield Link(number, letter, peer, word[0], channels=self.n)
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         here, there = self.words[node], self.words[destination]
-        overlap = next(o for o in range(self.n, -1, -1) if here[self.n - o :] == there[:o])
-        if overlap < self.n:
-            yield Channel(node, there[overlap], overlap)
+        o = next(o for o in range(self.n, -1, -1) if here[self.n - o :] == there[:o])
+        if o < self.n:
+            yield Channel(node, there[o], o)
 
 
 class Kautz(ShiftGraph):
@@ -66,7 +64,7 @@ class Kautz(ShiftGraph):
     @cached_property
     def words(self) -> list[_Word]:
         words = product(range(self.d + 1), repeat=self.n)
-        return [word for word in words if all(one != other for one, other in pairwise(word))]
+        return [word for word in words if all(a != b for a, b in pairwise(word))]
 
 
 class DeBruijn(ShiftGraph):
