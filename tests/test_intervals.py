@@ -28,7 +28,8 @@ def holding(found: Sequence[Result], mean: float, doubt: float = 0) -> float:
 
 
 @pytest.mark.parametrize(
-    ("radix", "load"), [(2, 0.5), (4, 0.7), long(2, 0.8), long(2, 0.9), long(8, 0.9), long(2, 0.95)]
+    ("radix", "load"),
+    [(2, 0.5), *(long(*each) for each in ((4, 0.7), (2, 0.8), (2, 0.9), (8, 0.9), (2, 0.95)))],
 )
 def test_intervals_hold_the_exact_mean(radix: int, load: float) -> None:
     """One box with unlimited output queues: the mean wait is (1 - 1/k) p / (2 (1 - p)), exactly.
@@ -128,7 +129,7 @@ def test_saturation_of_input_queues(load: float, saturated: bool) -> None:
     assert found.verdict.startswith("saturated: " if saturated else "not saturated: ")
 
 
-@pytest.mark.parametrize("seed", [1, 2, long(3), long(4)])
+@pytest.mark.parametrize("seed", [1, long(2), long(3), long(4)])
 def test_short_windows_near_saturation_decide_nothing(seed: int) -> None:
     """The mesh saturates between 0.0130 and 0.0135, as runs of 10^6 cycles show."""
     network = build("mesh", k=8, n=2, depth=8, length=20)
