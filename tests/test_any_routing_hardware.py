@@ -179,6 +179,7 @@ def throughput(graph: nx.Graph, routing: str, traffic: str) -> float:
     return simulate(network, load=1.0, traffic=traffic, **options).throughput_flits
 
 
+@pytest.mark.long
 def test_detours_pay_against_the_worst_pattern_only() -> None:
     """A ring of 16: halfway around, all by the same way, Valiant's detours spread the load; UGAL is
     near the better of both, for this and for uniform traffic."""

@@ -306,10 +306,10 @@ def test_verilog_has_a_module_for_each_shape(
     "words",
     [
         "mesh k=3 arbiter=fixed",
-        "hypercube n=3 routing=adaptive latency=2",
         *map(
             long,
             (
+                "hypercube n=3 routing=adaptive latency=2",
                 "torus k=3 arbiter=random channels=4",
                 "torus k=3 arbiter=least-recent switching=cut-through latency=2",
                 "mesh k=3 arbiter=fixed channels=3 latency=3 switching=store-and-forward",

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
+from long_runs import long
 from multicube.hdl.bench import stamp
 from multicube.hdl.boxes import OutputQueuedSwitch
 from multicube.hdl.core.fabric import CellType, Fabric
@@ -604,8 +605,8 @@ def test_who_needs_whole_results_hears_of_an_interruption(
     ("name", "parameters"),
     [
         ("cube", {"ports": 4}),
-        ("combining", {"ports": 4, "combine": "none"}),
-        ("connection-machine", {"n": 1, "processors": 4}),
+        long("combining", {"ports": 4, "combine": "none"}),
+        long("connection-machine", {"n": 1, "processors": 4}),
     ],
     ids=["cube", "combining", "connection-machine"],
 )
