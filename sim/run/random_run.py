@@ -193,7 +193,6 @@ class _Window:
             before, length, part = length, min(2 * length, self.run.longest), 2 * part
             edges = np.append(np.arange(before + part, length - part / 2, part), length)
         yield from self._sample(edges, length)
-        self._close("limit" if self.run.grows else "given")
         if self.run.grows:
             self.ended = self._reason(length) or "limit"
 
