@@ -1,6 +1,6 @@
 """Directed graphs that stay free of cycles while edges are added."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
 __all__ = ["AcyclicGraph"]
@@ -50,23 +50,25 @@ class AcyclicGraph(Generic[Node]):
         low, high = place[head], place[tail]
         if low > high:
             return True
-        later = _reached(head, self._after, lambda node: place[node] <= high)
+        later = self._reached(head, self._after, low, high)
         if tail in later:
             return False
-        earlier = _reached(tail, self._before, lambda node: place[node] > low)
+        earlier = self._reached(tail, self._before, low, high)
         moved = [*sorted(earlier, key=place.__getitem__), *sorted(later, key=place.__getitem__)]
         place.update(zip(moved, sorted(place[node] for node in moved)))
         return True
 
-
-def _reached(
-    start: Node, nexts: dict[Node, set[Node]], within: Callable[[Node], bool]
-) -> dict[Node, None]:
-    found = {start: None}
-    waiting = [start]
-    for node in waiting:
-        for other in nexts[node]:
-            if other not in found and within(other):
-                found[other] = None
-                waiting.append(other)
-    return found
+    def _reached(
+        self, start: Node, nexts: dict[Node, set[Node]], low: int, high: int
+    ) -> dict[Node, None]:
+        """The nodes in some places that are reached from one of them over others of them; if the
+        node in place `high` is after it, perhaps only some, and that one."""
+        place, found, waiting = self._place, {start: None}, [start]
+        for node in waiting:
+            for other in nexts[node]:
+                if other not in found and low <= place[other] <= high:
+                    found[other] = None
+                    if place[other] == high:
+                        return found
+                    waiting.append(other)
+        return found

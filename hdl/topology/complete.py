@@ -50,7 +50,7 @@ class Complete(RoutedGraph):
     def links(self) -> Iterator[Link]:
         """Port s - 1 leads s nodes on."""
         for node, step in product(range(self.nodes), range(1, self.nodes)):
-            yield Link(node, step - 1, (node + step) % self.nodes, step - 1)
+            yield Link(node, step - 1, (node + step) % self.nodes, self.nodes - step - 1)
 
     def position(self, node: int) -> tuple[float, float]:
         return circle_position(node, self.nodes)
