@@ -46,20 +46,31 @@ WORDS = [
     if family.preset is None and choice != parameter.default and not choice.isupper()
 ]
 every = pytest.mark.parametrize("name", FAMILIES)
-every_kind = pytest.mark.parametrize("words", [*FAMILIES, *map(long, WORDS)])
 # What takes longest is tried in long runs only on presets, which are kinds of other networks, and
-# on networks that have the routers and tables of `graph` and `dragonfly`, and only other graphs.
-OTHER_GRAPHS = {"fat-tree", "hyperx", "kautz", "de-bruijn", "express-mesh"}
-every_kind_slowly = pytest.mark.parametrize(
-    "words",
-    [
-        *(
-            name if family.preset is None and name not in OTHER_GRAPHS else long(name)
-            for name, family in FAMILIES.items()
-        ),
-        *map(long, WORDS),
-    ],
-)
+# on networks that have the routers and tables of `graph` and `dragonfly`, and only other graphs. Of
+# these, short runs leave out all that compiles an engine for those of `STATIC`.
+STATIC = {"complete", "star", "chordal-ring", "psnn", "pse"}
+OTHER_GRAPHS = STATIC | {
+    "fat-tree",
+    "hyperx",
+    "kautz",
+    "de-bruijn",
+    "express-mesh",
+    "tree",
+    "leiserson-fat-tree",
+}
+
+
+def kinds(*slow: str) -> pytest.MarkDecorator:
+    """All networks and kinds of them, some of them for long runs only."""
+    names = [long(name) if name in slow else name for name in FAMILIES]
+    return pytest.mark.parametrize("words", [*names, *map(long, WORDS)])
+
+
+every_kind = kinds()
+every_kind_compiled = kinds(*STATIC)
+presets = [name for name, family in FAMILIES.items() if family.preset is not None]
+every_kind_slowly = kinds(*OTHER_GRAPHS, *presets)
 
 
 @cache
@@ -201,7 +212,7 @@ def test_drawing(name: str, call: Call) -> None:
 # Simulation.
 
 
-@every_kind
+@every_kind_compiled
 def test_books_balance(words: str) -> None:
     """Every packet is accounted for, when the network is idle, busy and overloaded."""
     network = example(words)
@@ -246,7 +257,7 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
             yield (source, destination), moved
 
 
-@every_kind
+@every_kind_compiled
 def test_packets_take_their_path(words: str) -> None:
     """All flits of a packet that is alone cross the links of `path`, and no others of any path."""
     network = packets_of(words)
@@ -380,7 +391,7 @@ def test_subnetworks_share_no_channel(words: str) -> None:
             assert not one & other
 
 
-@every_kind
+@every_kind_compiled
 def test_packets_stay_in_their_subnetwork(words: str) -> None:
     """Whatever their tags: those of one subnetwork after the other, until nothing moves."""
     network = packets_of(words)

@@ -27,6 +27,7 @@ from multicube.hdl.topology.perfect_shuffle import (
     ShuffleExchange,
     ShuffleNearestNeighbor,
 )
+from multicube.hdl.topology.routed_chordal_ring import RoutedChordalRing
 from multicube.hdl.topology.star import Star
 from multicube.hdl.topology.tree import Tree
 from multicube.sim import Trace, TracePacket, simulate
@@ -40,6 +41,7 @@ ROUTED: list[RoutedGraph] = [
     LeisersonFatTree(2, 4, "1x3x2"),
     LeisersonFatTree(4, 2, 1),
     LeisersonFatTree(2, 4, "auto", "fixed"),
+    *(RoutedChordalRing(nodes, 2, a) for nodes, a in ((5, 2), (8, 3), (16, 4), (18, 8), (25, 5))),
 ]
 OTHERS: list[Graph] = [
     *(ChordalRing(nodes, 1) for nodes in (6, 8, 16, 30)),
@@ -88,8 +90,9 @@ def test_own_routing(graph: RoutedGraph) -> None:
     for (source, here), (destination, there) in itertools.product(enumerate(graph.homes), repeat=2):
         assert graph.lengths[source][destination] == lengths[here][there]
     assert graph.diameter == found.diameter
-    used = {(node, *turn.output) for node in found.turns for turn in found.turns[node] if turn[1]}
-    assert used == {(link.node, link.port, 0) for link in graph.links()}
+    turns = [(node, turn.output) for node in found.turns for turn in found.turns[node]]
+    used = {(node, output[0]) for node, output in turns if output is not None}
+    assert used == set(graph.by_output)
 
 
 def least_cut(graph: Graph) -> int:
@@ -272,6 +275,8 @@ def test_a_graph_gets_an_algorithm() -> None:
     network = build("psnn", n=3)
     assert network.parameters.routing == "layered"
     assert isinstance(network.relation, Layered)
+    assert build("chordal-ring").parameters.routing == "layered"
+    assert build("chordal-ring chords=2").parameters.routing == "own"
     with pytest.raises(ValueError, match=r"^Routing must not be own in a graph that has none$"):
         build("psnn routing=own")
 
@@ -298,6 +303,7 @@ def test_a_graph_gets_an_algorithm() -> None:
             {"chords": 2, "chord": 8},
             "Chord must be from 2 to 7 with 16 nodes and chords=2, not 8",
         ),
+        (RoutedChordalRing, {}, "Chords must be 2 for this routing, not 1"),
         (ShuffleExchange, {"n": 1}, "Bits n must be from 2 to 16, not 1"),
         (
             LeisersonFatTree,

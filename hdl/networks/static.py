@@ -4,10 +4,13 @@
 Rings, tori and hypermeshes are in `networks.torus`, and the hypercube is in `networks.hypercube`.
 """
 
+from ..routing.relation import Relation
 from ..topology.chordal_ring import ChordalRing
 from ..topology.complete import Complete
+from ..topology.graph import Graph
 from ..topology.leiserson_fat_tree import LeisersonFatTree
 from ..topology.perfect_shuffle import ShuffleExchange, ShuffleNearestNeighbor
+from ..topology.routed_chordal_ring import RoutedChordalRing
 from ..topology.star import Star
 from ..topology.tree import Tree
 from .any_routing import AnyRoutingNetwork
@@ -47,10 +50,19 @@ class TreeNetwork(AnyRoutingNetwork):
 
 
 class ChordalRingNetwork(AnyRoutingNetwork):
-    """A chordal ring (`ChordalRing`)."""
+    """A chordal ring (`ChordalRing`).
+
+    With two chords at a node it has a routing of its own (`RoutedChordalRing`).
+    """
 
     description = ChordalRing
     family = "chordal-ring"
+
+    def _described(self) -> Graph | Relation:
+        ring = super()._described()
+        if isinstance(ring, ChordalRing) and ring.chords == 2:
+            return RoutedChordalRing(ring.nodes, ring.chords, ring.chord)
+        return ring
 
 
 class ShuffleNearestNeighborNetwork(AnyRoutingNetwork):
