@@ -327,16 +327,14 @@ def test_rejects(kind: Callable[..., Graph], given: dict[str, Any], message: str
         kind(**given)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [long("complete nodes=64"), long("star nodes=64"), long("leiserson-fat-tree levels=6")],
-)
-def test_routers_of_64_ports(words: str) -> None:
-    """All terminals send to one at the same time, and back to all: each packet arrives once."""
+@pytest.mark.parametrize("words", [long("complete nodes=16"), long("star nodes=8")])
+def test_wide_routers(words: str) -> None:
+    """All terminals send to one at the same time, and it to all: each packet arrives once."""
     network = build(words)
+    others = range(1, network.ports)
     packets = [
-        *(TracePacket(0, source, 0) for source in range(1, 64)),
-        *(TracePacket(0, 0, destination) for destination in range(1, 64)),
+        *(TracePacket(0, source, 0) for source in others),
+        *(TracePacket(0, 0, destination) for destination in others),
     ]
     result = simulate(network, traffic=Trace("to and from", tuple(packets)))
     assert result.delivered == len(packets)

@@ -100,7 +100,7 @@ FAMILIES = (
     Family("tree", "nodes in a tree, each with a terminal", TreeNetwork, {}, {"nodes": 7}),
     Family(
         "chordal-ring",
-        "a two-way ring with one chord at each node, or two",
+        "a two-way ring with one chord at each node, or with chords=2",
         ChordalRingNetwork,
         example={"nodes": 8},
     ),

@@ -85,7 +85,7 @@ FAMILIES = (
     Family("mesh", "a torus without wrap-around links", TorusNetwork, {"wrap": False}, {"k": 3}),
     Family(
         "ring",
-        "a single ring with n=1, else a torus of rings; links in one direction, or in two",
+        "a torus of one-way rings (n=1: a single ring); directions=2: two-way",
         RingNetwork,
         example={"k": 3},
     ),
