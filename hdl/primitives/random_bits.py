@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 
-__all__ = ["RandomBits", "RandomOrder", "scattered_seed"]
+__all__ = ["MOST_RANDOM", "RandomBits", "RandomOrder", "scattered_seed"]
 
 LAGS = {
     32: (25, 26, 30, 32),
@@ -21,6 +21,10 @@ LAGS = {
 Each bit is the exclusive or of the four earlier bits at these distances. The lags are as long as
 possible, so that many new bits per cycle need only one four-input gate each.
 """
+
+
+MOST_RANDOM = 64
+"""Most items that a `RandomOrder` has."""
 
 
 def scattered_seed(*position: int) -> int:
@@ -111,7 +115,7 @@ class RandomOrder(wiring.Component):
     """
 
     def __init__(self, count: int) -> None:
-        count = check_integer("Count", count, 1, 64)
+        count = check_integer("Count", count, 1, MOST_RANDOM)
         self.count = count
         super().__init__({"seed": In(32), "before": Out(count).array(count)})
 

@@ -141,7 +141,7 @@ class Relation(ABC):
                 )
             taken[came] = None
             node = graph.link_of(came).peer
-        if node != graph.homes[destination]:
+        if node != graph.exit_homes[destination]:
             raise InvalidValue(
                 f"Packet from terminal {source} to {destination} "
                 f"finds no way at node {graph.name(node)}"
