@@ -237,7 +237,9 @@ class RoutedNetwork(PacketNetwork):
         for node, key in enumerate(keys):
             kinds.setdefault(key, set()).update(turns[node])
         shapes = {
-            key: RouterShape.of(*key, turns=made, choice=relation.choice)
+            key: RouterShape.of(
+                *key, turns=made, choice=relation.choice, equal_choices=relation.equal_choices
+            )
             for key, made in kinds.items()
         }
         return [shapes[key] for key in keys]

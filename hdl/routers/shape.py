@@ -72,11 +72,14 @@ class RouterShape:
     outputs : tuple[OutputChannel, ...]
     choice : bool
         Whether headers may have a choice of outputs.
+    equal_choices : bool
+        Whether all those that have a choice have the same.
     """
 
     inputs: tuple[InputChannel, ...]
     outputs: tuple[OutputChannel, ...]
     choice: bool = False
+    equal_choices: bool = False
 
     @classmethod
     def of(
@@ -88,6 +91,7 @@ class RouterShape:
         *,
         turns: Collection[Turn],
         choice: bool,
+        equal_choices: bool = False,
     ) -> "RouterShape":
         """The shape with these channels of links (outputs with whether they are escape channels),
         numbers of inputs and outputs of terminals, and the turns between them."""
@@ -103,7 +107,7 @@ class RouterShape:
         links = [OutputChannel(end, sources(end), escape) for end, escape in sorted(outputs)]
         leaving = sources(None)
         outside = [OutputChannel(end, leaving) for end in own[:exits]]
-        return cls(tuple(sides), (*links, *outside), choice)
+        return cls(tuple(sides), (*links, *outside), choice, choice and equal_choices)
 
     @cached_property
     def links(self) -> list[tuple[int, ...]]:

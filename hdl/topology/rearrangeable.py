@@ -24,6 +24,7 @@ class RearrangeableGraph(RoutedGraph):
 
     deadlock_free = True
     looks_back = False
+    equal_choices = True
 
     @property
     @abstractmethod
