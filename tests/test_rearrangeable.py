@@ -92,7 +92,10 @@ def test_number_of_ways() -> None:
 
 
 def test_measures_go_from_entry_to_exit() -> None:
-    assert (graph_measures(Clos(2, 2, 4)).diameter, graph_measures(Clos(2, 2, 4)).mean_distance) == (
+    assert (
+        graph_measures(Clos(2, 2, 4)).diameter,
+        graph_measures(Clos(2, 2, 4)).mean_distance,
+    ) == (
         2,
         2.0,
     )
@@ -166,15 +169,15 @@ def test_terminals_that_send_nothing() -> None:
 
 
 def test_settings_reject() -> None:
-    with pytest.raises(ValueError, match="^Middle boxes must be at least 3 to pass .* not 2$"):
+    with pytest.raises(ValueError, match=r"^Middle boxes must be at least 3 to pass .* not 2$"):
         Clos(3, 2, 2).settings([0, 1, 2, 3, 4, 5])
-    with pytest.raises(ValueError, match="^Terminals of a Benes network must be a power of two"):
+    with pytest.raises(ValueError, match=r"^Terminals of a Benes network must be a power of two"):
         benes_settings([0, 1, 2])
-    with pytest.raises(ValueError, match="^Destination 1 must be given only once$"):
+    with pytest.raises(ValueError, match=r"^Destination 1 must be given only once$"):
         Benes(4).settings([0, 1, 1, 2])
-    with pytest.raises(ValueError, match="^Permutation must have 4 destinations, not 2$"):
+    with pytest.raises(ValueError, match=r"^Permutation must have 4 destinations, not 2$"):
         Benes(4).settings([1, 0])
-    with pytest.raises(ValueError, match="^Ports must be a power of two, not 12$"):
+    with pytest.raises(ValueError, match=r"^Ports must be a power of two, not 12$"):
         build("benes ports=12")
 
 
@@ -250,7 +253,7 @@ def test_verilog_of_boxes(tmp_path: Any) -> None:
 
 
 def test_box_controlled_network_rejects() -> None:
-    with pytest.raises(TypeError, match="^Graph must be a Clos or Benes network, not 4$"):
+    with pytest.raises(TypeError, match=r"^Graph must be a Clos or Benes network, not 4$"):
         BoxControlledNetwork(4, shape=1)  # type: ignore[arg-type]
 
 
@@ -318,5 +321,5 @@ def test_permute() -> None:
     assert "1,2,3,4,5,0 passes, as every permutation, with these settings:\n" in text
     # The middle stage has three boxes of three, of which two are needed.
     assert re.search(r"│ 1 +│ 0 1 x +│ 2 0 1 +│ exchange │\n", text)
-    with pytest.raises(ValueError, match="^Middle boxes must be at least 4 "):
+    with pytest.raises(ValueError, match=r"^Middle boxes must be at least 4 "):
         called("clos m=3 identity")

@@ -19,8 +19,8 @@ class BusNetwork(RoutedNetwork):
     2). So all terminals together get one flit per cycle at most, and each 1 / N of it at full load
     with the arbiters that are fair. A terminal that does not take its packet stops all others.
 
-    Multiplexer, decoder and the fixed and round-robin arbiters grow as N log N. "least-recent" has a
-    flip-flop for each pair of terminals, and "random" compares each pair; it has at most 64.
+    Multiplexer, decoder and the fixed and round-robin arbiters grow as N log N. "least-recent" has
+    a flip-flop for each pair of terminals. "random" takes at most 64 terminals.
 
     Its arguments are those of `Bus` and of `RouterParameters`; see `RoutedNetwork`.
     """

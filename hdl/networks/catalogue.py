@@ -20,8 +20,8 @@ from . import (
     torus,
 )
 from .family import Family
+from .multistage import crossbar, stage_sequenced
 from .multistage import network as multistage
-from .multistage import stage_sequenced
 from .network import Network
 from .presets import PRESETS, Preset
 
@@ -29,6 +29,7 @@ __all__ = ["FAMILIES", "build", "described", "find", "told"]
 
 _MODULES = (
     multistage,
+    crossbar,
     stage_sequenced,
     combining,
     hypercube,

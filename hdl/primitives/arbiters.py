@@ -64,7 +64,7 @@ def arbitrate(
     if arbiter == "random":
         m.submodules[name] = order = RandomOrder(count)
         m.d.comb += order.seed.eq(seed)
-        return _first(request, [list(order.before[i]) for i in range(count)])
+        return order.first(m, name, request)
     # before[j][i]: j's last grant is longer ago than i's.
     before = [[Const(0)] * count for _ in range(count)]
     for j in range(count):

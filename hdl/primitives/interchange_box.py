@@ -89,7 +89,9 @@ class InterchangeBox(wiring.Component):
         if self.has_state:
             return {("state",): shown[0] | (shown[1] ^ 1) << 1}
         enable = sum((number is not None) << output for output, number in enumerate(inputs))
-        selects = {("select", output): number for output, number in enumerate(shown)}
+        selects: dict[tuple[str | int, ...], int] = {
+            ("select", output): number for output, number in enumerate(shown)
+        }
         return {**selects, ("enable",): enable}
 
     def set(self, m: Module, select: Sequence[ValueLike], enable: ValueLike) -> None:

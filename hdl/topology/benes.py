@@ -33,7 +33,7 @@ class Benes(RearrangeableGraph):
         its destination's bit k.
     """
 
-    ports: int = integer(8, "terminals, a power of two", least=2, most=2**12)  # type: ignore[assignment]
+    ports: int = integer(8, "terminals, a power of two", least=2, most=2**12)
     spread: Literal["any", "fixed"] = word(
         "any", "outputs that a packet takes in the first stages", SPREADS
     )

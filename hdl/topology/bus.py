@@ -19,7 +19,7 @@ class Bus(RoutedGraph):
     terminal per cycle, if packets have one flit.
     """
 
-    ports: int = integer(8, "terminals", least=2, most=1024)  # type: ignore[assignment]
+    ports: int = integer(8, "terminals", least=2, most=1024)
 
     nodes = 2
     deadlock_free = True

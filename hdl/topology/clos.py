@@ -23,9 +23,9 @@ class Clos(RearrangeableGraph):
     of m x n.
 
     Each box is linked once to each box of the next stage. A packet takes any middle box, and from
-    there the only way. Set centrally, it passes every permutation if m >= n (rearrangeable: Slepian,
-    Duguid); it connects any idle terminals, whatever is connected already, if m >= 2 n - 1 (strictly
-    nonblocking: Clos).
+    there the only way. Set centrally, it passes every permutation if m >= n (rearrangeable:
+    Slepian, Duguid); it connects any idle terminals, whatever is connected already, if
+    m >= 2 n - 1 (strictly nonblocking: Clos).
 
     Attributes
     ----------

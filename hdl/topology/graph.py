@@ -378,8 +378,7 @@ def check_graph(graph: Graph) -> None:
         raise InvalidValue(f"Terminals must be at least 2, not {len(graph.homes)}")
     if len(graph.exit_homes) != len(graph.homes):
         raise InvalidValue(
-            f"Terminals must have {len(graph.homes)} nodes to leave at, "
-            f"not {len(graph.exit_homes)}"
+            f"Terminals must have {len(graph.homes)} nodes to leave at, not {len(graph.exit_homes)}"
         )
     for homes in (graph.homes, graph.exit_homes):
         for terminal, home in enumerate(homes):
