@@ -52,8 +52,8 @@ class BoxControlledNetwork(FabricComponent):
     --------
     >>> from multicube.hdl.topology.benes import Benes
     >>> network = BoxControlledNetwork(Benes(4), shape=8)
-    >>> [state for state in network.controls([3, 1, 2, 0]).values()]
-    [2, 1, 2, 1, 2, 1]
+    >>> list(network.controls([3, 1, 2, 0]).values())
+    [3, 0, 0, 3, 3, 0]
     """
 
     def __init__(self, graph: RearrangeableGraph, *, shape: ShapeLike) -> None:
