@@ -49,7 +49,7 @@ every = pytest.mark.parametrize("name", FAMILIES)
 # What takes longest is tried in long runs only on presets, which are kinds of other networks, and
 # on networks that have the routers and tables of `graph` and `dragonfly`, and only other graphs. Of
 # these, short runs leave out all that compiles an engine for those of `STATIC`.
-STATIC = {"complete", "star", "chordal-ring", "psnn", "pse"}
+STATIC = {"complete", "star", "chordal-ring", "psnn", "pse", "clos"}
 OTHER_GRAPHS = STATIC | {
     "fat-tree",
     "hyperx",

@@ -10,7 +10,7 @@ import pytest
 from amaranth.hdl import Cat
 from multicube.hdl.primitives.round_robin import RoundRobin
 
-COUNTS = [1, 2, 3, 4, 5, 8]
+COUNTS = [1, 2, 3, 4, 5, 8, 9, 20]
 
 
 def grants(

@@ -192,20 +192,28 @@ class UnbufferedSwitch(wiring.Component):
             self._return_verdicts(m, wins)
         return m
 
-    def _compete(self, m: Module, wants: list[Signal]) -> list[list[Signal]]:
+    def _compete(self, m: Module, wants: list[Signal]) -> list[list[Value]]:
         """For each input and output link, whether the link is assigned to the input's packet."""
         inputs = range(len(wants))
         m.submodules.order = order = RandomOrder(len(wants))
         m.d.comb += order.seed.eq(self.seed)
-        chosen: list[list[Signal]] = [[] for _ in inputs]
+        chosen: list[list[Value]] = [[] for _ in inputs]
         for output in range(self.radix):
+            if self.dilation_out == 1:
+                # A single link needs no count of the packets ahead.
+                request = Signal(len(wants), name=f"request_{output}")
+                winner = Signal(len(wants), name=f"winner_{output}")
+                m.d.comb += [
+                    request.eq(Cat(wanted[output] for wanted in wants)),
+                    winner.eq(order.first(m, f"output_{output}", request)),
+                ]
+                for i in inputs:
+                    chosen[i].append(winner[i])
+                continue
             for i in inputs:
                 ahead = [wants[x][output] & order.before[x][i] for x in inputs if x != i]
                 for link in range(self.dilation_out):
-                    # A single link needs no count of the packets ahead.
-                    turn = (
-                        ~Cat(ahead).any() if self.dilation_out == 1 else sum(ahead, start=0) == link
-                    )
+                    turn = sum(ahead, start=0) == link
                     choice = Signal(name=f"chosen_{i}_{output}_{link}")
                     m.d.comb += choice.eq(wants[i][output] & turn)
                     chosen[i].append(choice)
@@ -223,7 +231,7 @@ class UnbufferedSwitch(wiring.Component):
             lost = lost + (sum(dropped, start=0) << sum(source.payload.mask & self.later, start=0))
         m.d.comb += self.lost.eq(lost)
 
-    def _send(self, m: Module, chosen: list[list[Signal]], free: list[Value]) -> None:
+    def _send(self, m: Module, chosen: list[list[Value]], free: list[Value]) -> None:
         """Send through as many interchange boxes as all links need, into the registers."""
         inputs, links = len(self.i), len(self.o)
         for plane, first in enumerate(range(0, links, inputs)):

@@ -195,9 +195,11 @@ def word(
     return field(default=default, metadata={"about": about})
 
 
-def fixed(default: Any, description: str) -> Any:
+def fixed(default: Any, description: str, *, plain: Any = None) -> Any:
     """A field that distinguishes families of one class; it is not for the command line."""
-    return field(default=default, metadata={"about": Parameter(description, listed=False)})
+    return field(
+        default=default, metadata={"about": Parameter(description, listed=False, plain=plain)}
+    )
 
 
 def text(default: str, description: str, form: str, *, title: str = "", plain: Any = None) -> Any:

@@ -8,10 +8,21 @@ from typing import Any
 from ..core.checks import check_kind, nearest
 from ..core.errors import InvalidValue
 from ..core.parameters import Parameters, pairs
-from . import combining, connection_machine, dcsh, graph, hypercube, scalable, static, torus
+from . import (
+    bus,
+    combining,
+    connection_machine,
+    dcsh,
+    graph,
+    hypercube,
+    rearrangeable,
+    scalable,
+    static,
+    torus,
+)
 from .family import Family
+from .multistage import crossbar, stage_sequenced
 from .multistage import network as multistage
-from .multistage import stage_sequenced
 from .network import Network
 from .presets import PRESETS, Preset
 
@@ -19,12 +30,15 @@ __all__ = ["FAMILIES", "build", "described", "find", "told"]
 
 _MODULES = (
     multistage,
+    crossbar,
     stage_sequenced,
     combining,
     hypercube,
     torus,
     scalable,
     static,
+    rearrangeable,
+    bus,
     graph,
     connection_machine,
     dcsh,

@@ -21,8 +21,10 @@ from ..core.fabric import Fabric, FabricComponent, Pin, Scope
 from ..core.parameters import Parameters
 from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
+from ..routing.looping import BoxSettings
 from ..routing.relation import Relation
 from ..topology.multistage import MultistagePlan
+from ..topology.permutations import Permutation
 from ..topology.tags import AddressCode, TagScheme
 
 __all__ = ["LinkCounts", "Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
@@ -236,6 +238,17 @@ class Network(FabricComponent, ABC):
             If this network has no such plan.
         """
         raise InvalidValue(f"Network must be a multistage network, not {self.family!r}")
+
+    def rearranged(self, destinations: Permutation) -> BoxSettings | None:
+        """The settings of its boxes that pass a permutation, if it passes every one when it is set
+        centrally; otherwise None.
+
+        Raises
+        ------
+        ValueError
+            If it is not a permutation of the terminals, or parameters do not allow it.
+        """
+        return None
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """The channels of a network whose packets wait for each other, as `routing.deadlock` needs

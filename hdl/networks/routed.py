@@ -17,7 +17,7 @@ from ..core.wires import Lane
 from ..primitives.arbiters import ARBITERS
 from ..primitives.link_end import LinkEnd
 from ..primitives.packet import Packet
-from ..primitives.random_bits import scattered_seed
+from ..primitives.random_bits import MOST_RANDOM, scattered_seed
 from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
 from ..routers.route_table import RouteTable
@@ -155,6 +155,9 @@ class RoutedNetwork(PacketNetwork):
             self._check_deadlock()
         if given.refill == "yes":
             self._check_refill()
+        if given.arbiter == "random":
+            most = max(len(output.inputs) for shape in self.shapes for output in shape.outputs)
+            check_limit("Inputs that a random arbiter chooses from", most, MOST_RANDOM)
         links = relation.diameter
         self.stages = links + 1
         waits = links * (given.decision - 1 + relation.graph.latency - 1)
@@ -234,14 +237,16 @@ class RoutedNetwork(PacketNetwork):
             inputs, outputs = [all_inputs] * graph.nodes, [all_outputs] * graph.nodes
         # Nodes with the same channels get the turns that any of them makes.
         keys = [
-            (tuple(sorted(inputs[node])), tuple(sorted(outputs[node])), len(own))
-            for node, own in enumerate(graph.terminals)
+            (tuple(sorted(inputs[node])), tuple(sorted(outputs[node])), len(own), len(leaving))
+            for node, (own, leaving) in enumerate(zip(graph.terminals, graph.exit_terminals))
         ]
         kinds: dict[tuple, set[Turn]] = {}
         for node, key in enumerate(keys):
             kinds.setdefault(key, set()).update(turns[node])
         shapes = {
-            key: RouterShape.of(*key, turns=made, choice=relation.choice)
+            key: RouterShape.of(
+                *key, turns=made, choice=relation.choice, equal_choices=relation.equal_choices
+            )
             for key, made in kinds.items()
         }
         return [shapes[key] for key in keys]
@@ -258,10 +263,11 @@ class RoutedNetwork(PacketNetwork):
         for link in links:
             self._place_link(fabric, packet, link)
         inputs, outputs = [], []
-        for exit_ in graph.exits:
-            shape, end = self.shapes[exit_.node], (exit_.port, exit_.number)
-            inputs.append(Pin(f"router_{exit_.node}", ("i", shape.input(end))))
-            outputs.append(Pin(f"router_{exit_.node}", ("o", shape.output(end))))
+        for entry, exit_ in zip(graph.entries, graph.exits):
+            first = self.shapes[entry.node].input((entry.port, entry.number))
+            last = self.shapes[exit_.node].output((exit_.port, exit_.number))
+            inputs.append(Pin(f"router_{entry.node}", ("i", first)))
+            outputs.append(Pin(f"router_{exit_.node}", ("o", last)))
         terminals = Terminals(inputs, outputs)
         if self.relation.legs is None:
             return terminals

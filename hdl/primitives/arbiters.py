@@ -1,6 +1,6 @@
 """Kinds of arbiters that choose one of several requests anew in every cycle."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value, ValueLike
 
 from ..core.errors import InvalidValue
 from .random_bits import RandomOrder
@@ -24,10 +24,17 @@ def check_arbiter(arbiter: str) -> str:
     return arbiter
 
 
-def arbitrate(m: Module, arbiter: str, name: str, request: Value, seed: Value) -> Value:
+def arbitrate(
+    m: Module,
+    arbiter: str,
+    name: str,
+    request: Value,
+    seed: Value,
+    used: ValueLike = 1,
+) -> Value:
     """The granted one of some requests, one bit each; zero if there is none.
 
-    Every grant is used. What is granted depends combinationally on the requests, and otherwise on
+    What is granted depends combinationally on the requests, and otherwise on
     registers. With "round-robin" and "least-recent" a request that stays waits for at most one
     grant of each other; with "random" it is granted as soon as any other, in the mean; with "fixed"
     it may wait forever.
@@ -44,18 +51,20 @@ def arbitrate(m: Module, arbiter: str, name: str, request: Value, seed: Value) -
     seed : Value
         Only for "random": 32 bits, constant, not zero. Arbiters with the same seed make the same
         choices.
+    used : ValueLike
+        Whether the grant is used; if it is not, "round-robin" stays at the request that it granted.
     """
     count = len(request)
     if arbiter == "round-robin":
         m.submodules[name] = turn = RoundRobin(count)
-        m.d.comb += [turn.request.eq(request), turn.taken.eq(1)]
+        m.d.comb += [turn.request.eq(request), turn.taken.eq(used)]
         return turn.granted
     if arbiter == "fixed":
         return lowest(request)
     if arbiter == "random":
         m.submodules[name] = order = RandomOrder(count)
         m.d.comb += order.seed.eq(seed)
-        return _first(request, [list(order.before[i]) for i in range(count)])
+        return order.first(m, name, request)
     # before[j][i]: j's last grant is longer ago than i's.
     before = [[Const(0)] * count for _ in range(count)]
     for j in range(count):

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, ShapeLike, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_radix
+from ..core.checks import check_integer, check_radix
 
 if TYPE_CHECKING:
     import enum
@@ -33,50 +33,73 @@ class BoxState(enum.Enum, shape=2):
 class InterchangeBox(wiring.Component):
     """A k x k crossbar without storage: each output shows one of the inputs.
 
-    All outputs are combinational. A box of radix 2 is set by one `BoxState`. In a larger box, each
+    All outputs are combinational. A 2 x 2 box is set by one `BoxState`. In any other box, each
     output selects an input or is idle, which gives every one-to-one, broadcast and partial
     broadcast connection. An idle output is zero.
 
     Parameters
     ----------
     radix : int
-        Number of inputs and of outputs, at least 2.
+        Number of inputs, at least 2.
     shape : ShapeLike
         Shape of the data.
+    outputs : int or None
+        Number of outputs, at least 1; by default as many as inputs.
 
     Members
     -------
     i : In(shape).array(radix)
-    o : Out(shape).array(radix)
+    o : Out(shape).array(outputs)
     state : In(BoxState)
-        Radix 2 only.
-    select : In(range(radix)).array(radix)
-        Radix above 2 only: the input that each output shows.
-    enable : In(radix)
-        Radix above 2 only: bit j is 0 while output j is idle.
+        2 x 2 only.
+    select : In(range(radix)).array(outputs)
+        All others: the input that each output shows.
+    enable : In(outputs)
+        All others: bit j is 0 while output j is idle.
 
     Raises
     ------
     TypeError, ValueError
-        If `radix` is not an integer of at least 2.
+        If a number is not an integer as above.
     """
 
-    def __init__(self, radix: int, shape: ShapeLike) -> None:
+    def __init__(self, radix: int, shape: ShapeLike, outputs: int | None = None) -> None:
         radix = check_radix(radix)
+        outputs = radix if outputs is None else check_integer("Outputs", outputs, 1)
         self.radix = radix
+        self.outputs = outputs
         self.shape = shape
-        if radix == 2:
+        if self.has_state:
             control = {"state": In(BoxState)}
         else:
-            control = {"select": In(range(radix)).array(radix), "enable": In(radix)}
-        super().__init__({"i": In(shape).array(radix), "o": Out(shape).array(radix), **control})
+            control = {"select": In(range(radix)).array(outputs), "enable": In(outputs)}
+        super().__init__({"i": In(shape).array(radix), "o": Out(shape).array(outputs), **control})
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it is a 2 x 2 box, which is set by one `BoxState`."""
+        return (self.radix, self.outputs) == (2, 2)
+
+    def controls(self, inputs: Sequence[int | None]) -> dict[tuple[str | int, ...], int]:
+        """The values of its controls with which each output shows an input; None for any, or zero.
+
+        By path: `("state",)`, or `("select", output)` and `("enable",)`.
+        """
+        shown = [number or 0 for number in inputs]
+        if self.has_state:
+            return {("state",): shown[0] | (shown[1] ^ 1) << 1}
+        enable = sum((number is not None) << output for output, number in enumerate(inputs))
+        selects: dict[tuple[str | int, ...], int] = {
+            ("select", output): number for output, number in enumerate(shown)
+        }
+        return {**selects, ("enable",): enable}
 
     def set(self, m: Module, select: Sequence[ValueLike], enable: ValueLike) -> None:
         """Drive the control inputs so that each output shows the selected input.
 
-        A box of radix 2 has no idle outputs: there, the user of the outputs must apply `enable`.
+        A 2 x 2 box has no idle outputs: there, the user of the outputs must apply `enable`.
         """
-        if self.radix == 2:
+        if self.has_state:
             upper, lower = (Value.cast(choice)[0] for choice in select)
             m.d.comb += self.state.as_value().eq(Cat(upper, ~lower))
         else:
@@ -85,7 +108,7 @@ class InterchangeBox(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.radix == 2:
+        if self.has_state:
             state = self.state.as_value()
             for output, lower in zip(self.o, (state[0], ~state[1])):
                 with m.If(lower):

@@ -9,8 +9,14 @@ from ..core.checks import check_integer
 __all__ = ["RoundRobin", "lowest"]
 
 
+_WIDE = 8
+"""With more bits than this, a carry chain is smaller than gates for each bit."""
+
+
 def lowest(bits: Value) -> Value:
     """Keep only the lowest 1 of some bits."""
+    if len(bits) > _WIDE:
+        return (bits & -bits)[: len(bits)]
     return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
 
 
@@ -56,16 +62,24 @@ class RoundRobin(wiring.Component):
         turn = Signal(self.count - 1)
         later = Signal(self.count - 1)
         granted = self.granted
-        m.d.comb += [
-            later.eq(self.request[1:] & turn),
-            granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request))),
-        ]
+        m.d.comb += later.eq(self.request[1:] & turn)
+        if self.count > _WIDE:
+            # One search, in those that were selected before.
+            asked = Signal(self.count)
+            m.d.comb += [
+                asked.eq(Mux(later.any(), Cat(0, later), self.request)),
+                granted.eq(lowest(asked)),
+            ]
+        else:
+            m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
         for bit, number in enumerate(self.grant):
             having = [i for i in range(self.count) if i >> bit & 1]
             m.d.comb += number.eq(Cat(granted[i] for i in having).any())
         starts = Signal(self.count)
         # When a grant is taken, the turn passes to the next number; otherwise it stays.
         m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
+        # All bits from that of the next number on.
+        from_there = Cat(starts[: i + 1].any() for i in range(self.count - 1))
         with m.If(self.request.any()):
-            m.d.sync += turn.eq(Cat(starts[: i + 1].any() for i in range(self.count - 1)))
+            m.d.sync += turn.eq(-starts if self.count > _WIDE else from_there)
         return m

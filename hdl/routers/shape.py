@@ -72,36 +72,42 @@ class RouterShape:
     outputs : tuple[OutputChannel, ...]
     choice : bool
         Whether headers may have a choice of outputs.
+    equal_choices : bool
+        Whether all those that have a choice have the same.
     """
 
     inputs: tuple[InputChannel, ...]
     outputs: tuple[OutputChannel, ...]
     choice: bool = False
+    equal_choices: bool = False
 
     @classmethod
     def of(
         cls,
         inputs: Iterable[InputChannel],
         outputs: Iterable[tuple[End, bool]],
-        terminals: int,
+        entries: int,
+        exits: int,
         *,
         turns: Collection[Turn],
         choice: bool,
+        equal_choices: bool = False,
     ) -> "RouterShape":
-        """The shape with these channels of links (outputs with whether they are escape channels), a
-        number of terminals, and the turns between them."""
-        own = [(-1 - number, 0) for number in range(terminals)]
-        entries = [*sorted(inputs), *map(InputChannel, own)]
+        """The shape with these channels of links (outputs with whether they are escape channels),
+        numbers of inputs and outputs of terminals, and the turns between them."""
+        own = [(-1 - number, 0) for number in range(max(entries, exits))]
+        sides = [*sorted(inputs), *map(InputChannel, own[:entries])]
 
         def leads(entry: InputChannel, output: End | None) -> bool:
             return Turn(None if entry.is_terminal else entry.end, output) in turns
 
         def sources(output: End | None) -> tuple[int, ...]:
-            return tuple(i for i, entry in enumerate(entries) if leads(entry, output))
+            return tuple(i for i, entry in enumerate(sides) if leads(entry, output))
 
         links = [OutputChannel(end, sources(end), escape) for end, escape in sorted(outputs)]
-        exits = sources(None)
-        return cls(tuple(entries), (*links, *(OutputChannel(end, exits) for end in own)), choice)
+        leaving = sources(None)
+        outside = [OutputChannel(end, leaving) for end in own[:exits]]
+        return cls(tuple(sides), (*links, *outside), choice, choice and equal_choices)
 
     @cached_property
     def links(self) -> list[tuple[int, ...]]:

@@ -98,8 +98,10 @@ class WormRouter(wiring.Component):
     *Choice*: a header that may take several outputs requests all of them. Of those granted in the
     same cycle, it takes one whose receiver is ready, if there is any; preferably not an escape
     channel; and the lowest of these. The others are unused in this cycle, and their arbiters
-    advance to the next worm. A header may enter a channel that is no escape channel only while the
-    queue behind it is empty, so that no header waits in it behind another worm.
+    advance to the next worm. (With round-robin arbiters and a `shape` with equal choices they stay,
+    since otherwise all of them would choose the same worm in every cycle.) A header may enter a
+    channel that is no escape channel only while the queue behind it is empty, so that no header
+    waits in it behind another worm.
 
     *Switching*: with "wormhole" a header leaves as soon as the output is free; with "cut-through"
     only while its whole packet fits into the queue behind the link; with "store-and-forward" only
@@ -295,9 +297,11 @@ class WormRouter(wiring.Component):
         for j in outputs:
             if not entries[j]:
                 continue
-            # If a granted output is not taken, the turn still passes to the next worm.
+            # If a granted output is not taken, the turn still passes to the next worm, which may
+            # have no other choice.
+            used = Cat(takes[i][j] for i in entries[j]).any() if self.shape.equal_choices else 1
             request = Cat(requests[i][j] for i in entries[j])
-            granted = arbitrate(m, self.arbiter, f"arbiter_{j}", request, self._seed(j))
+            granted = arbitrate(m, self.arbiter, f"arbiter_{j}", request, self._seed(j), used)
             m.d.comb += [
                 Cat(grants[i][j] for i in entries[j]).eq(granted),
                 offered[j].eq(

@@ -49,7 +49,7 @@ class Adaptive(Relation):
             yield from self._escape.route(node, came, destination)
             return
         yield from self._escape.route(node, None, destination)
-        away = self._graph.distances[self._graph.homes[destination]]
+        away = self._graph.distances[self._graph.exit_homes[destination]]
         for channel in self._graph.leaving(node):
             peer = self._graph.link_of(channel).peer
             if not self.is_escape(channel) and away[peer] < away[node]:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from ..core.errors import InvalidValue
 from ..topology.multistage import Digits, MultistagePlan
 from ..topology.permutations import Permutation, check_permutation
+from .colouring import edge_colouring
 from .passes import links, passable
 
 __all__ = ["decompose", "direct_passes"]
@@ -255,7 +256,7 @@ def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
             leaving = [(c[:-1], y[chosen[0]]) for c, y in zip(digits, outputs)]
         else:
             leaving = [(c, *(y[j] for j in chosen[: n - 1 - k])) for c, y in zip(digits, outputs)]
-        colours = _coloured(entering, leaving, plan.radix)
+        colours = edge_colouring(entering, leaving, plan.radix)
         digits = [(*c, colour) for c, colour in zip(digits, colours)]
 
     def terminals(values: Iterable[Digits]) -> list[int]:
@@ -281,37 +282,3 @@ def _turned(digits: Digits, radix: int) -> Digits:
         (digits[j] + digits[size - 1 - j]) % radix if 2 * j > size - 1 else digits[j]
         for j in reversed(range(size))
     )
-
-
-def _coloured(left: Sequence[Hashable], right: Sequence[Hashable], colours: int) -> list[int]:
-    """An edge colouring of a bipartite graph: edges that meet have different colours.
-
-    Edge e joins `left[e]` and `right[e]`; no node has more edges than there are colours. If the two
-    ends of a new edge lack different colours, these two colours are swapped along the chain of
-    edges that have them alternately.
-    """
-    coloured: list[int] = []
-    ends = (left, right)
-    # For each side and node, the edge of each colour.
-    edges: tuple[dict[Hashable, list[int | None]], ...] = ({}, {})
-    for edge in range(len(left)):
-        one, other = (
-            nodes.setdefault(end[edge], [None] * colours) for nodes, end in zip(edges, ends)
-        )
-        colour, swapped = one.index(None), other.index(None)
-        chain = []
-        side, wanted, follower = 1, colour, other[colour]
-        while follower is not None:
-            chain.append(follower)
-            side, wanted = 1 - side, colour + swapped - wanted
-            follower = edges[side][ends[side][follower]][wanted]
-        for link in chain:
-            for nodes, end in zip(edges, ends):
-                nodes[end[link]][coloured[link]] = None
-        for link in chain:
-            coloured[link] = colour + swapped - coloured[link]
-            for nodes, end in zip(edges, ends):
-                nodes[end[link]][coloured[link]] = link
-        coloured.append(colour)
-        one[colour] = other[colour] = edge
-    return coloured

@@ -7,7 +7,7 @@ those of the routing tags, so tags and settings lead to the same connections.
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..core.errors import InvalidValue
@@ -172,16 +172,16 @@ def connections(plan: MultistagePlan, settings: Settings) -> list[int]:
     return destinations
 
 
-def state_name(setting: tuple[int, ...]) -> str:
+def state_name(setting: Sequence[int | None]) -> str:
     """The name of a setting in the literature: straight or exchange.
 
-    Any other setting of a larger box is written as the input that each output is connected to.
+    Any other setting is written as the input that each output is connected to, with x for none.
     """
-    if setting == tuple(range(len(setting))):
+    if list(setting) == list(range(len(setting))):
         return "straight"
-    if len(setting) == 2:
+    if list(setting) == [1, 0]:
         return "exchange"
-    return " ".join(map(str, setting))
+    return " ".join("x" if one is None else str(one) for one in setting)
 
 
 def count_passable(plan: MultistagePlan) -> int:

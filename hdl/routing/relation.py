@@ -46,6 +46,10 @@ class Relation(ABC):
         network is built.
     choice : bool
         Whether `route` may offer more than one channel; by default, if packets are not `ordered`.
+    equal_choices : bool
+        Whether all headers that have a choice in a node have the same. Then an arbiter that grants
+        an output to a header which takes another one stays at this header, and so the arbiters of a
+        node do not all grant the same header for ever (McKeown, 1999).
     layers : int
         Virtual layers that packets are distributed over, each of which is free of deadlock.
     legs : tuple[Relation, Relation] or None
@@ -61,6 +65,7 @@ class Relation(ABC):
     ordered: bool = True
     looks_back: bool = True
     deadlock_free: bool = False
+    equal_choices: bool = False
 
     @property
     @abstractmethod
@@ -141,7 +146,7 @@ class Relation(ABC):
                 )
             taken[came] = None
             node = graph.link_of(came).peer
-        if node != graph.homes[destination]:
+        if node != graph.exit_homes[destination]:
             raise InvalidValue(
                 f"Packet from terminal {source} to {destination} "
                 f"finds no way at node {graph.name(node)}"

@@ -73,7 +73,7 @@ def _follow(
         for channel in nexts:
             turns[node].add(Turn(entry, (channel.port, channel.number)))
         if not nexts:
-            if node != graph.homes[destination]:
+            if node != graph.exit_homes[destination]:
                 here = f"node {graph.name(node)}"
                 start = f"terminal {graph.terminals[node][0]} at {here}" if came is None else here
                 raise InvalidValue(f"There is no way from {start} to terminal {destination}")

@@ -56,7 +56,9 @@ def spread_trees(
     load = dict.fromkeys(graph.links(), 0)
     trees: list[Tree] = [{} for _ in graph.homes]
     shares: list[dict[Link, int]] = [{} for _ in graph.homes]
-    away = [_distances([(home, phase) for phase in range(phases)], back) for home in graph.homes]
+    away = [
+        _distances([(home, phase) for phase in range(phases)], back) for home in graph.exit_homes
+    ]
     sources = [(node, len(own)) for node, own in enumerate(graph.terminals)]
     for _ in range(_ROUNDS):
         for terminal, distances in enumerate(away):
@@ -150,7 +152,7 @@ class TreeRelation(Relation):
         self._graph = ChanneledGraph(graph, layers)
         self.trees = trees
         for node, own in enumerate(graph.terminals):
-            for terminal, home in enumerate(graph.homes):
+            for terminal, home in enumerate(graph.exit_homes):
                 if own and node != home and (node, 0) not in trees[terminal]:
                     raise InvalidValue(
                         f"There is no way from node {graph.name(node)} to terminal {terminal}"
@@ -162,7 +164,7 @@ class TreeRelation(Relation):
         return self._graph
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
-        if node != self._graph.homes[destination]:
+        if node != self._graph.exit_homes[destination]:
             port = self.trees[destination][node, self.phase(came)].port
             if came is None:
                 layer = self.first_layer(node, destination)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
+from ..core.errors import InvalidValue
 from ..topology.graph import Channel, ChanneledGraph, Graph, Turn
 from .layered import Layered
 from .relation import Detour, Relation
@@ -32,6 +33,13 @@ class TwoLegs(Relation):
     legs: tuple[Relation, Relation]
 
     def __init__(self, first: Relation, second: Relation) -> None:
+        graph = first.graph
+        for terminal, (home, last) in enumerate(zip(graph.homes, graph.exit_homes)):
+            if home != last:
+                raise InvalidValue(
+                    f"Packets can't go by way of terminal {terminal}: they leave at node "
+                    f"{graph.name(last)} and enter at node {graph.name(home)}"
+                )
         self.legs = (first, second)
         self._first_channels = {
             Channel(link.node, link.port, number)

@@ -15,11 +15,15 @@ def to_networkx(graph: Graph) -> nx.MultiDiGraph:
     """A directed multigraph with an edge for each link, in the order of `Graph.links`.
 
     The attributes of an edge are those of its link: `port`, `peer_port`, `channels` and `latency`.
-    Nodes have `name`, and their list of `terminals`.
+    Nodes have `name`, and their list of `terminals`; and if packets leave at other nodes than they
+    enter, the list of terminals for which they leave there, `exits`.
     """
     found = nx.MultiDiGraph()
-    for node, own in enumerate(graph.terminals):
+    one_way = list(graph.exit_homes) != list(graph.homes)
+    for node, (own, leaving) in enumerate(zip(graph.terminals, graph.exit_terminals)):
         found.add_node(node, name=graph.name(node), terminals=list(own))
+        if one_way:
+            found.nodes[node]["exits"] = list(leaving)
     for link in graph.links():
         rest = {"peer_port": link.peer_port, "channels": link.channels, "latency": link.latency}
         found.add_edge(link.node, link.peer, port=link.port, **rest)

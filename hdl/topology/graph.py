@@ -53,7 +53,7 @@ class Link(NamedTuple):
 class Channel(NamedTuple):
     """A virtual channel of the link that leaves `node` by output `port`.
 
-    Terminals have a channel too, from their node: `Graph.exit`.
+    Terminals have a channel too, from their node: `Graph.exits`.
     """
 
     node: int
@@ -80,6 +80,9 @@ class Graph(ABC):
         Number of nodes; they are numbered from 0.
     homes : Sequence[int]
         For each terminal, its node. A node may have any number of terminals, also none.
+    exit_homes : Sequence[int]
+        For each terminal, the node where packets for it leave, if that is not the node where its
+        own packets enter: in a multistage network these are boxes of the last and the first stage.
     alike : bool
         Whether all nodes get the same router, with as many ports as the largest needs. So nodes at
         the edge of a mesh have ports that lead nowhere. Otherwise routers have only what is linked.
@@ -100,6 +103,11 @@ class Graph(ABC):
     def homes(self) -> Sequence[int]:
         """For each terminal, its node."""
         return range(self.nodes)
+
+    @property
+    def exit_homes(self) -> Sequence[int]:
+        """For each terminal, the node where packets for it leave: by default its home."""
+        return self.homes
 
     def name(self, node: int) -> str:
         """A name of a node, for people."""
@@ -150,23 +158,42 @@ class Graph(ABC):
         return found
 
     @cached_property
-    def exits(self) -> list[Channel]:
-        """For each terminal, the channel from its node to it.
+    def entries(self) -> list[Channel]:
+        """For each terminal, its input at its node.
 
         Its port is negative: -1 for the first terminal of a node, -2 for the second, and so on.
         """
+        return self._terminal_channels(self.homes)
+
+    @cached_property
+    def exits(self) -> list[Channel]:
+        """For each terminal, the channel to it from its node.
+
+        Its port is negative: -1 for the first terminal of a node, -2 for the second, and so on.
+        """
+        return self._terminal_channels(self.exit_homes)
+
+    def _terminal_channels(self, homes: Sequence[int]) -> list[Channel]:
         count = [0] * self.nodes
         found = []
-        for home in self.homes:
+        for home in homes:
             count[home] += 1
             found.append(Channel(home, -count[home]))
         return found
 
     @cached_property
     def terminals(self) -> list[list[int]]:
-        """For each node, its terminals."""
+        """For each node, the terminals whose packets enter there."""
+        return self._terminals_of(self.homes)
+
+    @cached_property
+    def exit_terminals(self) -> list[list[int]]:
+        """For each node, the terminals for which packets leave there."""
+        return self._terminals_of(self.exit_homes)
+
+    def _terminals_of(self, homes: Sequence[int]) -> list[list[int]]:
         found: list[list[int]] = [[] for _ in range(self.nodes)]
-        for terminal, home in enumerate(self.homes):
+        for terminal, home in enumerate(homes):
             found[home].append(terminal)
         return found
 
@@ -218,6 +245,8 @@ class ListedGraph(Graph):
         For each terminal, its node; by default each node has one.
     names : Sequence[str]
         Names of the nodes; by default their numbers.
+    exit_homes : Sequence[int] or None
+        For each terminal, the node where packets for it leave; by default its node.
 
     Raises
     ------
@@ -239,9 +268,11 @@ class ListedGraph(Graph):
         links: Iterable[Link],
         homes: Sequence[int] | None = None,
         names: Sequence[str] = (),
+        exit_homes: Sequence[int] | None = None,
     ) -> None:
         self._nodes, self._links = nodes, tuple(links)
         self._homes: Sequence[int] = range(nodes) if homes is None else tuple(homes)
+        self._exit_homes = self._homes if exit_homes is None else tuple(exit_homes)
         self._names = tuple(names)
         check_graph(self)
 
@@ -255,6 +286,10 @@ class ListedGraph(Graph):
     @property
     def homes(self) -> Sequence[int]:
         return self._homes
+
+    @property
+    def exit_homes(self) -> Sequence[int]:
+        return self._exit_homes
 
     def name(self, node: int) -> str:
         return self._names[node] if self._names else str(node)
@@ -288,6 +323,10 @@ class ChanneledGraph(Graph):
     @property
     def homes(self) -> Sequence[int]:
         return self._given.homes
+
+    @property
+    def exit_homes(self) -> Sequence[int]:
+        return self._given.exit_homes
 
     def name(self, node: int) -> str:
         return self._given.name(node)
@@ -337,8 +376,13 @@ def check_graph(graph: Graph) -> None:
                 )
     if len(graph.homes) < 2:
         raise InvalidValue(f"Terminals must be at least 2, not {len(graph.homes)}")
-    for terminal, home in enumerate(graph.homes):
-        if home not in nodes:
-            raise InvalidValue(
-                f"Terminal {terminal} must be at a node from 0 to {nodes[-1]}, not {home}"
-            )
+    if len(graph.exit_homes) != len(graph.homes):
+        raise InvalidValue(
+            f"Terminals must have {len(graph.homes)} nodes to leave at, not {len(graph.exit_homes)}"
+        )
+    for homes in (graph.homes, graph.exit_homes):
+        for terminal, home in enumerate(homes):
+            if home not in nodes:
+                raise InvalidValue(
+                    f"Terminal {terminal} must be at a node from 0 to {nodes[-1]}, not {home}"
+                )

@@ -11,6 +11,8 @@ from ...hdl.core.errors import InvalidValue
 from .words import network_arguments, network_from
 
 if TYPE_CHECKING:
+    from ...hdl.networks import Network
+    from ...hdl.routing.looping import BoxSettings
     from ...hdl.topology.multistage import MultistagePlan
     from ...hdl.topology.permutations import Permutation
     from ...hdl.topology.tags import TagScheme
@@ -37,12 +39,17 @@ def permute(
     from ..workload.traffic import pattern
 
     built = network_from(network, parameters)
-    plan, tags = built.single_paths(), built.tags
-    destinations = pattern(permutation, built.ports).destinations(tags.code)
+    destinations = pattern(permutation, built.ports).destinations(built.code)
     if destinations is None:
         raise InvalidValue(
             f"Permutation must give each terminal one destination, not {permutation}"
         )
+    with phase("looking for settings"):
+        rearranged = built.rearranged(destinations)
+    if rearranged is not None:
+        _show_rearranged(built, permutation, destinations, rearranged, as_json)
+        return
+    plan, tags = built.single_paths(), built.tags
     with phase("looking for conflicts"):
         found = conflicts(plan, destinations)
     record: dict[str, Any] = {
@@ -81,6 +88,31 @@ def permute(
             _print_settings(one)
 
 
+def _show_rearranged(
+    built: "Network",
+    permutation: str,
+    destinations: "Permutation",
+    settings: "BoxSettings",
+    as_json: bool,
+) -> None:
+    """Show the settings of a network that passes every permutation."""
+    record: dict[str, Any] = {
+        "network": built.family,
+        "parameters": built.chosen,
+        "permutation": permutation,
+        "passable": True,
+        "conflicts": [],
+        "destinations": list(destinations),
+        "settings": settings,
+    }
+    if as_json:
+        click.echo(json.dumps(record))
+        return
+    click.echo(str(built))
+    click.echo(f"{permutation} passes, as every permutation, with these settings:")
+    _print_settings(record)
+
+
 def _pass(
     plan: "MultistagePlan", tags: "TagScheme", destinations: "Permutation", set_: bool = True
 ) -> dict[str, Any]:
@@ -102,14 +134,17 @@ def _arrows(destinations: "Permutation") -> str:
 
 
 def _print_settings(record: dict[str, Any]) -> None:
+    from itertools import zip_longest
+
     from ...hdl.routing.passes import state_name
 
     columns = record["settings"]
     table = Table("box", *(f"stage {stage}" for stage in range(len(columns))))
     for column in table.columns:
         column.no_wrap = True
-    for box, row in enumerate(zip(*columns)):
-        table.add_row(str(box), *map(state_name, row))
+    for box, row in enumerate(zip_longest(*columns)):
+        # Not all stages of a Clos network have as many boxes.
+        table.add_row(str(box), *("" if one is None else state_name(one) for one in row))
     wanted = 8 + sum(max(8, *(len(state_name(box)) for box in column)) + 3 for column in columns)
     console = Console()
     Console(width=max(console.width, wanted)).print(table)

@@ -87,16 +87,18 @@ def _distances(graph: Graph) -> tuple[int, int]:
     pairs = sorted({(link.node, link.peer) for link in graph.links()})
     ends = tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)
     near = csr_array((np.ones(len(pairs)), ends), shape=(graph.nodes, graph.nodes))
-    shares = np.bincount(graph.homes, minlength=graph.nodes)
-    homes = np.flatnonzero(shares)
+    shares, exit_shares = (
+        np.bincount(homes, minlength=graph.nodes) for homes in (graph.homes, graph.exit_homes)
+    )
+    starts, lasts = np.flatnonzero(shares), np.flatnonzero(exit_shares)
     longest = total = 0
-    for some in np.array_split(homes, -(-len(homes) * graph.nodes // _ENTRIES)):
-        found = dijkstra(near, indices=some, unweighted=True)[:, homes]
+    for some in np.array_split(starts, -(-len(starts) * graph.nodes // _ENTRIES)):
+        found = dijkstra(near, indices=some, unweighted=True)[:, lasts]
         if not np.isfinite(found).all():
             source, end = np.argwhere(~np.isfinite(found))[0]
-            names = graph.name(int(some[source])), graph.name(int(homes[end]))
+            names = graph.name(int(some[source])), graph.name(int(lasts[end]))
             raise InvalidValue(f"Terminals at node {names[0]} must have a way to node {names[1]}")
         away = found.astype(int)
         longest = max(longest, int(away.max()))
-        total += int(shares[some] @ away @ shares[homes])
+        total += int(shares[some] @ away @ exit_shares[lasts])
     return longest, total

@@ -110,9 +110,9 @@ def _draw(graph: Graph, axes: Axes, marks: Mapping[Link, str], places: Points) -
             text.set(ha="center", va="center", color="0.35", zorder=2.5)
             text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.3})
     axes.add_collection(LineCollection(plain, colors="black", linewidths=0.8, zorder=1))
-    own = list(graph.homes) == list(range(graph.nodes))
+    own = list(graph.homes) == list(graph.exit_homes) == list(range(graph.nodes))
     for node, (x, y) in enumerate(places):
-        terminals = graph.terminals[node]
+        terminals = graph.terminals[node] or graph.exit_terminals[node]
         face = _WITH_TERMINALS if terminals else _SWITCH_ONLY
         text = axes.text(x, y, graph.name(node), ha="center", va="center", fontsize=8, zorder=4)
         text.set(bbox={**_NODE, "facecolor": face}, parse_math=False)

@@ -14,6 +14,7 @@ Each type is a separate program, with the functions
 `DRIVER`, a program that is the same for all networks, finds them in the tables and calls them.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -223,16 +224,15 @@ class _TypeEmitter:
         for path in outputs:
             for word, node in enumerate(self.module.outputs[path]):
                 body.output("now", path, word, node)
-        head = f"void late_{number}(Context *c, const Type *t, long begin, long end) {{"
-        return body.function(head, "begin", "end")
+        parameters = "Context *c, const Type *t, long begin, long end"
+        return body.function(f"late_{number}", parameters, "begin", "end")
 
     def publish(self) -> str:
         body = _Body(self)
         for path in self.early:
             for word, node in enumerate(self.module.outputs[path]):
                 body.output("now", path, word, node)
-        head = "void publish(Context *c, const Type *t) {"
-        return body.function(head, "0", "t->cells")
+        return body.function("publish", "Context *c, const Type *t", "0", "t->cells")
 
     def update(self) -> str:
         module, body = self.module, _Body(self)
@@ -263,8 +263,7 @@ class _TypeEmitter:
                     f"store(state + {body.at(number, len(module.registers))}, "
                     f"{body.as_width(register)});"
                 )
-        head = "void update(Context *c, const Type *t) {"
-        return body.function(head, "0", "t->cells")
+        return body.function("update", "Context *c, const Type *t", "0", "t->cells")
 
     def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:
         """The node that has in this cycle the value that a node has in the next one."""
@@ -276,6 +275,51 @@ class _TypeEmitter:
         return None
 
 
+_LONGEST = 300
+"""Most statements of a C function."""
+
+_POINTERS = (
+    "  const uint32_t *now = c->now;\n  uint32_t *next = c->next, *state = t->state;\n"
+    "  (void)now; (void)next; (void)state;\n"
+)
+
+_NODE = re.compile(r"\bn\d+\b")
+
+
+def _indented(lines: Sequence[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _loop(head: str, begin: str, end: str, lines: Sequence[str]) -> str:
+    """A function that does the same for each vector of cells."""
+    return (
+        f"{head} {{\n{_POINTERS}"
+        f"  for (long i = {begin}; i < {end}; i += LANES) {{\n{_indented(lines)}\n  }}\n}}\n"
+    )
+
+
+def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
+    """Parts of a list of statements, each with those that load and store what goes from part to
+    part; and the number of places for this."""
+    parts = [list(lines[at : at + _LONGEST]) for at in range(0, len(lines), _LONGEST)]
+    named = [dict.fromkeys(_NODE.findall("\n".join(part))) for part in parts]
+    last = {name: number for number, names in enumerate(named) for name in names}
+    places: dict[str, int] = {}
+    free: list[int] = []
+    count = 0
+    for number, (part, names) in enumerate(zip(parts, named)):
+        loads = [f"V {name} = x[{places[name]}];" for name in names if name in places]
+        free += [places.pop(name) for name in names if name in places and last[name] == number]
+        stores = []
+        for name in names:
+            if last[name] > number and name not in places:
+                places[name] = free.pop() if free else count
+                count = max(count, places[name] + 1)
+                stores.append(f"x[{places[name]}] = {name};")
+        part[:] = [*loads, *part, *stores]
+    return parts, count
+
+
 class _Body:
     """The statements of one function's loop."""
 
@@ -284,14 +328,26 @@ class _Body:
         self.lines: list[str] = []
         self._names: dict[Node, str] = {}
 
-    def function(self, head: str, begin: str, end: str) -> str:
-        inner = "\n".join(f"    {line}" for line in self.lines)
-        return (
-            f"{head}\n"
-            "  const uint32_t *now = c->now;\n  uint32_t *next = c->next, *state = t->state;\n"
-            "  (void)now; (void)next; (void)state;\n"
-            f"  for (long i = {begin}; i < {end}; i += LANES) {{\n{inner}\n  }}\n}}\n"
-        )
+    def function(self, name: str, parameters: str, begin: str, end: str) -> str:
+        """The function: all statements for each vector of cells.
+
+        A compiler takes more than twice the time for a function of twice the length, so a long one
+        is divided into parts. They hand on in `x` what later parts need.
+        """
+        if len(self.lines) <= _LONGEST:
+            return _loop(f"void {name}({parameters})", begin, end, self.lines)
+        parts, slots = _divided(self.lines)
+        arguments = "Context *c, const Type *t, long i, V *x"
+        # Called once in a run.
+        attributes = 'noinline, optimize("O0")' if name == "publish" else "noinline"
+        inner = [
+            f"static __attribute__(({attributes})) void {name}_part_{number}({arguments}) {{\n"
+            f"{_POINTERS}  (void)x;\n{_indented(part)}\n}}\n"
+            for number, part in enumerate(parts)
+        ]
+        calls = [f"{name}_part_{number}(c, t, i, x);" for number in range(len(parts))]
+        head = f"void {name}({parameters})"
+        return "\n".join([*inner, _loop(head, begin, end, [f"V x[{slots or 1}];", *calls])])
 
     @staticmethod
     def at(row: int, rows: int) -> str:
@@ -338,9 +394,14 @@ class _Body:
     def _define(self, node: Node) -> str:
         if node.is_const:
             return ""
-        name = f"n{node.serial}"
+        name, first = f"n{node.serial}", len(self.lines)
         self.lines.append(f"V {name} = {self._expression(node, name)};")
+        self._join(first)
         return name
+
+    def _join(self, first: int) -> None:
+        """Make one statement of the last lines, so that they stay in one part of the function."""
+        self.lines[first:] = ["\n".join(self.lines[first:])]
 
     def _expression(self, node: Node, name: str) -> str:
         args, width = node.args, node.width
@@ -436,6 +497,7 @@ class _Body:
 
     def write(self, number: int, write: Write) -> None:
         type_, words, rows = self._rows(number)
+        first = len(self.lines)
         self.lines.append(f"{{ V e = {self.mask(write.enable)}; if (any(e)) {{")
         self.lines.append(
             f"  {type_} *m = t->memories[{number}]; V a = {self.number(write.address)};"
@@ -456,6 +518,7 @@ class _Body:
                 merged = f"d{word}[l]"
             self.lines.append(f"    row[{word}] = {merged};")
         self.lines.append("  } } }")
+        self._join(first)
 
     def _divide(self, node: Node, name: str) -> str:
         count, remainder, word = node.attr

@@ -1,0 +1,36 @@
+# amaranth: UnusedElaboratable=no
+"""A shared bus."""
+
+from ..routers.bus_logic import BusLogic
+from ..topology.bus import Bus
+from .family import Family
+from .routed import RoutedNetwork
+
+__all__ = ["FAMILIES", "BusNetwork"]
+
+
+class BusNetwork(RoutedNetwork):
+    """N terminals on one bus, which an arbiter gives to one packet after the other (`Bus`).
+
+    A packet waits in a queue at its terminal until the arbiter chooses it, and then crosses the bus
+    to the queue of the receivers (`router_1`), from which its terminal takes it. An unblocked
+    packet of c flits takes D_t + c cycles. The bus is never idle while a packet waits for it and
+    the receivers' queue has room, and no cycle is lost between packets (with `depth` of at least
+    2). So all terminals together get one flit per cycle at most, and each 1 / N of it at full load
+    with the arbiters that are fair. A terminal that does not take its packet stops all others.
+
+    Multiplexer, decoder and the fixed and round-robin arbiters grow as N log N. "least-recent" has
+    a flip-flop for each pair of terminals. "random" takes at most 64 terminals.
+
+    Its arguments are those of `Bus` and of `RouterParameters`; see `RoutedNetwork`.
+    """
+
+    description = Bus
+    relation: Bus
+    family = "bus"
+
+    def _logic(self) -> BusLogic:
+        return BusLogic(self.relation)
+
+
+FAMILIES = (Family("bus", "a shared bus with an arbiter: one flit per cycle in all", BusNetwork),)
