@@ -49,7 +49,7 @@ every = pytest.mark.parametrize("name", FAMILIES)
 every_kind = pytest.mark.parametrize("words", [*FAMILIES, *map(long, WORDS)])
 # What takes longest is tried in long runs only on presets, which are kinds of other networks, and
 # on networks that have the routers and tables of `graph` and `dragonfly`, and only other graphs.
-OTHER_GRAPHS = {"fat-tree", "hyperx", "kautz", "de-bruijn", "express-mesh", "clos"}
+OTHER_GRAPHS = {"fat-tree", "hyperx", "kautz", "de-bruijn", "express-mesh", "benes"}
 every_kind_slowly = pytest.mark.parametrize(
     "words",
     [
