@@ -46,11 +46,12 @@ WORDS = [
     if family.preset is None and choice != parameter.default and not choice.isupper()
 ]
 every = pytest.mark.parametrize("name", FAMILIES)
-# What takes longest is tried in long runs only on presets, which are kinds of other networks, and
-# on networks that have the routers and tables of `graph` and `dragonfly`, and only other graphs. Of
-# these, short runs leave out all that compiles an engine for those of `STATIC`.
-STATIC = {"complete", "star", "chordal-ring", "psnn", "pse", "clos"}
-OTHER_GRAPHS = STATIC | {
+# Long runs alone try what takes longest (`every_kind_slowly`) on networks whose cells are also those
+# of another network: presets, other wirings of boxes, and other graphs for the routers and tables of
+# `graph` and `dragonfly`. Of some graphs short runs compile no engine at all (`every_kind_compiled`).
+NOT_COMPILED = {"complete", "star", "chordal-ring", "psnn", "pse", "benes"}
+OTHER_WIRINGS = {"baseline", "butterfly", "flip", "indirect-cube", "mesh", "ring"}
+OTHER_GRAPHS = {
     "fat-tree",
     "hyperx",
     "kautz",
@@ -68,9 +69,9 @@ def kinds(*slow: str) -> pytest.MarkDecorator:
 
 
 every_kind = kinds()
-every_kind_compiled = kinds(*STATIC)
+every_kind_compiled = kinds(*NOT_COMPILED)
 presets = [name for name, family in FAMILIES.items() if family.preset is not None]
-every_kind_slowly = kinds(*OTHER_GRAPHS, *presets)
+every_kind_slowly = kinds(*NOT_COMPILED, *OTHER_WIRINGS, *OTHER_GRAPHS, *presets)
 
 
 @cache
