@@ -76,14 +76,16 @@ def bisection(graph: Graph, limit: float = 10.0, seed: int = 1) -> Bisection:
     """
     begin = time.monotonic()
     parts = _Cut.of(graph)
-    cut, side, upper = parts.kernighan_lin(begin + limit / 4, seed)
+    small = len(parts.weights) <= _DENSE
     least, lower = parts.spectral()
-    if least < cut and len(parts.weights) <= _DENSE:
-        flow, method = parts.by_flows(limit / 8, cut)
-        if flow > least:
-            least, lower = flow, method
-    if least < cut and len(parts.weights) <= _DENSE:
-        # First a short search: it often ends, and otherwise better flows are worth their time.
+    if small:
+        # Flows over all shortest paths are quick; better ones take time, so the cut comes first.
+        least, lower = max((least, lower), parts.by_flows(0, least), key=lambda bound: bound[0])
+    cut, side, upper = parts.kernighan_lin(least, begin + limit / 4, seed)
+    if least < cut and small:
+        flows = parts.by_flows(limit / 8, cut)
+        least, lower = max((least, lower), flows, key=lambda bound: bound[0])
+    if least < cut and small:
         below = cut - parts.step + 1
         found = least_cut(parts.weights, parts.shares, parts.small, below, begin + limit, seed)
         if found is not None:
@@ -156,18 +158,21 @@ class _Cut:
         return self.rounded(float(bound(small, self.shares.sum() - small))), "eigenvalue"
 
     def by_flows(self, limit: float, cut: int) -> tuple[int, str]:
-        """The bound of flows, which are improved until it proves a cut to be the least."""
+        """The bound of flows, improved for so many seconds or until a cut is proved the least."""
         demand = self.small * (int(self.shares.sum()) - self.small)
         # Capacities are directions, and the flow between two terminals counts once each way.
         busiest = congestion(self.weights, self.shares, limit, demand / (cut - self.step / 2))
         return self.rounded(demand / busiest), "flows"
 
-    def kernighan_lin(self, end: float, seed: int) -> tuple[int, frozenset[int], str]:
-        """The least cut that the heuristic finds: directions, one side, and the method."""
+    def kernighan_lin(
+        self, enough: int, end: float, seed: int
+    ) -> tuple[int, frozenset[int], str]:
+        """The least cut that the heuristic finds, or the first that is small enough: directions,
+        one side, and the method."""
         random = np.random.default_rng(seed)
         best, least = self._improved(self._filled(np.arange(len(self.weights))), random)
         for order in self._orders(random):
-            if time.monotonic() > end:
+            if least <= enough or time.monotonic() > end:
                 break
             if order is None:  # from the best cut, with a fifth of the nodes in other places
                 order = np.argsort(best, kind="stable")
