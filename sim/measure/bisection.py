@@ -6,9 +6,9 @@ terminals may be on either side. A link in both directions counts once, and a on
 paper's one-way ring has e = 1 (A.3.2). If nodes with several terminals allow no such halves, the
 halves differ as little as they can.
 
-Upper bounds are bisections: by Kernighan and Lin's heuristic from seeded starts, one of them along
-the second eigenvector of the Laplacian. Lower bounds are the eigenvalue's (Fiedler, 1973) and that of
-flows (`measure.flows`). A search (`measure.bisection_search`) closes what is left between them.
+Upper bounds are bisections: by Kernighan and Lin's heuristic from seeded starts, some of them along
+eigenvectors of the Laplacian. Lower bounds are the eigenvalue's (Fiedler, 1973) and that of flows
+(`measure.flows`). A search (`measure.bisection_search`) closes what is left between them.
 """
 
 import time
@@ -172,9 +172,7 @@ class _Cut:
         busiest = congestion(self.weights, self.shares, limit, demand / (cut - self.step / 2))
         return self.rounded(demand / busiest), "flows"
 
-    def kernighan_lin(
-        self, enough: int, end: float, seed: int
-    ) -> tuple[int, frozenset[int], str]:
+    def kernighan_lin(self, enough: int, end: float, seed: int) -> tuple[int, frozenset[int], str]:
         """The least cut that the heuristic finds, or the first that is small enough: directions,
         one side, and the method."""
         random = np.random.default_rng(seed)
@@ -200,7 +198,7 @@ class _Cut:
             yield random.permutation(len(self.weights)) if start % 3 == 0 else None
 
     def _filled(self, order: NDArray[np.intp]) -> NDArray[np.int64]:
-        """The side of each node, -1 or 1, if the first in an order are on side -1 where possible."""
+        """The side of each node, -1 or 1: the first in an order are on side -1 where possible."""
         reach = [1]  # bit s: the last nodes can have s terminals on a side
         for node in order[::-1]:
             reach.append(reach[-1] | reach[-1] << int(self.shares[node]))

@@ -6,12 +6,25 @@ from functools import cache
 from math import isqrt
 from typing import Any
 
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter
+
 from ...hdl.networks import build
 from ..measure.graph_measures import CommunicationMeasures, communication_measures
 from ..theory.static_networks import Formula, Size, StaticNetwork, compared, static_network
 from .item import Column, Options
 
-__all__ = ["COLUMNS", "NINE", "SOURCE", "Measured", "comparison_rows", "measured", "nine", "why"]
+__all__ = [
+    "COLUMNS",
+    "NINE",
+    "SOURCE",
+    "Measured",
+    "comparison_rows",
+    "measured",
+    "nine",
+    "plain_numbers",
+    "why",
+]
 
 SOURCE = "Ginosar and Egozi 1989"
 
@@ -104,8 +117,10 @@ def comparison_rows(
     }
     for row in compared(each.network, each.size, found.ranges(), formulas):
         own = bounds.get(row.measure)
-        methods = "" if own is None or own.exact is not None else (
-            f"{own.lower_method} / {own.upper_method}"
+        methods = (
+            ""
+            if own is None or own.exact is not None
+            else (f"{own.lower_method} / {own.upper_method}")
         )
         yield {
             "network": title or each.network.name,
@@ -128,14 +143,21 @@ def _shown(lower: float | None, upper: float | None) -> str | None:
     return f"{lower:.5g}" if lower == upper else f"{lower:.5g} to {upper:.5g}"
 
 
-def why(
-    networks: Mapping[str, Mapping[str, Formula]], rows: list[dict[str, Any]]
-) -> Iterator[str]:
+def plain_numbers(*each: Axis) -> None:
+    """Write the numbers of logarithmic axes without powers."""
+    for axis in each:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+
+
+def why(networks: Mapping[str, Mapping[str, Formula]], rows: list[dict[str, Any]]) -> Iterator[str]:
     """For each formula that deviates in some row, what is wrong with it."""
     for name, formulas in networks.items():
         for measure, formula in formulas.items():
             off = any(
-                row["deviation"] for row in rows if (row["network"], row["measure"]) == (name, measure)
+                row["deviation"]
+                for row in rows
+                if (row["network"], row["measure"]) == (name, measure)
             )
             if formula.why and off:
                 yield f"{name}, {measure}: {formula.why}."

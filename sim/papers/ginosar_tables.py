@@ -4,9 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from ..theory.static_networks import MEASURES, NETWORKS
-from .ginosar_networks import COLUMNS, NINE, SOURCE, comparison_rows, measured, nine, why
+from .ginosar_networks import (
+    COLUMNS,
+    NINE,
+    SOURCE,
+    comparison_rows,
+    measured,
+    nine,
+    plain_numbers,
+    why,
+)
 from .item import Column, Item, Options, PaperResult, deviation
 
 __all__ = ["ITEMS"]
@@ -121,6 +131,10 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.axhline(1, color="black", linewidth=0.8)
         axes.set(title=measure, yscale="log", xlim=(-0.5, len(names) - 0.5))
         axes.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        plain_numbers(axes.yaxis)
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, 0.45), max(high, 2.2))
         axes.grid(alpha=0.3)
     for axes in grid[:, 0]:
         axes.set_ylabel("printed / computed")
