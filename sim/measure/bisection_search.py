@@ -1,11 +1,11 @@
 """The least cut into given halves: a search over the cuts of a growing part of the graph.
 
 The nodes are placed on either side one after the other. Two partial cuts are alike if the nodes
-that still have unplaced neighbours, the *frontier*, are on the same sides, and as many terminals are
-on each; only one with the fewest links is kept. So the number of partial cuts depends on the widest
-frontier more than on the number of nodes. A partial cut is dropped if it can't lead to fewer links
-than a known cut: the links still to come are at least those of the eigenvalue bound of the unplaced
-part, plus, for each unplaced node, the lesser of its links to the frontier's two sides.
+that still have unplaced neighbours, the *frontier*, are on the same sides, and as many terminals
+are on each; only one with the fewest links is kept. So the number of partial cuts depends on the
+widest frontier more than on the number of nodes. A partial cut is dropped if it can't lead to fewer
+links than a known cut: the links still to come are at least those of the eigenvalue bound of the
+unplaced part, plus, for each unplaced node, the lesser of its links to the frontier's two sides.
 """
 
 import time

@@ -171,8 +171,8 @@ def _neighbours(
     if not near:
         return None
     peer = min(near, key=lambda node: len(known[node].steps))
-    rest = [[pair for pair in step if pair[1] != source] for step in known[peer].steps]
-    return [[(source, peer)], *rest], "a neighbour's broadcast"
+    rest = ([pair for pair in step if pair[1] != source] for step in known[peer].steps)
+    return [[(source, peer)], *(step for step in rest if step)], "a neighbour's broadcast"
 
 
 def _is_tree(wires: Wires) -> bool:

@@ -28,7 +28,7 @@ __all__ = [
 
 SOURCE = "Ginosar and Egozi 1989"
 
-_LIMIT = 10.0
+_LIMIT = 30.0
 """Seconds for the search of F, and of e, in each network."""
 _QUICK_LIMIT = 2.0
 

@@ -2,8 +2,8 @@
 
 The measures: d, the greatest distance; F, fan-out time; D = N / e, disconnectivity, with the
 bisection width e; L = alpha F + (1 - alpha) D, looseness; C, links of a node; LC. Tables A, I and
-II and the appendix (A.1 to A.3) state them for N nodes; log is to base 2. A formula is corrected where
-computed values show that it is wrong, or right for some sizes only; `why` says so.
+II and the appendix (A.1 to A.3) state them for N nodes; log is to base 2. A formula is corrected
+where computed values show that it is wrong, or right for some sizes only; `why` says so.
 """
 
 from collections.abc import Callable, Mapping
