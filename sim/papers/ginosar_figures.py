@@ -7,16 +7,15 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...hdl.networks import build
 from ..measure.graph_measures import graph_measures
 from ..theory.static_networks import NETWORKS, Formula, Range, Size, looseness
-from .ginosar_networks import NINE, SOURCE, measured, nine, plain_numbers
+from .ginosar_networks import NINE, SOURCE, measured, nine, plain_numbers, three
 from .item import Column, Item, Options, PaperResult
 
 __all__ = ["ITEMS"]
 
-_THREE = {"Hypercube": "hypercube n={n}", "PSNN": "psnn n={n}", "Tree": "tree nodes={nodes}"}
-"""The networks of Table II, of 2^n nodes each."""
+_THREE = ("Hypercube", "PSNN", "Tree")
+"""The networks of Table II."""
 _SEARCHED = 8
 """The largest n for which F and e are looked for."""
 _LARGEST = 11
@@ -110,9 +109,9 @@ def _sizes(options: Options, most: int) -> range:
 def _searched(options: Options, alpha: float | None, measure: str) -> Values:
     """A measure of the three networks; for some alpha, if it is one that depends on it."""
     found: Values = {}
-    for name, words in _THREE.items():
+    for name in _THREE:
         for n in _sizes(options, _SEARCHED):
-            each = measured(words.format(n=n, nodes=1 << n), options).found
+            each = measured(*three(n)[name], options).found
             ranges = (each if alpha is None else each.at(alpha)).ranges()
             found[name, n] = ranges[measure]
     return found
@@ -121,11 +120,9 @@ def _searched(options: Options, alpha: float | None, measure: str) -> Values:
 def _counted(options: Options, measure: str) -> Values:
     """d or C of the three networks, which need no search."""
     found: Values = {}
-    for name, words in _THREE.items():
+    for name in _THREE:
         for n in _sizes(options, _LARGEST):
-            relation = build(words.format(n=n, nodes=1 << n), allow_deadlock=1).relation
-            assert relation is not None
-            basic = graph_measures(relation.graph)
+            basic = graph_measures(three(n)[name][1])
             value = basic.diameter if measure == "d" else 2 * basic.links / basic.nodes
             found[name, n] = value, value
     return found

@@ -15,6 +15,7 @@ from .ginosar_networks import (
     measured,
     nine,
     plain_numbers,
+    three,
     why,
 )
 from .item import Column, Item, Options, PaperResult, deviation
@@ -52,10 +53,11 @@ def table_a(options: Options) -> PaperResult:
 def table_2(options: Options) -> PaperResult:
     """Table II: hypercube, PSNN and binary tree of 2^n nodes."""
     rows: list[dict[str, Any]] = []
-    names = {"Hypercube": "hypercube n={n}", "PSNN": "psnn n={n}", "Tree": "tree nodes={nodes}"}
-    for name, words in names.items():
-        for n in (3, 4) if options.quick else range(3, 9):
-            each = measured(words.format(n=n, nodes=1 << n), options)
+    sizes = (3, 4) if options.quick else range(3, 9)
+    names = [*three(sizes[0])]
+    for name in names:
+        for n in sizes:
+            each = measured(*three(n)[name], options)
             rows += comparison_rows(each, NETWORKS[name].table_2, name)
     return PaperResult(
         columns=COLUMNS,
