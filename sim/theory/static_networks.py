@@ -177,7 +177,7 @@ def _torus_disconnectivity(size: Size) -> float:
 
 
 _ODD = "for odd k the halves are not layers: e = 2 (N - 1) / (k - 1)"
-_ODD_FAN_OUT = "an upper bound: for odd k from 5 and n = 2 it is one too large (searched to k = 9)"
+_ODD_FAN_OUT = "an upper bound: for odd k from 5 and n = 2 it is one too large (k = 5 and 7)"
 _ROUNDED = "N need not be a power of 2"
 _NODE_CUT = "the paper cuts a node here; by its definition, 5.3, links are cut"
 _SHUFFLE_WIDTH = (
