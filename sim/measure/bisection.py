@@ -81,7 +81,7 @@ def bisection(graph: Graph, limit: float = 10.0, seed: int = 1) -> Bisection:
     if small:
         # Flows over all shortest paths are quick; better ones take time, so the cut comes first.
         least, lower = max((least, lower), parts.by_flows(0, least), key=lambda bound: bound[0])
-    cut, side, upper = parts.kernighan_lin(least, begin + limit / 4, seed)
+    cut, side, upper = parts.kernighan_lin(least, limit / 4, seed)
     if least < cut and small:
         flows = parts.by_flows(limit / 8, cut)
         least, lower = max((least, lower), flows, key=lambda bound: bound[0])
@@ -172,13 +172,16 @@ class _Cut:
         busiest = congestion(self.weights, self.shares, limit, demand / (cut - self.step / 2))
         return self.rounded(demand / busiest), "flows"
 
-    def kernighan_lin(self, enough: int, end: float, seed: int) -> tuple[int, frozenset[int], str]:
+    def kernighan_lin(
+        self, enough: int, limit: float, seed: int
+    ) -> tuple[int, frozenset[int], str]:
         """The least cut that the heuristic finds, or the first that is small enough: directions,
-        one side, and the method."""
+        one side, and the method. The starts along eigenvectors are made whatever the limit."""
         random = np.random.default_rng(seed)
         best, least = self._improved(self._filled(np.arange(len(self.weights))), random)
-        for order in self._orders(random):
-            if least <= enough or time.monotonic() > end:
+        end = time.monotonic() + limit
+        for start, order in enumerate(self._orders(random)):
+            if least <= enough or (start > 1 and time.monotonic() > end):
                 break
             if order is None:  # from the best cut, with a fifth of the nodes in other places
                 order = np.argsort(best, kind="stable")
