@@ -15,12 +15,15 @@ if TYPE_CHECKING:
         CircuitNetwork,
         CombiningNetwork,
         ConnectionMachine,
+        CubeConnectedCyclesNetwork,
+        CyclesNetwork,
         DCSHNetwork,
         DeBruijnNetwork,
         DragonflyNetwork,
         ExpressMeshNetwork,
         FatTreeNetwork,
         GraphNetwork,
+        HierarchicalNetwork,
         HypercubeNetwork,
         HyperXNetwork,
         KautzNetwork,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
         StageControlledNetwork,
         StageSequencedNetwork,
         TorusNetwork,
+        TwoLevelNetwork,
         build,
     )
     from .topology import multistage_plan
@@ -45,12 +49,15 @@ __all__ = [
     "CircuitNetwork",
     "CombiningNetwork",
     "ConnectionMachine",
+    "CubeConnectedCyclesNetwork",
+    "CyclesNetwork",
     "DCSHNetwork",
     "DeBruijnNetwork",
     "DragonflyNetwork",
     "ExpressMeshNetwork",
     "FatTreeNetwork",
     "GraphNetwork",
+    "HierarchicalNetwork",
     "HyperXNetwork",
     "HypercubeNetwork",
     "InputQueuedSwitch",
@@ -67,6 +74,7 @@ __all__ = [
     "StageControlledNetwork",
     "StageSequencedNetwork",
     "TorusNetwork",
+    "TwoLevelNetwork",
     "build",
     "multistage_plan",
     "write_verilog",
@@ -80,12 +88,14 @@ __getattr__, __dir__ = lazy_names(
         ".export.verilog": "write_verilog",
         ".networks": (
             "AXI_CLOCK FAMILIES AxiStreamNetwork CircuitNetwork CombiningNetwork "
-            "ConnectionMachine DCSHNetwork DeBruijnNetwork DragonflyNetwork "
-            "ExpressMeshNetwork FatTreeNetwork GraphNetwork HyperXNetwork HypercubeNetwork "
+            "ConnectionMachine CubeConnectedCyclesNetwork CyclesNetwork "
+            "DCSHNetwork DeBruijnNetwork DragonflyNetwork "
+            "ExpressMeshNetwork FatTreeNetwork GraphNetwork HierarchicalNetwork "
+            "HyperXNetwork HypercubeNetwork "
             "KautzNetwork MultidimensionalMemory "
             "MultistageNetwork Network PacketNetwork PartitionedNetwork "
             "ReconfigurableExtraStageCube StageControlledNetwork StageSequencedNetwork "
-            "TorusNetwork build"
+            "TorusNetwork TwoLevelNetwork build"
         ),
         ".topology": "multistage_plan",
     },

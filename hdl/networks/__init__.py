@@ -6,6 +6,7 @@ from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
 from .dcsh import DCSHNetwork
 from .graph import GraphNetwork
+from .hierarchical import CyclesNetwork, HierarchicalNetwork, TwoLevelNetwork
 from .hypercube import HypercubeNetwork
 from .multistage.circuit import CircuitNetwork
 from .multistage.extra_stage import ReconfigurableExtraStageCube
@@ -16,6 +17,7 @@ from .multistage.stage_sequenced import StageSequencedNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
 from .scalable import (
+    CubeConnectedCyclesNetwork,
     DeBruijnNetwork,
     DragonflyNetwork,
     ExpressMeshNetwork,
@@ -32,12 +34,15 @@ __all__ = [
     "CircuitNetwork",
     "CombiningNetwork",
     "ConnectionMachine",
+    "CubeConnectedCyclesNetwork",
+    "CyclesNetwork",
     "DCSHNetwork",
     "DeBruijnNetwork",
     "DragonflyNetwork",
     "ExpressMeshNetwork",
     "FatTreeNetwork",
     "GraphNetwork",
+    "HierarchicalNetwork",
     "HyperXNetwork",
     "HypercubeNetwork",
     "KautzNetwork",
@@ -50,5 +55,6 @@ __all__ = [
     "StageControlledNetwork",
     "StageSequencedNetwork",
     "TorusNetwork",
+    "TwoLevelNetwork",
     "build",
 ]

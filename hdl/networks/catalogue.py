@@ -8,7 +8,17 @@ from typing import Any
 from ..core.checks import check_kind, nearest
 from ..core.errors import InvalidValue
 from ..core.parameters import Parameters, pairs
-from . import combining, connection_machine, dcsh, graph, hypercube, scalable, static, torus
+from . import (
+    combining,
+    connection_machine,
+    dcsh,
+    graph,
+    hierarchical,
+    hypercube,
+    scalable,
+    static,
+    torus,
+)
 from .family import Family
 from .multistage import network as multistage
 from .multistage import stage_sequenced
@@ -25,6 +35,7 @@ _MODULES = (
     torus,
     scalable,
     static,
+    hierarchical,
     graph,
     connection_machine,
     dcsh,

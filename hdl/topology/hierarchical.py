@@ -10,7 +10,7 @@ from ..core.checks import check_integer, check_limit
 from ..core.errors import InvalidValue
 from ..routing.deadlock import dependencies, dependency_cycle
 from ..routing.relation import Relation, RoutedGraph
-from .graph import Channel, Graph, Link
+from .graph import Channel, Link
 
 __all__ = ["Hierarchical", "Member", "down_channels"]
 
@@ -175,7 +175,7 @@ class Hierarchical(RoutedGraph):
         return self.levels[0].ports
 
     @cached_property
-    def homes(self) -> Sequence[int]:  # type: ignore[override]
+    def homes(self) -> Sequence[int]:
         own = self.levels[0].graph.homes
         return [numbers[home] for numbers in self._nodes[0] for home in own]
 
