@@ -46,12 +46,15 @@ WORDS = [
     if family.preset is None and choice != parameter.default and not choice.isupper()
 ]
 every = pytest.mark.parametrize("name", FAMILIES)
-every_kind = pytest.mark.parametrize("words", [*FAMILIES, *map(long, WORDS)])
+HIERARCHIES = {"bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"}  # These are kinds of `hierarchical`.
+every_kind = pytest.mark.parametrize(
+    "words",
+    [*(long(name) if name in HIERARCHIES else name for name in FAMILIES), *map(long, WORDS)],
+)
 # What takes longest is tried in long runs only on presets, which are kinds of other networks, and
 # on networks that have the routers and tables of `graph` and `dragonfly`, and only other graphs.
 OTHER_GRAPHS = {"fat-tree", "hyperx", "kautz", "de-bruijn", "express-mesh"}
-OTHER_GRAPHS |= {"hierarchical", "bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"}
-OTHER_GRAPHS |= {"cube-connected-cycles"}
+OTHER_GRAPHS |= HIERARCHIES | {"hierarchical", "cube-connected-cycles"}
 every_kind_slowly = pytest.mark.parametrize(
     "words",
     [

@@ -70,12 +70,13 @@ class HierarchicalNetwork(_JoinedNetwork):
     def _words(self) -> list[str]:
         given = self.parameters
         words = [given.level1, given.level2, given.level3, given.level4]
-        if "none" in words:
-            count = words.index("none")
-            if count < 2 or set(words[count:]) != {"none"}:
-                raise InvalidValue("Level1 and level2 must not be none, nor level3 below level4")
-            words = words[:count]
-        return words
+        told = [word for word in words if word != "none"]
+        if "none" in words[: max(len(told), 2)]:
+            missing = words.index("none") + 1
+            raise InvalidValue(
+                f"Level{missing} must be a network, not none, below {', '.join(words[missing:])}"
+            )
+        return told
 
 
 def _level(title: str, words: str) -> Relation:
@@ -149,10 +150,10 @@ class CyclesParameters(AnyRoutingParameters):
     """The parameters of `CyclesNetwork`."""
 
     cluster: int = integer(
-        3, "d: there are 2^d nodes in a cluster", least=1, most=13, title="Cluster d"
+        2, "d: there are 2^d nodes in a cluster", least=1, most=13, title="Cluster d"
     )
     cycles: int = integer(
-        3, "D_c: there are D_c 2^D_c clusters", least=2, most=11, title="Cycles D_c"
+        2, "D_c: there are D_c 2^D_c clusters", least=2, most=11, title="Cycles D_c"
     )
     replication: int = integer(1, "parallel links for each one of level 2", least=1, most=64)
 
