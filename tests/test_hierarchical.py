@@ -175,7 +175,10 @@ def test_families(words: str, levels: list[Relation] | None, links: int | None) 
         ("hierarchical level1=torus:depth=8", "Parameter depth must be that of the whole network"),
         ("hierarchical level2=hypercub:n=2", "Level2 .* did you mean"),
         ("hierarchical level2=none", "Level2 must be a network, not none"),
-        ("hierarchical level4=hypercube:n=1", "Level3 must be a network, not none, below hypercube:n=1"),
+        (
+            "hierarchical level4=hypercube:n=1",
+            "Level3 must be a network, not none, below hypercube:n=1",
+        ),
         ("hierarchical interface=8", "Interface must be .* from 0 to 7, not 8"),
         ("hierarchical level1=hypercube:n=11 level2=hypercube:n=11", "Terminals must be at most"),
         ("bh-bh dimension=3", "Cluster d must be less than dimension D = 3, not 3"),

@@ -310,6 +310,9 @@ class RoutedNetwork(PacketNetwork):
         self, fabric: Fabric | Scope, packet: Packet, logic: RouteLogic | None
     ) -> None:
         given = self.parameters
+        selecting: dict[str, Any] = {}
+        if self._selects:
+            selecting = {"selection": given.selection, "weights": self._weights}
         types: dict[RouterShape, CellType] = {}
         for node, shape in enumerate(self.shapes):
             if shape not in types:
@@ -325,8 +328,7 @@ class RoutedNetwork(PacketNetwork):
                     arbiter=given.arbiter,
                     refill=given.refill == "yes",
                     levels=self._senses,
-                    selection=given.selection,
-                    weights=self._weights,
+                    **selecting,
                 )
             straps = {}
             if logic is not None and logic.address:

@@ -180,7 +180,8 @@ class Selector(wiring.Component):
         outputs = self.shape.outputs
         adaptive = Cat(exits[j] for j, output in enumerate(outputs) if not output.escape).any()
         return [
-            Cat(exits[j] & (~adaptive if outputs[j].escape else 1) for j in self.shape.links[link])
-            .any()
+            Cat(
+                exits[j] & (~adaptive if outputs[j].escape else 1) for j in self.shape.links[link]
+            ).any()
             for link in links
         ]
