@@ -20,7 +20,7 @@ def weights_of(
 ) -> dict[Channel, int]:
     """The weights of the channels that a header may take, divided by their common divisor; escape
     channels and others separately."""
-    found = {}
+    found: dict[Channel, int] = {}
     for kind in (True, False):
         own = {
             channel: relation.weight(channel, destination)
