@@ -44,6 +44,8 @@ NAMES = [
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan"),
     *("dcsh-fig2", "dcsh-fig3"),
+    *(f"dandamudi-fig{number}" for number in range(2, 13)),
+    *("dandamudi-table1", "dandamudi-table2"),
 ]
 
 
@@ -53,6 +55,8 @@ SLOW = (
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan"),
     *("dcsh-fig2", "dcsh-fig3"),
+    *(f"dandamudi-fig{number}" for number in range(3, 13)),
+    *("dandamudi-table1", "dandamudi-table2"),
 )
 """Items whose quick runs take longest."""
 

@@ -2,8 +2,8 @@
 
 The name of an item is its paper and its number there. The name of its module begins with the paper:
 `siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill, `dcsh_*.py` for Ould-Khaoua and
-Sotudeh. `combining_*.py` are our own measurements of claims about combining in Siegel et al. Each
-module lists its items in `ITEMS`.
+Sotudeh, `dandamudi_*.py` for Dandamudi and Eager. `combining_*.py` are our own measurements of
+claims about combining in Siegel et al. Each module lists its items in `ITEMS`.
 """
 
 import re
@@ -13,6 +13,8 @@ from ...hdl.core.errors import InvalidValue
 from . import (
     combining_hotspot,
     combining_latency,
+    dandamudi_queueing,
+    dandamudi_static,
     dcsh_figures,
     siegel_bandwidth,
     siegel_depth,
@@ -43,6 +45,8 @@ _MODULES = (
     stanfill_hypercube,
     stanfill_router,
     dcsh_figures,
+    dandamudi_static,
+    dandamudi_queueing,
 )
 
 
