@@ -177,7 +177,7 @@ def test_families(words: str, levels: list[Relation] | None, links: int | None) 
         ("hierarchical level2=none", "Level2 must be a network, not none"),
         (
             "hierarchical level4=hypercube:n=1",
-            "Level3 must be a network, not none, below hypercube:n=1",
+            "Level3 must be a network, not none, below level4=hypercube:n=1",
         ),
         ("hierarchical interface=8", "Interface must be .* from 0 to 7, not 8"),
         ("hierarchical level1=hypercube:n=11 level2=hypercube:n=11", "Terminals must be at most"),

@@ -73,8 +73,10 @@ class HierarchicalNetwork(_JoinedNetwork):
         told = [word for word in words if word != "none"]
         if "none" in words[: max(len(told), 2)]:
             missing = words.index("none") + 1
+            above = [f"level{i}" for i in range(missing + 1, 5) if words[i - 1] != "none"]
             raise InvalidValue(
-                f"Level{missing} must be a network, not none, below {', '.join(words[missing:])}"
+                f"Level{missing} must be a network, not none, below "
+                f"{' and '.join(f'{name}={given[name]}' for name in above) or 'all others'}"
             )
         return told
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from math import lcm
 
+from ..core.errors import InvalidValue
 from ..topology.graph import Channel, Graph
 from .relation import Relation
 
@@ -19,6 +20,11 @@ class Minimal(Relation):
     Parameters
     ----------
     graph : Graph
+
+    Raises
+    ------
+    ValueError
+        If there is no way between two terminals.
     """
 
     ordered = False
@@ -26,6 +32,12 @@ class Minimal(Relation):
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        for node in sorted(set(graph.homes)):
+            for terminal, home in enumerate(graph.homes):
+                if graph.distances[home][node] == graph.nodes:
+                    raise InvalidValue(
+                        f"There is no way from node {graph.name(node)} to terminal {terminal}"
+                    )
         self._lanes = lcm(*(link.channels for link in graph.links()))
 
     @property
