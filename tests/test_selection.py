@@ -326,5 +326,5 @@ def test_stored_packets_with_deep_queues() -> None:
 def test_needs_a_choice() -> None:
     with pytest.raises(ValueError, match="Selection must be first-free if packets have no choice"):
         build("hypercube n=3 selection=random")
-    with pytest.raises(ValueError, match="Selection must be one of first-free, random"):
+    with pytest.raises(ValueError, match="selection must be one of first-free, random"):
         build("hypercube n=3 selection=longest-queue")
