@@ -8,7 +8,7 @@ from ..core.errors import InvalidValue
 from ..core.parameters import integer, word
 from ..routing.algorithms import ALGORITHMS, relation_for
 from ..routing.relation import Relation
-from ..topology.graph import Graph, check_graph
+from ..topology.graph import check_graph
 from .network import Readings, Window
 from .routed import RoutedNetwork, RouterParameters
 
@@ -38,14 +38,11 @@ class AnyRoutingNetwork(RoutedNetwork):
     """A network with a routing of its own, or with an algorithm for any graph (`ALGORITHMS`).
 
     Its arguments are those of its `description`, if it has one, and of `AnyRoutingParameters`; see
-    `RoutedNetwork`. Or a subclass redefines `_described`.
+    `RoutedNetwork`. The description may be any `Graph`; if it is no `RoutedGraph`, `routing` is not
+    "own". Or a subclass redefines `_described`.
     """
 
     parameters_type = AnyRoutingParameters
-
-    def _described(self) -> Graph | Relation:
-        """The graph, or the routing relation that is its own, from `parameters`."""
-        return super()._relation()
 
     def _relation(self) -> Relation:
         given, described = self.parameters, self._described()

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.checks import check_kind, nearest
 from ..core.errors import InvalidValue
 from ..core.parameters import Parameters, pairs
-from . import combining, connection_machine, dcsh, graph, hypercube, scalable, torus
+from . import combining, connection_machine, dcsh, graph, hypercube, scalable, static, torus
 from .family import Family
 from .multistage import network as multistage
 from .multistage import stage_sequenced
@@ -24,6 +24,7 @@ _MODULES = (
     hypercube,
     torus,
     scalable,
+    static,
     graph,
     connection_machine,
     dcsh,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from amaranth.hdl import ShapeLike
 
 from ..core.checks import check_limit
-from ..core.errors import InvalidValue
+from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
 from ..core.wires import Lane
@@ -24,8 +24,8 @@ from ..routers.route_table import RouteTable
 from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, space_needed
 from ..routers.worm_router import RouteLogic, WormRouter
 from ..routing.deadlock import dependency_cycle
-from ..routing.relation import Relation, RoutedGraph
-from ..topology.graph import Channel, End, Link, Turn
+from ..routing.relation import Relation
+from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .network import LinkCounts, PacketNetwork, Terminals
@@ -83,7 +83,7 @@ class RoutedNetwork(PacketNetwork):
     A subclass names a `description`: a frozen dataclass that is a `RoutedGraph`, whose fields
     describe parameters (`core.parameters`). They come first among the parameters of the network,
     before those of `RouterParameters`. Values that the description has resolved ("auto") are taken
-    over. Or a subclass redefines `_relation`.
+    over. Or a subclass redefines `_relation`; then the description may be any `Graph`.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class RoutedNetwork(PacketNetwork):
     parameters_type = RouterParameters
     parameters: Any
     relation: Relation
-    description: ClassVar[type[RoutedGraph]]
+    description: ClassVar[type[Graph]]
     flits = True
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -124,13 +124,20 @@ class RoutedNetwork(PacketNetwork):
             cls.parameters_type = record
         super().__init_subclass__(**options)
 
-    def _relation(self) -> Relation:
-        """The graph and its routing, from `parameters`."""
+    def _described(self) -> Graph | Relation:
+        """The description, from `parameters`."""
         names = [each.name for each in fields(self.description)]  # type: ignore[arg-type]
         described = self.description(**{name: self.parameters[name] for name in names})
         check_limit("Nodes", described.nodes, _MOST)
-        check_limit("Terminals", described.ports, _MOST)
+        check_limit("Terminals", len(described.homes), _MOST)
         self.parameters._resolve(**{name: getattr(described, name) for name in names})
+        return described
+
+    def _relation(self) -> Relation:
+        """The routing of the graph that is described."""
+        described = self._described()
+        if not isinstance(described, Relation):
+            raise InvalidType(f"Description must have a routing, not {described!r}")
         return described
 
     def _logic(self) -> RouteLogic | None:
