@@ -80,7 +80,7 @@ class StepProcessor(wiring.Component):
         Messages that it can store on their way, at least 0.
     steps : int
         Rows of the program, at least 1.
-    program : tuple[int, ...]
+    code : tuple[int, ...]
         Initial rows of the program; the others do nothing.
 
     Members
@@ -102,13 +102,13 @@ class StepProcessor(wiring.Component):
     """
 
     def __init__(
-        self, fold: Fold, *, links: int, rows: int, steps: int, program: tuple[int, ...] = ()
+        self, fold: Fold, *, links: int, rows: int, steps: int, code: tuple[int, ...] = ()
     ) -> None:
         self.fold = fold
         self.links = links
         self.rows = check_integer("Rows", rows, 0)
         self.steps = check_integer("Steps", steps, 1)
-        self._init = program
+        self._init = code
         super().__init__(
             {
                 "run": In(1),
@@ -124,12 +124,12 @@ class StepProcessor(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.controller
-        row_shape = _Row(self.links, self.rows)
-        m.submodules.program = program = Memory(shape=row_shape, depth=self.steps, init=self._init)
-        fetch = program.read_port(domain="comb")
+        layout = _Row(self.links, self.rows)
+        m.submodules.code = code = Memory(shape=layout.size, depth=self.steps, init=self._init)
+        fetch = code.read_port(domain="comb")
         step = Signal(range(self.steps + 1))
         active = Signal()
-        row = fetch.data
+        row = data.View(layout, fetch.data)
         m.d.comb += [
             fetch.addr.eq(step),
             active.eq(self.run & (step != self.steps)),
@@ -286,4 +286,4 @@ class EnsembleMachine(Fabric):
         for node, instructions in enumerate(program.instructions):
             cell = self.cells[self.processors[node]]
             rows = _Row(len(self.near[node]), self.rows).encoded(instructions, self.near[node])
-            self.cells[cell.name] = replace(cell, contents={"program": rows})
+            self.cells[cell.name] = replace(cell, contents={"code": rows})

@@ -4,7 +4,9 @@ The rules of a step are those of `routing.communication_steps`.
 """
 
 import random
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import networkx as nx
@@ -17,6 +19,21 @@ from .communication_steps import Schedule, Transfer, successors
 
 __all__ = ["StepBound", "StepRouter", "crossing_capacity"]
 
+_STEEPNESS = 4
+"""How steeply the cost of a link rises with the load of the link and its nodes."""
+
+_ROUNDS = 3
+"""How often each way is planned."""
+
+_MEETING = 6
+"""The cost of a link that is used as much as possible the other way, beside its other costs."""
+
+_REUSED = 8
+"""New ways are planned in each such number of tries."""
+
+_GREED = 2
+"""What the search for a way assumes of the links still to pass; an idle one costs 1."""
+
 
 class StepBound(NamedTuple):
     """A number of steps that a permutation needs at least, and why.
@@ -25,7 +42,7 @@ class StepBound(NamedTuple):
     ----------
     steps : int
     reason : str
-        "distance", "node", "cut" or "work".
+        "distance", "exchange", "node", "cut" or "work".
     """
 
     steps: int
@@ -91,10 +108,12 @@ class StepRouter:
     ) -> list[list[Transfer]]:
         """A schedule of the fewest steps that some tries of list scheduling find.
 
-        In each step the messages with the longest way left choose first. A message moves to a
-        neighbour on a shortest way, if both are free; of several to the one with the fewest
-        messages. The first try has only this order; in the others chance changes it more and more.
-        The search ends if a schedule is as short as `bound`.
+        In each step the messages with the longest way left choose first, and a message moves if
+        both nodes are free. In every other try it moves along a way of its own, planned
+        around busy nodes and links, not always a shortest one; in the others, by any shortest way,
+        of several neighbours to the one with the fewest messages. The first tries have only this
+        order; chance changes it more and more in later ones. The search ends if a schedule is as
+        short as `bound`.
 
         Raises
         ------
@@ -107,10 +126,15 @@ class StepRouter:
         random_ = random.Random(seed)
         best: list[list[Transfer]] | None = None
         for number in range(tries):
-            found = self._attempt(destinations, number / tries, random_, best)
-            if found is not None and (best is None or len(found) < len(best)):
+            nexts = self._toward
+            if number % 2:
+                if number % _REUSED == 1:
+                    planned = _follow(self._planned(destinations, random_))
+                nexts = planned
+            found = self._attempt(destinations, nexts, number / tries, random_, best)
+            if found is not None:
                 best = found
-            if best is not None and len(best) == least:
+            if best is not None and len(best) <= least:
                 break
         assert best is not None  # The first try is not stopped.
         return best
@@ -121,6 +145,7 @@ class StepRouter:
         - distance: of the two nodes that are farthest apart;
         - node: messages that must be sent, or received, by a node without which there is no way;
         - cut: messages that cross the cut of one of `sides`, by its `crossing_capacity`;
+        - exchange: two steps if two nodes send to each other;
         - work: the sum of the distances, by the number of nodes or links, if those are fewer.
         """
         moving = [
@@ -129,6 +154,7 @@ class StepRouter:
         distances = [self.distances[to][node] for node, to in moving]
         bounds = [
             StepBound(max(distances, default=0), "distance"),
+            StepBound(2 * any(destinations[to] == node for node, to in moving), "exchange"),
             StepBound(-(-sum(distances) // min(self.nodes, max(1, self._links))), "work"),
         ]
         for joint, part in self._joints:
@@ -155,7 +181,7 @@ class StepRouter:
             found.append((joint, part))
         return found
 
-    def _toward(self, node: int, to: int) -> list[int]:
+    def _toward(self, message: int, node: int, to: int) -> list[int]:
         """The neighbours of a node that are on a shortest way."""
         key = node, to
         if key not in self._ahead:
@@ -163,9 +189,46 @@ class StepRouter:
             self._ahead[key] = [peer for peer in self._near[node] if away[peer] < away[node]]
         return self._ahead[key]
 
+    def _planned(self, destinations: Permutation, random_: random.Random) -> list[list[int]]:
+        """A way for each message; one after the other is planned again, around the others."""
+        order = [m for m, to in enumerate(destinations) if to is not None and to != m]
+        random_.shuffle(order)
+        loads = _Loads(self.nodes, max(1, self.bound(destinations).steps))
+        ways: list[list[int]] = [[] for _ in destinations]
+        for message in order * _ROUNDS:
+            loads.count(ways[message], -1)
+            ways[message] = self._cheapest(message, destinations[message], loads)
+            loads.count(ways[message], 1)
+        return ways
+
+    def _cheapest(self, node: int, to: int, loads: "_Loads") -> list[int]:
+        """A cheap way between two nodes (A*, in a greedy form)."""
+        away = self.distances[to]
+        before = {node: -1}
+        known = {node: 0.0}
+        waiting = [(0.0, node)]
+        done = set()
+        while waiting[0][1] != to:
+            _, here = heappop(waiting)
+            if here in done:
+                continue
+            done.add(here)
+            so_far = known[here] + loads.sending[here]
+            for peer in self._near[here]:
+                total = so_far + loads.receiving[peer] + loads.passing(here, peer)
+                if peer not in known or total < known[peer]:
+                    known[peer] = total
+                    before[peer] = here
+                    heappush(waiting, (total + _GREED * away[peer], peer))
+        way = [to]
+        while before[way[-1]] >= 0:
+            way.append(before[way[-1]])
+        return way[::-1]
+
     def _attempt(
         self,
         destinations: Permutation,
+        nexts: Callable[[int, int, int], list[int]],
         noise: float,
         random_: random.Random,
         best: Schedule | None,
@@ -174,12 +237,10 @@ class StepRouter:
         at = list(range(self.nodes))
         load = [1] * self.nodes
         waiting = [m for m, to in enumerate(destinations) if to is not None and to != m]
-        if noise:
-            random_.shuffle(waiting)
+        random_.shuffle(waiting)
         longest = max((self.distances[destinations[m]][m] for m in waiting), default=0)
-        favour = [random_.random() * noise * longest for _ in range(self.nodes)]
         left = [
-            0.0 if to is None else self.distances[to][m] + favour[m]
+            0.0 if to is None else self.distances[to][m] + random_.random() * noise * longest
             for m, to in enumerate(destinations)
         ]
         steps: list[list[Transfer]] = []
@@ -195,7 +256,7 @@ class StepRouter:
                 if sends_to[node] >= 0:
                     continue
                 chosen = -1
-                for peer in self._toward(node, to):
+                for peer in nexts(message, node, to):
                     if receives[peer] or sends_to[peer] == node:
                         continue
                     if chosen < 0 or load[peer] < load[chosen]:
@@ -205,10 +266,43 @@ class StepRouter:
                     receives[chosen] = True
                     step.append(Transfer(node, chosen, message))
             for node, peer, message in step:
+                to = destinations[message]
                 at[message] = peer
-                left[message] -= 1
+                left[message] += self.distances[to][peer] - self.distances[to][node]
                 load[node] -= 1
-                load[peer] += peer != destinations[message]
+                load[peer] += peer != to
             waiting = [m for m in waiting if at[m] != destinations[m]]
             steps.append(step)
         return steps
+
+
+class _Loads:
+    """What planned ways ask of nodes and links, and the costs that follow."""
+
+    def __init__(self, nodes: int, aim: int) -> None:
+        self._aim = aim
+        self.sending = [0.0] * nodes
+        self.receiving = [0.0] * nodes
+        self._sent, self._received = [0] * nodes, [0] * nodes
+        self._passed: Counter[tuple[int, int]] = Counter()
+        self._costs = [(load / aim) ** _STEEPNESS for load in range(2 * nodes + 2)]
+
+    def passing(self, node: int, peer: int) -> float:
+        """The cost of the link between two nodes; more if it is also used the other way."""
+        back = self._passed[peer, node]
+        return 1 + self._costs[self._passed[node, peer] + back + 1] + _MEETING * back / self._aim
+
+    def count(self, way: Sequence[int], by: int) -> None:
+        """Add or take away the links of a way."""
+        for node, peer in zip(way, way[1:]):
+            self._sent[node] += by
+            self._received[peer] += by
+            self._passed[node, peer] += by
+            self.sending[node] = self._costs[self._sent[node] + 1]
+            self.receiving[peer] = self._costs[self._received[peer] + 1]
+
+
+def _follow(ways: list[list[int]]) -> Callable[[int, int, int], list[int]]:
+    """The only neighbour that a message goes to next, on its planned way."""
+    following = [dict(zip(way, ([peer] for peer in way[1:]))) for way in ways]
+    return lambda message, node, to: following[message][node]
