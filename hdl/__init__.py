@@ -12,8 +12,10 @@ if TYPE_CHECKING:
         AXI_CLOCK,
         FAMILIES,
         AxiStreamNetwork,
+        ChordalRingNetwork,
         CircuitNetwork,
         CombiningNetwork,
+        CompleteNetwork,
         ConnectionMachine,
         DCSHNetwork,
         DeBruijnNetwork,
@@ -24,15 +26,21 @@ if TYPE_CHECKING:
         HypercubeNetwork,
         HyperXNetwork,
         KautzNetwork,
+        LeisersonFatTreeNetwork,
         MultidimensionalMemory,
         MultistageNetwork,
         Network,
         PacketNetwork,
         PartitionedNetwork,
         ReconfigurableExtraStageCube,
+        RingNetwork,
+        ShuffleExchangeNetwork,
+        ShuffleNearestNeighborNetwork,
         StageControlledNetwork,
         StageSequencedNetwork,
+        StarNetwork,
         TorusNetwork,
+        TreeNetwork,
         build,
     )
     from .topology import multistage_plan
@@ -42,8 +50,10 @@ __all__ = [
     "FAMILIES",
     "AxiStreamNetwork",
     "BoxState",
+    "ChordalRingNetwork",
     "CircuitNetwork",
     "CombiningNetwork",
+    "CompleteNetwork",
     "ConnectionMachine",
     "DCSHNetwork",
     "DeBruijnNetwork",
@@ -56,6 +66,7 @@ __all__ = [
     "InputQueuedSwitch",
     "InterchangeBox",
     "KautzNetwork",
+    "LeisersonFatTreeNetwork",
     "MulticubeError",
     "MultidimensionalMemory",
     "MultistageNetwork",
@@ -64,9 +75,14 @@ __all__ = [
     "PacketNetwork",
     "PartitionedNetwork",
     "ReconfigurableExtraStageCube",
+    "RingNetwork",
+    "ShuffleExchangeNetwork",
+    "ShuffleNearestNeighborNetwork",
     "StageControlledNetwork",
     "StageSequencedNetwork",
+    "StarNetwork",
     "TorusNetwork",
+    "TreeNetwork",
     "build",
     "multistage_plan",
     "write_verilog",
@@ -79,13 +95,14 @@ __getattr__, __dir__ = lazy_names(
         ".core.errors": "MulticubeError",
         ".export.verilog": "write_verilog",
         ".networks": (
-            "AXI_CLOCK FAMILIES AxiStreamNetwork CircuitNetwork CombiningNetwork "
-            "ConnectionMachine DCSHNetwork DeBruijnNetwork DragonflyNetwork "
-            "ExpressMeshNetwork FatTreeNetwork GraphNetwork HyperXNetwork HypercubeNetwork "
-            "KautzNetwork MultidimensionalMemory "
+            "AXI_CLOCK FAMILIES AxiStreamNetwork ChordalRingNetwork CircuitNetwork "
+            "CombiningNetwork CompleteNetwork ConnectionMachine DCSHNetwork DeBruijnNetwork "
+            "DragonflyNetwork ExpressMeshNetwork FatTreeNetwork GraphNetwork HypercubeNetwork "
+            "HyperXNetwork KautzNetwork LeisersonFatTreeNetwork MultidimensionalMemory "
             "MultistageNetwork Network PacketNetwork PartitionedNetwork "
-            "ReconfigurableExtraStageCube StageControlledNetwork StageSequencedNetwork "
-            "TorusNetwork build"
+            "ReconfigurableExtraStageCube RingNetwork ShuffleExchangeNetwork "
+            "ShuffleNearestNeighborNetwork StageControlledNetwork StageSequencedNetwork "
+            "StarNetwork TorusNetwork TreeNetwork build"
         ),
         ".topology": "multistage_plan",
     },

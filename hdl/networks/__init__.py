@@ -23,14 +23,25 @@ from .scalable import (
     HyperXNetwork,
     KautzNetwork,
 )
-from .torus import TorusNetwork
+from .static import (
+    ChordalRingNetwork,
+    CompleteNetwork,
+    LeisersonFatTreeNetwork,
+    ShuffleExchangeNetwork,
+    ShuffleNearestNeighborNetwork,
+    StarNetwork,
+    TreeNetwork,
+)
+from .torus import RingNetwork, TorusNetwork
 
 __all__ = [
     "AXI_CLOCK",
     "FAMILIES",
     "AxiStreamNetwork",
+    "ChordalRingNetwork",
     "CircuitNetwork",
     "CombiningNetwork",
+    "CompleteNetwork",
     "ConnectionMachine",
     "DCSHNetwork",
     "DeBruijnNetwork",
@@ -41,14 +52,20 @@ __all__ = [
     "HyperXNetwork",
     "HypercubeNetwork",
     "KautzNetwork",
+    "LeisersonFatTreeNetwork",
     "MultidimensionalMemory",
     "MultistageNetwork",
     "Network",
     "PacketNetwork",
     "PartitionedNetwork",
     "ReconfigurableExtraStageCube",
+    "RingNetwork",
+    "ShuffleExchangeNetwork",
+    "ShuffleNearestNeighborNetwork",
     "StageControlledNetwork",
     "StageSequencedNetwork",
+    "StarNetwork",
     "TorusNetwork",
+    "TreeNetwork",
     "build",
 ]

@@ -1,12 +1,16 @@
 # amaranth: UnusedElaboratable=no
-"""Tori, meshes and unidirectional rings of wormhole routers."""
+"""Tori, meshes and rings of wormhole routers."""
 
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.parameters import integer
 from ..routers.torus_logic import TorusLogic
 from ..topology.torus import Torus
 from .family import Family
 from .routed import RoutedNetwork
 
-__all__ = ["FAMILIES", "TorusNetwork"]
+__all__ = ["FAMILIES", "RingNetwork", "RingParameters", "TorusNetwork"]
 
 
 class TorusNetwork(RoutedNetwork):
@@ -47,19 +51,42 @@ class TorusNetwork(RoutedNetwork):
         return 8 if size % 8 == 0 else size
 
 
+_TorusParameters: Any = TorusNetwork.parameters_type
+
+
+@dataclass(frozen=True, eq=False)
+class RingParameters(_TorusParameters):
+    """The parameters of `RingNetwork`."""
+
+    directions: int = integer(1, "directions of the links: 1 or 2", least=1, most=2, plain=1)
+
+
+class RingNetwork(TorusNetwork):
+    """A torus whose links lead in one direction, unless `directions` is 2; with n = 1, a ring.
+
+    Its arguments are otherwise those of `TorusNetwork`.
+    """
+
+    parameters_type = RingParameters
+
+    def _set_up(self) -> None:
+        super()._set_up()
+        self.family = "ring"
+
+
 FAMILIES = (
     Family(
         "torus",
         "wormhole routers in n rings each, with links in both directions; dimensions in order",
         TorusNetwork,
         example={"k": 3},
+        aliases=("hypertorus", "nearest-neighbor"),
     ),
     Family("mesh", "a torus without wrap-around links", TorusNetwork, {"wrap": False}, {"k": 3}),
     Family(
         "ring",
-        "a torus of unidirectional rings (n=1: a single ring)",
-        TorusNetwork,
-        {"directions": 1},
-        {"k": 3},
+        "a single ring with n=1, else a torus of rings; links in one direction, or in two",
+        RingNetwork,
+        example={"k": 3},
     ),
 )
