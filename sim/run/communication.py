@@ -55,8 +55,8 @@ class StepTask:
         Value of each node at the beginning.
     expected : Sequence[int or None]
         Result of each node at the end; None if it does not matter.
-    operation : str
-        One of `operations.folds.FOLDS`.
+    operation : str or None
+        One of `operations.folds.FOLDS`; None if no values are combined.
     words : int
         Transfers of the schedule.
     """
@@ -64,7 +64,7 @@ class StepTask:
     program: StepProgram
     values: Sequence[int]
     expected: Sequence[int | None]
-    operation: str
+    operation: str | None
     words: int
 
 
@@ -104,7 +104,7 @@ def broadcast_task(graph: Graph, schedule: Schedule, root: int) -> StepTask:
     values = _values(graph.nodes)
     program = accumulating(graph.nodes, schedule, combines=False)
     words = sum(map(len, schedule))
-    return StepTask(program, values, [values[root]] * graph.nodes, "overwrite", words)
+    return StepTask(program, values, [values[root]] * graph.nodes, None, words)
 
 
 def concentration_task(
@@ -146,7 +146,7 @@ def permutation_task(graph: Graph, schedule: Schedule, destinations: Permutation
         if destination is not None:
             expected[destination] = values[node]
     program = delivering(schedule, destinations)
-    return StepTask(program, values, expected, "overwrite", sum(map(len, schedule)))
+    return StepTask(program, values, expected, None, sum(map(len, schedule)))
 
 
 def _values(nodes: int) -> list[int]:
@@ -167,8 +167,11 @@ def run_tasks(graph: Graph, tasks: Sequence[StepTask], *, engine: str = "auto") 
     found: dict[int, StepRun] = {}
     rows = max((task.program.rows for task in tasks), default=0)
     steps = max((task.program.steps for task in tasks), default=0)
-    for operation in dict.fromkeys(task.operation for task in tasks):
-        own = [number for number, task in enumerate(tasks) if task.operation == operation]
+    # A program that combines nothing runs beside any others.
+    some = next((task.operation for task in tasks if task.operation), "add")
+    operations = [task.operation or some for task in tasks]
+    for operation in dict.fromkeys(operations):
+        own = [number for number, each in enumerate(operations) if each == operation]
         fold = Fold(operation, Shape.cast(_WIDTH))
         # With room for a power of two of rows and steps, one build serves many programs.
         machine = EnsembleMachine(
