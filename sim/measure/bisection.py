@@ -25,7 +25,7 @@ from .bounds import Bounds
 from .flows import congestion
 from .spectrum import lowest_modes
 
-__all__ = ["Bisection", "bisection"]
+__all__ = ["Bisection", "bisection", "link_weights"]
 
 _STARTS = 60
 """Starts of Kernighan and Lin's heuristic."""
@@ -100,6 +100,16 @@ def _links(directions: int) -> float:
     return directions // 2 if directions % 2 == 0 else directions / 2
 
 
+def link_weights(graph: Graph) -> Weights:
+    """For any two nodes, the directions of links between them: 2 for a link in both."""
+    weights = np.zeros((graph.nodes, graph.nodes), np.int64)
+    for link in graph.links():
+        if link.node != link.peer:
+            weights[link.node, link.peer] += 1
+            weights[link.peer, link.node] += 1
+    return weights
+
+
 @dataclass(frozen=True)
 class _Cut:
     """What is to be cut: links are counted in directions, two for a link in both.
@@ -124,12 +134,10 @@ class _Cut:
 
     @classmethod
     def of(cls, graph: Graph) -> "_Cut":
-        weights = np.zeros((graph.nodes, graph.nodes), np.int64)
-        for link in graph.links():
-            if link.node != link.peer:
-                weights[link.node, link.peer] += 1
-        balanced = (weights.sum(axis=0) == weights.sum(axis=1)).all()
-        weights = weights + weights.T
+        weights = link_weights(graph)
+        ways = [(link.node, link.peer) for link in graph.links()]
+        leave, come = (np.bincount(ends, minlength=graph.nodes) for ends in zip(*ways))
+        balanced = np.array_equal(leave, come)
         shares = np.bincount(graph.homes, minlength=graph.nodes).astype(np.int64)
         sums = {0}
         for share in shares.tolist():

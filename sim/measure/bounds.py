@@ -1,7 +1,7 @@
 """A number that is known exactly, or between two bounds, each with the method that gave it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Bounds"]
 
@@ -34,9 +34,9 @@ class Bounds:
         return self.lower if self.lower == self.upper else None
 
     @property
-    def middle(self) -> float:
-        """The mean of both bounds, to draw a point between them."""
-        return (self.lower + self.upper) / 2
+    def range(self) -> tuple[float, float]:
+        """Both bounds."""
+        return self.lower, self.upper
 
     def __str__(self) -> str:
         low, high = (f"{value:.6g}" for value in (self.lower, self.upper))
@@ -53,3 +53,7 @@ class Bounds:
             self.upper_method,
             self.lower_method,
         )
+
+    def times(self, factor: float) -> "Bounds":
+        """This number times a positive factor."""
+        return replace(self, lower=self.lower * factor, upper=self.upper * factor)

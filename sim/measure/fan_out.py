@@ -21,8 +21,6 @@ __all__ = ["FanOut", "Step", "fan_out", "tree_times", "wires_of"]
 
 _TRIES = 30
 """Greedy broadcasts from each source."""
-_ORBITS = 600
-"""Most nodes of graphs whose symmetries are looked for."""
 
 
 @dataclass(frozen=True)
@@ -81,22 +79,15 @@ def fan_out(graph: Graph, limit: float = 10.0, seed: int = 1) -> FanOut:
     wires = wires_of(graph)
     random = np.random.default_rng(seed)
     end = time.monotonic() + limit
-    sources = _sources(wires)
     if _is_tree(wires):
         times = tree_times(wires.to)
-        source = max(sources, key=lambda node: times[node])
+        source = max(range(len(times)), key=times.__getitem__)
         steps = greedy(wires, source, random)
-        return FanOut(Bounds(len(steps), len(steps), *["tree"] * 2), source, steps, len(sources))
+        return FanOut(Bounds(times[source], len(steps), "tree", "tree"), source, steps, len(times))
+    goal = [wires.goal >> node & 1 for node in range(len(wires.to))]
+    classes = alike_nodes(wires.to, goal, time.monotonic() + limit / 5)
+    sources = [nodes[0] for nodes in classes if goal[nodes[0]]]
     return _searched(wires, sources, random, end)
-
-
-def _sources(wires: Wires) -> list[int]:
-    """Nodes of the goal, one of each class of those that look alike."""
-    goal = [node for node in range(len(wires.to)) if wires.goal >> node & 1]
-    if len(wires.to) > _ORBITS:
-        return goal
-    colours = [wires.goal >> node & 1 for node in range(len(wires.to))]
-    return [nodes[0] for nodes in alike_nodes(wires.to, colours) if nodes[0] in goal]
 
 
 @dataclass
