@@ -384,14 +384,14 @@ def test_machine_refuses() -> None:
     program = accumulating(4, one_message([[(0, 1)]]), combines=False)
     machine = EnsembleMachine(graph, Fold("add", 8), program)
     long_one = accumulating(4, one_message([[(0, 1)]] * 2), combines=False)
-    with pytest.raises(InvalidValue, match="^Program must need at most 0 rows and 1 steps"):
+    with pytest.raises(InvalidValue, match=r"^Program must need at most 0 rows and 1 steps"):
         machine.with_program(long_one)
-    with pytest.raises(InvalidValue, match="^Program must be for 4 nodes, not 5$"):
+    with pytest.raises(InvalidValue, match=r"^Program must be for 4 nodes, not 5$"):
         EnsembleMachine(graph, Fold("add", 8), accumulating(5, [], combines=False))
     alone = ListedGraph(3, [Link(0, 0, 1, 0), Link(1, 0, 0, 0)])
-    with pytest.raises(InvalidValue, match="^Node 2 must have a link to another node$"):
+    with pytest.raises(InvalidValue, match=r"^Node 2 must have a link to another node$"):
         EnsembleMachine(alone, Fold("add", 8), accumulating(3, [], combines=False))
-    with pytest.raises(InvalidValue, match="^Graph must have a way from each node"):
+    with pytest.raises(InvalidValue, match=r"^Graph must have a way from each node"):
         StepRouter(alone)
 
 

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""An ensemble machine: nodes of a processor and a communication controller, on the links of a graph.
+"""An ensemble machine: nodes of a processor and a communication controller, on a graph's links.
 
 The nodes run programs of communication steps (`routing.node_programs`), one step per cycle.
 """
@@ -166,8 +166,7 @@ class StepProcessor(wiring.Component):
             m.d.sync += [
                 step.eq(step + 1),
                 self.errors.eq(
-                    self.errors
-                    | Cat(port.receives & ~port.received.valid, port.clash, port.missed)
+                    self.errors | Cat(port.receives & ~port.received.valid, port.clash, port.missed)
                 ),
             ]
             with m.If(port.received.valid):
@@ -225,8 +224,8 @@ class EnsembleMachine(Fabric):
         for node, peers in enumerate(ahead):
             for peer in peers:
                 around[peer].add(node)
-        for node, peers in enumerate(around):
-            if not peers:
+        for node in nodes:
+            if not around[node]:
                 raise InvalidValue(f"Node {node} must have a link to another node")
         super().__init__(
             {"run": In(1)}
@@ -250,8 +249,9 @@ class EnsembleMachine(Fabric):
             own = {"value": f"value_{node}", "result": f"result_{node}", "run": "run"}
             for port, outside in own.items():
                 self.link(Pin(self.processors[node], (port,)), Pin(None, (outside,)))
-            ports = Pin(self.processors[node], ("controller",)), Pin(
-                controllers[node], ("processor",)
+            ports = (
+                Pin(self.processors[node], ("controller",)),
+                Pin(controllers[node], ("processor",)),
             )
             self.link(*ports)
         silent = CellType(SilentLane, word=word)

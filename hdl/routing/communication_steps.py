@@ -1,7 +1,7 @@
 """Communication in steps: a node sends to one neighbour and receives from one other in a step.
 
-This is the model of Ginosar and Egozi (1989, section 3), as rules for a *schedule*: the transfers of
-each step. In a step each node sends at most one word and receives at most one (assumption E), by
+This is the model of Ginosar and Egozi (1989, section 3), as rules for a *schedule*: the transfers
+of each step. In a step each node sends at most one word and receives at most one (assumption E), by
 different links; a link passes a word in one direction only (C); and two nodes have at most one link
 (D), so parallel links count as one, and links from a node to itself not at all. A one-way link is
 never used backwards. Words that wait are in the memory of the nodes' processors.

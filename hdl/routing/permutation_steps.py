@@ -1,8 +1,9 @@
-"""Permutations in communication steps: schedules by list scheduling, and bounds below which none is.
+"""Permutations in communication steps: schedules by list scheduling, and lower bounds.
 
 The rules of a step are those of `routing.communication_steps`.
 """
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -33,6 +34,9 @@ _REUSED = 8
 
 _GREED = 2
 """What the search for a way assumes of the links still to pass; an idle one costs 1."""
+
+_Nexts = Callable[[int, int, int], list[int]]
+"""For a message, its node and its destination: the nodes that it may go to next."""
 
 
 class StepBound(NamedTuple):
@@ -122,16 +126,18 @@ class StepRouter:
         """
         check_permutation(destinations, self.nodes)
         tries = check_integer("Tries", tries, 1)
+        # A node that sends nothing keeps what it has.
+        ends = [node if to is None else to for node, to in enumerate(destinations)]
         least = self.bound(destinations).steps
         random_ = random.Random(seed)
         best: list[list[Transfer]] | None = None
         for number in range(tries):
-            nexts = self._toward
+            nexts: _Nexts = self._toward
             if number % 2:
                 if number % _REUSED == 1:
-                    planned = _follow(self._planned(destinations, random_))
+                    planned = _follow(self._planned(ends, random_))
                 nexts = planned
-            found = self._attempt(destinations, nexts, number / tries, random_, best)
+            found = self._attempt(ends, nexts, number / tries, random_, best)
             if found is not None:
                 best = found
             if best is not None and len(best) <= least:
@@ -158,9 +164,7 @@ class StepRouter:
             StepBound(-(-sum(distances) // min(self.nodes, max(1, self._links))), "work"),
         ]
         for joint, part in self._joints:
-            passing = sum(
-                part[node] != part[to] and joint not in (node, to) for node, to in moving
-            )
+            passing = sum(part[node] != part[to] and joint not in (node, to) for node, to in moving)
             own = any(joint in pair for pair in moving)
             bounds.append(StepBound(passing + own, "node"))
         for side, capacity in self._cuts:
@@ -189,9 +193,9 @@ class StepRouter:
             self._ahead[key] = [peer for peer in self._near[node] if away[peer] < away[node]]
         return self._ahead[key]
 
-    def _planned(self, destinations: Permutation, random_: random.Random) -> list[list[int]]:
+    def _planned(self, destinations: Sequence[int], random_: random.Random) -> list[list[int]]:
         """A way for each message; one after the other is planned again, around the others."""
-        order = [m for m, to in enumerate(destinations) if to is not None and to != m]
+        order = [m for m, to in enumerate(destinations) if to != m]
         random_.shuffle(order)
         loads = _Loads(self.nodes, max(1, self.bound(destinations).steps))
         ways: list[list[int]] = [[] for _ in destinations]
@@ -227,8 +231,8 @@ class StepRouter:
 
     def _attempt(
         self,
-        destinations: Permutation,
-        nexts: Callable[[int, int, int], list[int]],
+        destinations: Sequence[int],
+        nexts: _Nexts,
         noise: float,
         random_: random.Random,
         best: Schedule | None,
@@ -236,11 +240,11 @@ class StepRouter:
         """One try; None if it would be no shorter than the best."""
         at = list(range(self.nodes))
         load = [1] * self.nodes
-        waiting = [m for m, to in enumerate(destinations) if to is not None and to != m]
+        waiting = [m for m, to in enumerate(destinations) if to != m]
         random_.shuffle(waiting)
         longest = max((self.distances[destinations[m]][m] for m in waiting), default=0)
         left = [
-            0.0 if to is None else self.distances[to][m] + random_.random() * noise * longest
+            self.distances[to][m] + random_.random() * noise * longest
             for m, to in enumerate(destinations)
         ]
         steps: list[list[Transfer]] = []
@@ -294,7 +298,7 @@ class _Loads:
 
     def count(self, way: Sequence[int], by: int) -> None:
         """Add or take away the links of a way."""
-        for node, peer in zip(way, way[1:]):
+        for node, peer in itertools.pairwise(way):
             self._sent[node] += by
             self._received[peer] += by
             self._passed[node, peer] += by
@@ -302,7 +306,7 @@ class _Loads:
             self.receiving[peer] = self._costs[self._received[peer] + 1]
 
 
-def _follow(ways: list[list[int]]) -> Callable[[int, int, int], list[int]]:
+def _follow(ways: list[list[int]]) -> _Nexts:
     """The only neighbour that a message goes to next, on its planned way."""
     following = [dict(zip(way, ([peer] for peer in way[1:]))) for way in ways]
     return lambda message, node, to: following[message][node]

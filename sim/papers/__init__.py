@@ -15,6 +15,8 @@ from . import (
     combining_latency,
     dcsh_figures,
     ginosar_figures,
+    ginosar_prediction,
+    ginosar_steps,
     ginosar_tables,
     siegel_bandwidth,
     siegel_depth,
@@ -47,6 +49,8 @@ _MODULES = (
     dcsh_figures,
     ginosar_figures,
     ginosar_tables,
+    ginosar_steps,
+    ginosar_prediction,
 )
 
 

@@ -1,7 +1,6 @@
 """Whether F and D predict performance: measured times beside them, and rank correlations.
 
-The paper's claim (section 5.4) is that F and D are "necessary and sufficient measures" of how fast a
-network communicates. It is measured here on the paper's nine networks of three sizes: with its own
+The paper's claim (section 5.4) is that F and D suffice to tell how fast a network communicates. It is measured here on the paper's nine networks of three sizes: with its own
 nodes, whose controllers send one word and receive one in a step (`ginosar_steps`), and with routers
 that use all links at once.
 """
@@ -19,13 +18,13 @@ from ...hdl.networks.network import PacketNetwork
 from ..run.messages import Copies, Message, Messenger
 from ..run.simulation import simulate
 from .ginosar_networks import SOURCE
-from .ginosar_steps import StepMeasurement, measured_steps, sizes
+from .ginosar_steps import StepMeasurement, measured_steps, middle, sizes
 from .item import Column, Item, Options, PaperResult
 
 __all__ = ["ITEMS", "Correlation", "correlation"]
 
 _CYCLES = 1000
-_WIDEST = 64
+_WIDEST = 255
 """Most links of a node for which the network of full routers is built: a router of 255 links has a
 switch of 65,280 ways."""
 
@@ -40,7 +39,13 @@ _MEASURED = {
     "router_random": ("routers: that random permutation", "cycles"),
     "interval": ("routers: cycles per packet, saturated", "cycles"),
 }
-_PREDICTORS = {"fan_out": "F", "disconnectivity": "D", "looseness": "L", "diameter": "d"}
+_PREDICTORS = {
+    "fan_out": "F",
+    "published": "D printed",
+    "disconnectivity": "D",
+    "looseness": "L",
+    "diameter": "d",
+}
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Correlation:
     points : int
     coefficient : float
     low, high : float
-        The 95 % confidence interval, by the bootstrap (BCa).
+        The 95 % confidence interval, by the bootstrap.
     """
 
     points: int
@@ -82,13 +87,19 @@ def correlation(x: Sequence[float], y: Sequence[float], seed: int = 1) -> Correl
     if abs(found) > 1 - 1e-12:  # So has each sample.
         return Correlation(len(pairs[0]), round(found), round(found), round(found))
     interval = bootstrap(
-        pairs, coefficient, paired=True, vectorized=False, n_resamples=999, rng=seed
+        pairs,
+        coefficient,
+        paired=True,
+        vectorized=False,
+        n_resamples=999,
+        method="percentile",
+        rng=seed,
     ).confidence_interval
     return Correlation(len(pairs[0]), found, float(interval.low), float(interval.high))
 
 
 def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
-    """The same network with full routers: cycles of the same patterns, and of a packet saturated."""
+    """The same network with full routers: cycles of the same patterns, and per packet at full load."""
     network = build(one.network.words)
     assert isinstance(network, PacketNetwork)
     assert network.relation is not None
@@ -116,22 +127,21 @@ def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
     }
 
 
-def _rows(options: Options) -> Iterator[dict[str, Any]]:
-    for dimensions in sizes(options):
-        for one in measured_steps(dimensions, options):
-            found = one.network.found
-            yield {
-                "network": one.network.words,
-                "nodes": one.nodes,
-                "fan_out": found.fan_out.time.middle,
-                "disconnectivity": found.disconnectivity.middle,
-                "looseness": found.looseness.middle,
-                "diameter": found.graph.diameter,
-                "broadcast": one.broadcast.steps,
-                "random": one.random_run.steps,
-                "hardest": one.hardest_run.steps,
-                **_routers(one, options),
-            }
+def _row(one: StepMeasurement, options: Options) -> dict[str, Any]:
+    found = one.network.found
+    return {
+        "network": one.name,
+        "nodes": one.nodes,
+        "fan_out": middle(found.fan_out.time),
+        "published": one.printed_disconnectivity,
+        "disconnectivity": middle(found.disconnectivity),
+        "looseness": middle(found.looseness),
+        "diameter": found.graph.diameter,
+        "broadcast": one.broadcast.steps,
+        "random": one.random_run.steps,
+        "hardest": one.hardest_run.steps,
+        **_routers(one, options),
+    }
 
 
 def _pairs(
@@ -143,7 +153,11 @@ def _pairs(
 
 def prediction(options: Options) -> PaperResult:
     """Measured times of all networks, and how well F, D, L and d order them."""
-    rows = list(_rows(options))
+    rows = [
+        _row(one, options)
+        for dimensions in sizes(options)
+        for one in measured_steps(dimensions, options)
+    ]
     notes = []
     for measured, (title, _) in _MEASURED.items():
         words = (
@@ -156,26 +170,27 @@ def prediction(options: Options) -> PaperResult:
             Column("network"),
             Column("nodes", "N"),
             Column("fan_out", "F", ".4g"),
+            Column("published", "D print", ".4g"),
             Column("disconnectivity", "D", ".4g"),
             Column("looseness", "L", ".4g"),
             Column("diameter", "d"),
-            Column("broadcast", "broad-cast"),
-            Column("random", "random"),
+            Column("broadcast", "bcast"),
+            Column("random", "rand."),
             Column("hardest", "worst"),
             Column("copies"),
             Column("one_to_all", "1 to all"),
             Column("all_to_one", "all to 1"),
-            Column("router_random", "random"),
+            Column("router_random", "rand."),
             Column("router_hardest", "worst"),
             Column("interval", "packet", ".3g"),
         ),
         rows=rows,
         draw=lambda: _draw(rows, options.seed),
         notes=(
-            "Broadcast, random, worst: steps with controllers, as in ginosar-steps. Then cycles with "
-            "full routers, packets of one flit: copies (a broadcast in software, to twice as many "
-            "in each round), one message from one node to each and back, the same two permutations, "
-            "and cycles between packets of a terminal in saturation under uniform traffic.",
+            "Bcast, rand., worst: steps with controllers, as in ginosar-steps. Then cycles with full "
+            "routers, packets of one flit: copies (a broadcast in software, in rounds that double "
+            "the copies), one message from one node to each, and back, the same two permutations, "
+            "and cycles between packets of a terminal at full load, uniform traffic.",
             f"No full routers where a node has more than {_WIDEST} links.",
             "Spearman's rank correlation over all networks and sizes, with its 95 % confidence "
             "interval (bootstrap):",
@@ -207,7 +222,7 @@ def _draw(rows: Sequence[dict[str, Any]], seed: int) -> Figure:
             )
         found = correlation(*_pairs(rows, predictor, measured), seed)
         axes.set_title(f"{title}\nrank correlation {found}", fontsize="small")
-        low, high = axes.get_xlim()
+        _low, _high = axes.get_xlim()
         axes.set(xscale="log", yscale="log", xlabel=_PREDICTORS[predictor], ylabel=unit)
         span = [max(0.01, min(row[predictor] for row in rows)), max(row[predictor] for row in rows)]
         axes.plot(span, span, ":k", linewidth=0.8, label="equal")
@@ -224,7 +239,7 @@ def _name(axes: Any, rows: Sequence[dict[str, Any]], predictor: str, measured: s
     for row in rows:
         if row["nodes"] >= most - 1 and row[measured] is not None:
             axes.annotate(
-                row["network"].split()[0],
+                row["network"],
                 (row[predictor], row[measured]),
                 fontsize=6,
                 xytext=(3, 3),

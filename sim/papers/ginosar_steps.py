@@ -4,7 +4,7 @@ The paper's model (section 3) in RTL: nodes whose controllers send one word and 
 step. Its measures F and D predict the steps of broadcasts and of the worst permutation.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,6 +15,7 @@ from ...hdl.networks import build
 from ...hdl.routing.communication_steps import concentration_of, one_message
 from ...hdl.routing.permutation_steps import StepRouter, crossing_capacity
 from ...hdl.topology.permutations import random_permutation
+from ..measure.bounds import Bounds
 from ..measure.hardest_permutation import RoutedPermutation, hardest_permutation, route
 from ..run.communication import (
     StepRun,
@@ -23,13 +24,17 @@ from ..run.communication import (
     permutation_task,
     run_tasks,
 )
-from .ginosar_networks import SOURCE, Measured, nine
+from ..theory.static_networks import compared
+from .ginosar_networks import NINE, SOURCE, Measured, nine
 from .item import Column, Item, Options, PaperResult
 
-__all__ = ["ITEMS", "StepMeasurement", "measured_steps", "sizes"]
+__all__ = ["ITEMS", "StepMeasurement", "measured_steps", "middle", "sizes"]
 
-_CHANGES = {16: 100, 64: 20, 256: 0}
+_CHANGES = {16: 200, 64: 20, 256: 0}
 """Changes that the search for the hardest permutation tries, by size: the large ones take long."""
+
+_QUICK = (1, 4, 7)
+"""The networks of a quick run: ring, star and hypercube."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class StepMeasurement:
 
     Attributes
     ----------
+    name : str
+        That of the paper, one of `NINE`.
     network : Measured
     capacity : int
         Words that can cross the bisection in a step.
@@ -45,6 +52,7 @@ class StepMeasurement:
     broadcast, concentration, random_run, hardest_run : StepRun
     """
 
+    name: str
     network: Measured
     capacity: int
     random: RoutedPermutation
@@ -57,6 +65,12 @@ class StepMeasurement:
     @property
     def nodes(self) -> int:
         return len(self.broadcast.results)
+
+    @property
+    def printed_disconnectivity(self) -> float | None:
+        """D by the paper's formula."""
+        found = compared(self.network.network, self.network.size, self.network.found.ranges())
+        return next((row.value for row in found if row.measure == "D"), None)
 
 
 def sizes(options: Options) -> Sequence[int]:
@@ -74,10 +88,14 @@ def _measured_steps(
     dimensions: int, quick: bool, seed: int, engine: str
 ) -> tuple[StepMeasurement, ...]:
     options = Options(quick=quick, seed=seed, engine=engine)
-    return tuple(_measure(network, options) for network in nine(dimensions, options))
+    return tuple(
+        _measure(NINE[number], network, options)
+        for number, network in enumerate(nine(dimensions, options))
+        if not quick or number in _QUICK
+    )
 
 
-def _measure(network: Measured, options: Options) -> StepMeasurement:
+def _measure(name: str, network: Measured, options: Options) -> StepMeasurement:
     relation = build(network.words, allow_deadlock=1).relation
     assert relation is not None
     graph, found, seed = relation.graph, network.found, options.seed
@@ -87,7 +105,7 @@ def _measure(network: Measured, options: Options) -> StepMeasurement:
     broadcast = one_message(found.fan_out.steps)
     root = found.fan_out.source
     any_ = route(router, "random", random_permutation(graph.nodes, seed), seed=seed)
-    changes = 0 if options.quick else _CHANGES.get(4 ** (graph.nodes.bit_length() // 2), 0)
+    changes = 0 if options.quick else _CHANGES.get(graph.nodes + graph.nodes % 2, 0)
     hardest = hardest_permutation(router, side, changes=changes, seed=seed)
     runs = run_tasks(
         graph,
@@ -99,70 +117,74 @@ def _measure(network: Measured, options: Options) -> StepMeasurement:
         ],
         engine=options.engine,
     )
-    return StepMeasurement(network, crossing_capacity(graph, side), any_, hardest, *runs)
+    return StepMeasurement(name, network, crossing_capacity(graph, side), any_, hardest, *runs)
 
 
-def _rows(options: Options) -> Iterator[dict[str, Any]]:
-    for dimensions in sizes(options):
-        for one in measured_steps(dimensions, options):
-            found = one.network.found
-            yield {
-                "network": one.network.words,
-                "nodes": one.nodes,
-                "fan_out": str(found.fan_out.time),
-                "broadcast": one.broadcast.steps,
-                "concentration": one.concentration.steps,
-                "disconnectivity": str(found.disconnectivity),
-                "capacity": one.nodes / one.capacity,
-                "diameter": found.graph.diameter,
-                "random_bound": one.random.bound.steps,
-                "random": one.random_run.steps,
-                "hardest_name": one.hardest.name,
-                "hardest_bound": one.hardest.bound.steps,
-                "hardest": one.hardest_run.steps,
-                "rows": one.hardest_run.rows,
-            }
+def _row(one: StepMeasurement) -> dict[str, Any]:
+    found = one.network.found
+    return {
+        "network": one.name,
+        "nodes": one.nodes,
+        "fan_out": _shown(found.fan_out.time),
+        "broadcast": one.broadcast.steps,
+        "concentration": one.concentration.steps,
+        "disconnectivity": _shown(found.disconnectivity),
+        "d_middle": middle(found.disconnectivity),
+        "published": one.printed_disconnectivity,
+        "capacity": one.nodes / one.capacity,
+        "diameter": found.graph.diameter,
+        "random_bound": one.random.bound.steps,
+        "random": one.random_run.steps,
+        "hardest_name": one.hardest.name,
+        "hardest_bound": one.hardest.bound.steps,
+        "hardest": one.hardest_run.steps,
+        "rows": one.hardest_run.rows,
+    }
 
 
 def steps(options: Options) -> PaperResult:
     """Steps of broadcast, concentration and permutations, beside F and D."""
-    rows = list(_rows(options))
+    rows = [
+        _row(one) for dimensions in sizes(options) for one in measured_steps(dimensions, options)
+    ]
     return PaperResult(
         columns=(
             Column("network"),
             Column("nodes", "N"),
             Column("fan_out", "F"),
-            Column("broadcast", "broad-cast"),
-            Column("concentration", "concen-tration"),
+            Column("broadcast", "bcast"),
+            Column("concentration", "conc."),
+            Column("published", "D print", ".4g"),
             Column("disconnectivity", "D"),
             Column("capacity", "N/c", ".4g"),
             Column("diameter", "d"),
-            Column("random_bound", "random: at least"),
-            Column("random", "found"),
-            Column("hardest_bound", "worst: at least"),
-            Column("hardest", "found"),
-            Column("rows", "stored"),
-            Column("hardest_name", "worst is"),
+            Column("random_bound", ">="),
+            Column("random", "rand."),
+            Column("hardest_bound", ">="),
+            Column("hardest", "worst"),
+            Column("rows", "rows"),
+            Column("hardest_name", "which"),
         ),
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Steps, measured on the RTL: in a step each node sends one word and receives one, and a "
-            "link passes words in one direction. A step is one cycle. All results are checked: all "
-            "nodes have the word, one has the sum of all values, each message is at its destination.",
-            "F: steps of the best broadcast from the worst node. D = N / e, e links in the minimum "
-            "bisection. c: words that can pass between its halves in a step, as each node sends "
-            "only one. d: diameter. D is for the worst permutation.",
-            "At least: no schedule has fewer steps (distance, cuts, nodes that all must pass). "
-            "Found: the shortest schedule of a heuristic search, which runs on the hardware. Worst: "
-            "of the permutations tried. Stored: messages on their way in one node.",
+            "Steps on the RTL, one cycle each: a node sends one word and receives one, and a link "
+            "passes words in one direction. All results are checked.",
+            "F: steps of the best broadcast from the worst node; bcast, conc.: broadcast and "
+            "concentration measured. D = N / e for the worst permutation: by the printed formula, "
+            "and with the e links of the graph's minimum bisection. c: words that can pass between "
+            "its halves in a step, as each node sends only one. d: diameter.",
+            "Rand.: a random permutation; worst: the one of most steps of those tried (which). >=: "
+            "no schedule has fewer, by distances, cuts, and nodes that all must pass. The schedules "
+            "are the shortest that a heuristic search found. Rows: messages on their way that a "
+            "node must store.",
         ),
     )
 
 
 def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
     figure = Figure(figsize=(9, 4.5), layout="constrained")
-    labels = [f"{row['network'].split()[0]} {row['nodes']}" for row in rows]
+    labels = [f"{row['network']}, {row['nodes']}" for row in rows]
     axes = figure.subplots()
     places = range(len(rows))
     least = [row["hardest_bound"] for row in rows]
@@ -173,19 +195,28 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         ("broadcast", "^C1", "broadcast and concentration"),
     ):
         axes.plot(places, [row[key] for row in rows], style, markersize=5, label=label)
-    axes.plot(
-        places,
-        [max(map(float, row["disconnectivity"].split(" to "))) for row in rows],
-        "_k",
-        markersize=10,
-        label="D = N / e",
-    )
+    axes.plot(places, [row["hardest_bound"] for row in rows], "_C0", label="it needs at least")
+    for key, style, label in (
+        ("published", "1k", "D, printed"),
+        ("d_middle", "_k", "D of the graph"),
+    ):
+        axes.plot(places, [row[key] for row in rows], style, markersize=9, label=label)
     axes.set_yscale("log")
     axes.set_xticks(places, labels, rotation=90, fontsize="small")
     axes.set(ylabel="steps")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     return figure
+
+
+def middle(bounds: Bounds) -> float:
+    """A number for a figure: the mean of both bounds."""
+    return sum(bounds.range) / 2
+
+
+def _shown(bounds: Bounds) -> str:
+    low, high = (f"{value:.4g}" for value in bounds.range)
+    return low if low == high else f"{low}-{high}"
 
 
 ITEMS = (
