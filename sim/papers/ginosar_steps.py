@@ -175,7 +175,7 @@ def steps(options: Options) -> PaperResult:
             "and with the e links of the graph's minimum bisection. c: words that can pass between "
             "its halves in a step, as each node sends only one. d: diameter.",
             "Rand.: a random permutation; worst: the one of most steps of those tried (which). >=: "
-            "no schedule has fewer, by distances, cuts, and nodes that all must pass. The schedules "
+            "no schedule has fewer, by distances, cuts, and nodes that all must pass. Schedules "
             "are the shortest that a heuristic search found. Rows: messages on their way that a "
             "node must store.",
         ),
