@@ -6,9 +6,9 @@ terminals may be on either side. A link in both directions counts once, and a on
 paper's one-way ring has e = 1 (A.3.2). If nodes with several terminals allow no such halves, the
 halves differ as little as they can.
 
-Upper bounds are bisections: by Kernighan and Lin's heuristic from seeded starts, one of them along
-the second eigenvector of the Laplacian. Lower bounds are the eigenvalue's (Fiedler, 1973) and that of
-flows (`measure.flows`). A search (`measure.bisection_search`) closes what is left between them.
+Upper bounds are bisections: by Kernighan and Lin's heuristic from seeded starts, some of them along
+eigenvectors of the Laplacian. Lower bounds are the eigenvalue's (Fiedler, 1973) and that of flows
+(`measure.flows`). A search (`measure.bisection_search`) closes what is left between them.
 """
 
 import time
@@ -81,7 +81,7 @@ def bisection(graph: Graph, limit: float = 10.0, seed: int = 1) -> Bisection:
     if small:
         # Flows over all shortest paths are quick; better ones take time, so the cut comes first.
         least, lower = max((least, lower), parts.by_flows(0, least), key=lambda bound: bound[0])
-    cut, side, upper = parts.kernighan_lin(least, begin + limit / 4, seed)
+    cut, side, upper = parts.kernighan_lin(least, limit / 4, seed)
     if least < cut and small:
         flows = parts.by_flows(limit / 8, cut)
         least, lower = max((least, lower), flows, key=lambda bound: bound[0])
@@ -173,14 +173,15 @@ class _Cut:
         return self.rounded(demand / busiest), "flows"
 
     def kernighan_lin(
-        self, enough: int, end: float, seed: int
+        self, enough: int, limit: float, seed: int
     ) -> tuple[int, frozenset[int], str]:
         """The least cut that the heuristic finds, or the first that is small enough: directions,
-        one side, and the method."""
+        one side, and the method. The starts along eigenvectors are made whatever the limit."""
         random = np.random.default_rng(seed)
         best, least = self._improved(self._filled(np.arange(len(self.weights))), random)
-        for order in self._orders(random):
-            if least <= enough or time.monotonic() > end:
+        end = time.monotonic() + limit
+        for start, order in enumerate(self._orders(random)):
+            if least <= enough or (start > 1 and time.monotonic() > end):
                 break
             if order is None:  # from the best cut, with a fifth of the nodes in other places
                 order = np.argsort(best, kind="stable")
@@ -200,7 +201,7 @@ class _Cut:
             yield random.permutation(len(self.weights)) if start % 3 == 0 else None
 
     def _filled(self, order: NDArray[np.intp]) -> NDArray[np.int64]:
-        """The side of each node, -1 or 1, if the first in an order are on side -1 where possible."""
+        """The side of each node, -1 or 1: the first in an order are on side -1 where possible."""
         reach = [1]  # bit s: the last nodes can have s terminals on a side
         for node in order[::-1]:
             reach.append(reach[-1] | reach[-1] << int(self.shares[node]))

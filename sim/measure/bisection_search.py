@@ -1,11 +1,11 @@
 """The least cut into given halves: a search over the cuts of a growing part of the graph.
 
-The nodes are placed on either side one after the other. Two partial cuts are alike if the nodes that
-still have unplaced neighbours, the *frontier*, are on the same sides, and as many terminals are on
-each; only one with the fewest links is kept. So the number of partial cuts depends on the widest
-frontier more than on the number of nodes. A partial cut is dropped if it can't lead to fewer links
-than a known cut: the links still to come are at least those of the eigenvalue bound of the unplaced
-part, plus, for each unplaced node, the lesser of its links to the frontier's two sides.
+The nodes are placed on either side one after the other. Two partial cuts are alike if the nodes
+that still have unplaced neighbours, the *frontier*, are on the same sides, and as many terminals
+are on each; only one with the fewest links is kept. So the number of partial cuts depends on the
+widest frontier more than on the number of nodes. A partial cut is dropped if it can't lead to fewer
+links than a known cut: the links still to come are at least those of the eigenvalue bound of the
+unplaced part, plus, for each unplaced node, the lesser of its links to the frontier's two sides.
 """
 
 import time
@@ -37,11 +37,12 @@ _EVERY = 48
 
 @dataclass(frozen=True)
 class EigenvalueBound:
-    """A lower bound on cuts: second eigenvalue of the Laplacian times |A| |B| / nodes (Fiedler, 1973).
+    """A lower bound on cuts: eigenvalue times |A| |B| / nodes (Fiedler, 1973).
 
     Attributes
     ----------
     eigenvalue : float
+        The second-smallest one of the Laplacian.
     nodes : int
     most : int
         Terminals of the node that has most.
@@ -108,7 +109,9 @@ def least_cut(
         if not free:
             return None
         slot = free.pop()
-        links = [(np.uint64(slots[n]), int(weights[node, n])) for n in neighbours[node] if n in slots]
+        links = [
+            (np.uint64(slots[n]), int(weights[node, n])) for n in neighbours[node] if n in slots
+        ]
         ones = _sum(keys, links)
         step = (unit << np.uint64(slot)) + np.uint64(int(shares[node]) << _SLOTS)
         if position or len(goals) > 1:
@@ -160,7 +163,11 @@ def _to_come(
     for goal in goals:
         missing = goal - counts
         possible = (missing >= 0) & (missing <= rest)
-        links = np.zeros(len(keys)) if bound is None else np.ceil(bound(missing, rest - missing) - _EASE)
+        links = (
+            np.zeros(len(keys))
+            if bound is None
+            else np.ceil(bound(missing, rest - missing) - _EASE)
+        )
         found = np.where(possible, np.minimum(found, links), found)
     return found
 
@@ -175,7 +182,9 @@ def _forced(
     """For each partial cut, a lower bound on the links between the frontier and unplaced nodes."""
     found = np.zeros(len(keys), np.int32)
     for node in {other for n in slots for other in neighbours[n] if other not in placed}:
-        links = [(np.uint64(slots[n]), int(weights[node, n])) for n in neighbours[node] if n in slots]
+        links = [
+            (np.uint64(slots[n]), int(weights[node, n])) for n in neighbours[node] if n in slots
+        ]
         if len(links) > 1:
             ones = _sum(keys, links)
             found += np.minimum(ones, sum(weight for _, weight in links) - ones)
@@ -198,32 +207,41 @@ def _order(
     """An order of the nodes with narrow frontiers: the next node is one that widens it least."""
     best, least = None, inf
     for start in random.permutation(len(neighbours))[:_ORDERS]:
-        left = [len(others) for others in neighbours]
-        when: dict[int, int] = {}
-        candidates = {int(start)}
-        width, cost = 0, 0.0
-        while len(when) < len(neighbours) and cost < least:
-            if not candidates:
-                candidates = {next(n for n in range(len(neighbours)) if n not in when)}
-
-            def widens(node: int) -> tuple[int, int, int]:
-                known = [other for other in neighbours[node] if other in when]
-                done = sum(left[other] == 1 for other in known)
-                opens = len(known) < len(neighbours[node])
-                oldest = min((when[other] for other in known), default=0)
-                return opens - done, -len(known), oldest
-
-            node = min(candidates, key=widens)
-            width += widens(node)[0]
-            when[node] = len(when)
-            candidates.discard(node)
-            for other in neighbours[node]:
-                left[other] -= 1
-                if other not in when:
-                    candidates.add(other)
-            cost += 2.0**width
+        order, cost = _order_from(neighbours, int(start), least)
         if cost < least:
-            best, least = list(when), cost
+            best, least = order, cost
         if time.monotonic() > end:
             break
     return best
+
+
+def _order_from(
+    neighbours: Sequence[Sequence[int]], start: int, most: float
+) -> tuple[list[int], float]:
+    """An order from one start, and its cost: the sum of 2^width over all frontiers. It ends early
+    if the cost is no longer below `most`."""
+    left = [len(others) for others in neighbours]
+    when: dict[int, int] = {}
+
+    def widens(node: int) -> tuple[int, int, int]:
+        known = [other for other in neighbours[node] if other in when]
+        done = sum(left[other] == 1 for other in known)
+        opens = len(known) < len(neighbours[node])
+        oldest = min((when[other] for other in known), default=0)
+        return opens - done, -len(known), oldest
+
+    candidates = {start}
+    width, cost = 0, 0.0
+    while len(when) < len(neighbours) and cost < most:
+        if not candidates:
+            candidates = {next(n for n in range(len(neighbours)) if n not in when)}
+        node = min(candidates, key=widens)
+        width += widens(node)[0]
+        when[node] = len(when)
+        candidates.discard(node)
+        for other in neighbours[node]:
+            left[other] -= 1
+            if other not in when:
+                candidates.add(other)
+        cost += 2.0**width
+    return [*when], cost

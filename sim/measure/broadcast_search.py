@@ -1,7 +1,7 @@
 """Broadcasts in as few steps as possible, where a node sends to one neighbour in a step.
 
-This is the communication model of Ginosar and Egozi (1989, section 3): in a step, each node that has
-the message may send it over one of its links. Sets of nodes are integers with a bit for each.
+This is the communication model of Ginosar and Egozi (1989, section 3): in a step, each node that
+has the message may send it over one of its links. Sets of nodes are integers with a bit for each.
 """
 
 import time

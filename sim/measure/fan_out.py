@@ -2,8 +2,8 @@
 
 In a step each node that has the message may send it over one of its links (Ginosar and Egozi 1989,
 section 3 and 5.2). Sources, and the nodes to be reached, are those that have terminals; others only
-pass the message on. The least number of steps is known in polynomial time for trees (Slater, Cockayne
-and Hedetniemi, 1981); otherwise it is searched.
+pass the message on. For trees the least number of steps follows from the parts of the tree (Slater,
+Cockayne and Hedetniemi, 1981); otherwise it is searched.
 """
 
 import time
@@ -34,8 +34,8 @@ class FanOut:
     source : int
         The node from which the broadcast takes most steps, as far as known.
     steps : list[list[tuple[int, int]]]
-        A broadcast from it in as many steps as the upper bound: the (sender, receiver) pairs of each
-        step. A node receives once, and after that sends to at most one node in a step.
+        A broadcast from it in as many steps as the upper bound: the (sender, receiver) pairs of
+        each step. A node receives once, and after that sends to at most one node in a step.
     sources : int
         Sources that had to be looked at; of nodes that look alike only one is.
     """
@@ -171,8 +171,8 @@ def _neighbours(
     if not near:
         return None
     peer = min(near, key=lambda node: len(known[node].steps))
-    rest = [[pair for pair in step if pair[1] != source] for step in known[peer].steps]
-    return [[(source, peer)], *rest], "a neighbour's broadcast"
+    rest = ([pair for pair in step if pair[1] != source] for step in known[peer].steps)
+    return [[(source, peer)], *(step for step in rest if step)], "a neighbour's broadcast"
 
 
 def _is_tree(wires: Wires) -> bool:

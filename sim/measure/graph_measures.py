@@ -1,4 +1,4 @@
-"""Measures of a graph: nodes, links, distances; and those of Ginosar and Egozi (1989, section 5)."""
+"""Measures of a graph: nodes, links and distances, and those of Ginosar and Egozi (1989)."""
 
 from dataclasses import dataclass, replace
 
@@ -232,7 +232,9 @@ def _mixed(fan_out: Bounds, disconnectivity: Bounds, alpha: float) -> Bounds:
     """L, whose bounds rest on those of both."""
     if alpha in (0, 1):
         return fan_out if alpha else disconnectivity
-    pairs = ((getattr(fan_out, name), getattr(disconnectivity, name)) for name in ("lower", "upper"))
+    pairs = (
+        (getattr(fan_out, name), getattr(disconnectivity, name)) for name in ("lower", "upper")
+    )
     lower, upper = (alpha * one + (1 - alpha) * other for one, other in pairs)
     return Bounds(
         lower,

@@ -71,7 +71,7 @@ class _Colouring:
         self._heads = np.array([peer for peers in to for peer in peers], dtype=np.int64)
         self._links = np.sort(self._tails * len(to) + self._heads)
         self._random = np.random.default_rng(1)
-        # Sums of random numbers tell sets of colours apart; a mistake would be noticed by the check.
+        # Sums of random numbers tell sets of colours apart; the check would notice a mistake.
         self._marks = self._random.integers(1, 2**62, 4 * len(to) + 4, np.int64)
 
     def refined(self, colours: _Numbers) -> _Numbers:

@@ -2,8 +2,8 @@
 
 The name of an item is its paper and its number there. The name of its module begins with the paper:
 `siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill, `dcsh_*.py` for Ould-Khaoua and
-Sotudeh, `ginosar_*.py` for Ginosar and Egozi. `combining_*.py` are our own measurements of claims about combining in Siegel et al. Each
-module lists its items in `ITEMS`.
+Sotudeh, `ginosar_*.py` for Ginosar and Egozi. `combining_*.py` are our own measurements of claims
+about combining in Siegel et al. Each module lists its items in `ITEMS`.
 """
 
 import re

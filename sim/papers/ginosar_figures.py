@@ -4,20 +4,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...hdl.networks import build
 from ..measure.graph_measures import graph_measures
 from ..theory.static_networks import NETWORKS, Formula, Range, Size, looseness
-from .ginosar_networks import NINE, SOURCE, measured, nine
+from .ginosar_networks import NINE, SOURCE, measured, nine, plain_numbers, three
 from .item import Column, Item, Options, PaperResult
 
 __all__ = ["ITEMS"]
 
-_THREE = {"Hypercube": "hypercube n={n}", "PSNN": "psnn n={n}", "Tree": "tree nodes={nodes}"}
-"""The networks of Table II, of 2^n nodes each."""
+_THREE = ("Hypercube", "PSNN", "Tree")
+"""The networks of Table II."""
 _SEARCHED = 8
 """The largest n for which F and e are looked for."""
 _LARGEST = 11
@@ -71,6 +69,7 @@ def _plane(options: Options, *, across: str, up: str) -> PaperResult:
 def _draw_plane(rows: Sequence[dict[str, Any]], across: str, up: str) -> Figure:
     figure = Figure(figsize=(7.6, 5.6), layout="constrained")
     axes = figure.subplots()
+    offsets: dict[tuple[float, float], int] = {}
     for index, row in enumerate(rows):
         colour = f"C{index}"
         x = [row["x_lower"], row["x_upper"]]
@@ -81,17 +80,22 @@ def _draw_plane(rows: Sequence[dict[str, Any]], across: str, up: str) -> Figure:
         order = row["x_value"], row["y_value"]
         axes.plot(*zip(middle, order), ":", color=colour, linewidth=0.8)
         axes.plot(*order, "s", markerfacecolor="white", color=colour, markersize=6)
-        # Networks in the same place have their marks inside each other.
-        label = f"{row['network']}, N = {row['nodes']}"
-        axes.plot(*middle, "o", color=colour, markersize=4 + 1.2 * (len(rows) - index), label=label)
+        axes.plot(*middle, "o", color=colour, markersize=6)
+        # Names of networks in the same place stand above each other.
+        place = offsets[middle] = offsets.get(middle, -1) + 1
+        axes.annotate(
+            row["network"],
+            middle,
+            (6, 5 + 11 * place),
+            textcoords="offset points",
+            color=colour,
+            fontsize=9,
+        )
     axes.set(xscale="log", yscale="log", xlabel=across, ylabel=up)
+    axes.set_title(f"N = {rows[0]['nodes']}: computed (dots), and the printed orders (squares)")
+    axes.margins(0.12)
+    plain_numbers(axes.xaxis, axes.yaxis)
     axes.grid(alpha=0.3)
-    axes.legend(
-        fontsize="small",
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-        title="dots: computed\nsquares: printed order",
-    )
     return figure
 
 
@@ -105,9 +109,9 @@ def _sizes(options: Options, most: int) -> range:
 def _searched(options: Options, alpha: float | None, measure: str) -> Values:
     """A measure of the three networks; for some alpha, if it is one that depends on it."""
     found: Values = {}
-    for name, words in _THREE.items():
+    for name in _THREE:
         for n in _sizes(options, _SEARCHED):
-            each = measured(words.format(n=n, nodes=1 << n), options).found
+            each = measured(*three(n)[name], options).found
             ranges = (each if alpha is None else each.at(alpha)).ranges()
             found[name, n] = ranges[measure]
     return found
@@ -116,17 +120,17 @@ def _searched(options: Options, alpha: float | None, measure: str) -> Values:
 def _counted(options: Options, measure: str) -> Values:
     """d or C of the three networks, which need no search."""
     found: Values = {}
-    for name, words in _THREE.items():
+    for name in _THREE:
         for n in _sizes(options, _LARGEST):
-            relation = build(words.format(n=n, nodes=1 << n), allow_deadlock=1).relation
-            assert relation is not None
-            basic = graph_measures(relation.graph)
+            basic = graph_measures(three(n)[name][1])
             value = basic.diameter if measure == "d" else 2 * basic.links / basic.nodes
             found[name, n] = value, value
     return found
 
 
-def _rows(values: Values, printed: Callable[[str, int], float], **more: Any) -> list[dict[str, Any]]:
+def _rows(
+    values: Values, printed: Callable[[str, int], float], **more: Any
+) -> list[dict[str, Any]]:
     rows = []
     for (name, n), (lower, upper) in values.items():
         value = printed(name, n)
@@ -160,10 +164,10 @@ def _table_2(name: str, measure: str) -> Formula:
     return NETWORKS[name].table_2[measure]
 
 
-def _value(measure: str, name: str, n: float) -> float:
+def _value(measure: str, name: str, n: int) -> float:
     value = _table_2(name, measure).value
     assert value is not None
-    return value(Size(round(2**n) if n == int(n) else 2**n))  # type: ignore[arg-type]
+    return value(Size(1 << n))
 
 
 def _lines(options: Options, *, measure: str) -> PaperResult:
@@ -175,9 +179,7 @@ def _lines(options: Options, *, measure: str) -> PaperResult:
         "they are a lower and an upper bound."
     ]
     notes += [
-        f"{name}: {formula.why}."
-        for name in _THREE
-        if (formula := _table_2(name, measure)).why
+        f"{name}: {formula.why}." for name in _THREE if (formula := _table_2(name, measure)).why
     ]
     if measure == "C":
         notes.append(f"Break-even of the cost, printed N = 16: {_break_even(rows)}.")
@@ -223,10 +225,8 @@ def _draw_three(
     sizes = sorted({row["nodes"] for row in rows})
     for index, name in enumerate(_THREE):
         own = [row for row in rows if row["network"] == name]
-        dense = [int(nodes).bit_length() - 1 for nodes in sizes]
-        axes.plot(
-            sizes, [line(name, n) for n in dense], f"-C{index}", lw=1, label=f"{name}, printed"
-        )
+        printed = [line(name, nodes.bit_length() - 1) for nodes in sizes]
+        axes.plot(sizes, printed, f"-C{index}", lw=1, label=f"{name}, printed")
         for row in own:
             axes.plot(
                 [row["nodes"]] * 2, [row["lower"], row["upper"]], f"-C{index}", lw=2, alpha=0.5
@@ -239,8 +239,10 @@ def _draw_three(
             label=f"{name}, computed",
         )
     axes.set_xscale("log", base=2)
+    plain_numbers(axes.xaxis)
     if log:
         axes.set_yscale("log", base=2)
+        plain_numbers(axes.yaxis)
     axes.set_xlabel("nodes N")
     axes.grid(alpha=0.3)
 

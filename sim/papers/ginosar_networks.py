@@ -3,19 +3,38 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from math import isqrt
 from typing import Any
 
-from ...hdl.networks import build
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter
+
+from ...hdl.topology.chordal_ring import ChordalRing
+from ...hdl.topology.complete import Complete
+from ...hdl.topology.graph import Graph
+from ...hdl.topology.perfect_shuffle import ShuffleNearestNeighbor
+from ...hdl.topology.routed_hypercube import RoutedHypercube
+from ...hdl.topology.star import Star
+from ...hdl.topology.torus import Torus
+from ...hdl.topology.tree import Tree
 from ..measure.graph_measures import CommunicationMeasures, communication_measures
 from ..theory.static_networks import Formula, Size, StaticNetwork, compared, static_network
 from .item import Column, Options
 
-__all__ = ["COLUMNS", "NINE", "SOURCE", "Measured", "comparison_rows", "measured", "nine", "why"]
+__all__ = [
+    "COLUMNS",
+    "NINE",
+    "SOURCE",
+    "Measured",
+    "comparison_rows",
+    "measured",
+    "nine",
+    "plain_numbers",
+    "why",
+]
 
 SOURCE = "Ginosar and Egozi 1989"
 
-_LIMIT = 10.0
+_LIMIT = 30.0
 """Seconds for the search of F, and of e, in each network."""
 _QUICK_LIMIT = 2.0
 
@@ -26,32 +45,38 @@ class Measured:
 
     Attributes
     ----------
-    words : str
-        The network in the catalogue.
     network : StaticNetwork
     size : Size
     found : CommunicationMeasures
     """
 
-    words: str
     network: StaticNetwork
     size: Size
     found: CommunicationMeasures
 
 
-def measured(words: str, options: Options) -> Measured:
-    """Measure a network of the catalogue. Each is measured once in a process."""
-    return _measured(words, options.seed, _QUICK_LIMIT if options.quick else _LIMIT)
+def measured(family: str, graph: Graph, options: Options) -> Measured:
+    """Measure a network, given by its name in the catalogue and its description.
+
+    Each is measured once in a process.
+    """
+    return _measured(family, graph, options.seed, _QUICK_LIMIT if options.quick else _LIMIT)
 
 
 @cache
-def _measured(words: str, seed: int, limit: float) -> Measured:
-    built = build(words, allow_deadlock=1)
-    assert built.relation is not None
-    known = static_network(built.family, built.parameters)
-    assert known is not None, words
-    found = communication_measures(built.relation.graph, limit=limit, seed=seed)
-    return Measured(words, *known, found)
+def _measured(family: str, graph: Graph, seed: int, limit: float) -> Measured:
+    known = static_network(family, graph)
+    assert known is not None, family
+    return Measured(*known, communication_measures(graph, limit=limit, seed=seed))
+
+
+def three(n: int) -> dict[str, tuple[str, Graph]]:
+    """The networks of Table II with 2^n nodes: names in the catalogue, and descriptions."""
+    return {
+        "Hypercube": ("hypercube", RoutedHypercube(n)),
+        "PSNN": ("psnn", ShuffleNearestNeighbor(n)),
+        "Tree": ("tree", Tree(1 << n)),
+    }
 
 
 NINE = ("CCN", "NN_1", "NN_2", "NN_n", "Star", "Tree", "Chordal ring", "Hypercube", "PSNN")
@@ -62,18 +87,19 @@ def nine(dimensions: int, options: Options) -> Iterator[Measured]:
     """The networks of Tables I and A with 4^dimensions nodes, k = 4 in NN_n; the tree has one node
     less, so that all its levels are full."""
     nodes = 4**dimensions
-    for words in (
-        f"complete nodes={nodes}",
-        f"ring k={nodes} n=1 directions=2",
-        f"torus k={isqrt(nodes)} n=2",
-        f"torus k=4 n={dimensions}",
-        f"star nodes={nodes}",
-        f"tree nodes={nodes - 1}",
-        f"chordal-ring nodes={nodes}",
-        f"hypercube n={2 * dimensions}",
-        f"psnn n={2 * dimensions}",
-    ):
-        yield measured(words, options)
+    graphs: tuple[tuple[str, Graph], ...] = (
+        ("complete", Complete(nodes)),
+        ("torus", Torus(nodes, 1)),
+        ("torus", Torus(2**dimensions, 2)),
+        ("torus", Torus(4, dimensions)),
+        ("star", Star(nodes)),
+        ("tree", Tree(nodes - 1)),
+        ("chordal-ring", ChordalRing(nodes)),
+        ("hypercube", RoutedHypercube(2 * dimensions)),
+        ("psnn", ShuffleNearestNeighbor(2 * dimensions)),
+    )
+    for family, graph in graphs:
+        yield measured(family, graph, options)
 
 
 COLUMNS = (
@@ -104,8 +130,10 @@ def comparison_rows(
     }
     for row in compared(each.network, each.size, found.ranges(), formulas):
         own = bounds.get(row.measure)
-        methods = "" if own is None or own.exact is not None else (
-            f"{own.lower_method} / {own.upper_method}"
+        methods = (
+            ""
+            if own is None or own.exact is not None
+            else (f"{own.lower_method} / {own.upper_method}")
         )
         yield {
             "network": title or each.network.name,
@@ -128,14 +156,21 @@ def _shown(lower: float | None, upper: float | None) -> str | None:
     return f"{lower:.5g}" if lower == upper else f"{lower:.5g} to {upper:.5g}"
 
 
-def why(
-    networks: Mapping[str, Mapping[str, Formula]], rows: list[dict[str, Any]]
-) -> Iterator[str]:
+def plain_numbers(*each: Axis) -> None:
+    """Write the numbers of logarithmic axes without powers."""
+    for axis in each:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+
+
+def why(networks: Mapping[str, Mapping[str, Formula]], rows: list[dict[str, Any]]) -> Iterator[str]:
     """For each formula that deviates in some row, what is wrong with it."""
     for name, formulas in networks.items():
         for measure, formula in formulas.items():
             off = any(
-                row["deviation"] for row in rows if (row["network"], row["measure"]) == (name, measure)
+                row["deviation"]
+                for row in rows
+                if (row["network"], row["measure"]) == (name, measure)
             )
             if formula.why and off:
                 yield f"{name}, {measure}: {formula.why}."

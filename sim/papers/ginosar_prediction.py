@@ -226,7 +226,7 @@ def _draw(rows: Sequence[dict[str, Any]], seed: int) -> Figure:
         axes.set(xscale="log", yscale="log", xlabel=_PREDICTORS[predictor], ylabel=unit)
         span = [max(0.01, min(row[predictor] for row in rows)), max(row[predictor] for row in rows)]
         axes.plot(span, span, ":k", linewidth=0.8, label="equal")
-        if measured in ("broadcast", "hardest", "interval"):
+        if measured in ("hardest", "interval"):
             _name(axes, rows, predictor, measured)
         axes.grid(alpha=0.3)
     figure.axes[0].legend(fontsize="small")
@@ -234,17 +234,22 @@ def _draw(rows: Sequence[dict[str, Any]], seed: int) -> Figure:
 
 
 def _name(axes: Any, rows: Sequence[dict[str, Any]], predictor: str, measured: str) -> None:
-    """The networks' names at the points of the largest size."""
+    """The networks' names at the points of the largest size; points close together share a text."""
     most = max(row["nodes"] for row in rows)
+    names: dict[tuple[int, ...], list[dict[str, Any]]] = {}
     for row in rows:
         if row["nodes"] >= most - 1 and row[measured] is not None:
-            axes.annotate(
-                row["network"],
-                (row[predictor], row[measured]),
-                fontsize=6,
-                xytext=(3, 3),
-                textcoords="offset points",
-            )
+            place = tuple(round(4 * np.log10(row[key])) for key in (predictor, measured))
+            names.setdefault(place, []).append(row)
+    for own in names.values():
+        axes.annotate(
+            ", ".join(row["network"] for row in own),
+            (own[0][predictor], own[0][measured]),
+            fontsize=6,
+            xytext=(-4, 4),
+            ha="right",
+            textcoords="offset points",
+        )
 
 
 ITEMS = (

@@ -4,9 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from ..theory.static_networks import MEASURES, NETWORKS
-from .ginosar_networks import COLUMNS, NINE, SOURCE, comparison_rows, measured, nine, why
+from .ginosar_networks import (
+    COLUMNS,
+    NINE,
+    SOURCE,
+    comparison_rows,
+    measured,
+    nine,
+    plain_numbers,
+    three,
+    why,
+)
 from .item import Column, Item, Options, PaperResult, deviation
 
 __all__ = ["ITEMS"]
@@ -42,10 +53,11 @@ def table_a(options: Options) -> PaperResult:
 def table_2(options: Options) -> PaperResult:
     """Table II: hypercube, PSNN and binary tree of 2^n nodes."""
     rows: list[dict[str, Any]] = []
-    names = {"Hypercube": "hypercube n={n}", "PSNN": "psnn n={n}", "Tree": "tree nodes={nodes}"}
-    for name, words in names.items():
-        for n in (3, 4) if options.quick else range(3, 9):
-            each = measured(words.format(n=n, nodes=1 << n), options)
+    sizes = (3, 4) if options.quick else range(3, 9)
+    names = [*three(sizes[0])]
+    for name in names:
+        for n in sizes:
+            each = measured(*three(n)[name], options)
             rows += comparison_rows(each, NETWORKS[name].table_2, name)
     return PaperResult(
         columns=COLUMNS,
@@ -121,6 +133,10 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.axhline(1, color="black", linewidth=0.8)
         axes.set(title=measure, yscale="log", xlim=(-0.5, len(names) - 0.5))
         axes.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        plain_numbers(axes.yaxis)
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, 0.45), max(high, 2.2))
         axes.grid(alpha=0.3)
     for axes in grid[:, 0]:
         axes.set_ylabel("printed / computed")

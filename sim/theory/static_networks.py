@@ -1,10 +1,9 @@
-"""Formulas of Ginosar and Egozi (1989) for the measures of static networks, as printed and corrected.
+"""Formulas of Ginosar and Egozi (1989) for measures of static networks, printed and corrected.
 
-The measures: d, the greatest distance; F, fan-out time; D = N / e, disconnectivity, with the bisection
-width e; L = alpha F + (1 - alpha) D, looseness; C, links of a node; LC. Tables A, I and II and the
-appendix (A.1 to A.3) state them for N nodes; log is to base 2. A formula is corrected where it is
-known to be wrong or holds for some sizes only; `why` says so. Those that tests compare with computed
-values have no further proof.
+The measures: d, the greatest distance; F, fan-out time; D = N / e, disconnectivity, with the
+bisection width e; L = alpha F + (1 - alpha) D, looseness; C, links of a node; LC. Tables A, I and
+II and the appendix (A.1 to A.3) state them for N nodes; log is to base 2. A formula is corrected
+where computed values show that it is wrong, or right for some sizes only; `why` says so.
 """
 
 from collections.abc import Callable, Mapping
@@ -178,7 +177,7 @@ def _torus_disconnectivity(size: Size) -> float:
 
 
 _ODD = "for odd k the halves are not layers: e = 2 (N - 1) / (k - 1)"
-_ODD_FAN_OUT = "an upper bound: for odd k from 5 and n = 2 it is one too large (searched to k = 9)"
+_ODD_FAN_OUT = "an upper bound: for odd k from 5 and n = 2 it is one too large (k = 5 and 7)"
 _ROUNDED = "N need not be a power of 2"
 _NODE_CUT = "the paper cuts a node here; by its definition, 5.3, links are cut"
 _SHUFFLE_WIDTH = (
@@ -191,7 +190,7 @@ def _psnn_disconnectivity(size: Size) -> float:
 
 
 _PSNN_DISTANCE = "one too large for n = 3 to 11: the most distant node needs fewer ring steps"
-_PSNN_FAN_OUT = "an upper bound: by its ring links PSNN is faster than the algorithm, which is of PSE"
+_PSNN_FAN_OUT = "an upper bound: the algorithm is one of PSE, and rings make PSNN faster"
 
 NETWORKS: dict[str, StaticNetwork] = {
     "CCN": StaticNetwork(
@@ -435,9 +434,7 @@ NETWORKS: dict[str, StaticNetwork] = {
                 lambda s: s.bits + ceil(s.bits / 2) - 2,
                 _PSNN_DISTANCE,
             ),
-            "F": Formula(
-                "2 log N - 1", lambda s: 2 * s.bits - 1, "Table A", None, _PSNN_FAN_OUT
-            ),
+            "F": Formula("2 log N - 1", lambda s: 2 * s.bits - 1, "Table A", None, _PSNN_FAN_OUT),
             "D": Formula(
                 "N / (2 N / log N - 1)", _psnn_disconnectivity, "Table A", None, _SHUFFLE_WIDTH
             ),
@@ -452,9 +449,7 @@ NETWORKS: dict[str, StaticNetwork] = {
                 None,
                 "the mean is less: two loops, and double links, are left out (assumption D)",
             ),
-            "LC": Formula(
-                "4 L", lambda s: 2 * (2 * s.bits - 1 + _psnn_disconnectivity(s))
-            ),
+            "LC": Formula("4 L", lambda s: 2 * (2 * s.bits - 1 + _psnn_disconnectivity(s))),
         },
         _orders("log N", "log N", "log N", "log N", "1", "log N"),
         {
