@@ -14,8 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import bootstrap, rankdata
 
-from ...hdl.networks import build
-from ...hdl.networks.network import PacketNetwork
+from ...hdl.networks.graph import GraphNetwork
 from ..run.messages import Copies, Message, Messenger
 from ..run.simulation import simulate
 from .ginosar_networks import SOURCE
@@ -100,14 +99,12 @@ def _coefficients(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
 
 def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
     """The same network with full routers: cycles of the same patterns, and per packet."""
-    network = build(one.network.words)
-    assert isinstance(network, PacketNetwork)
-    assert network.relation is not None
-    graph = network.relation.graph
+    graph = one.network.graph
     if max(len(graph.leaving(node)) for node in range(graph.nodes)) > _WIDEST:
         return dict.fromkeys(list(_MEASURED)[3:])
     nodes, root = one.nodes, one.network.found.fan_out.source
     others = [node for node in range(nodes) if node != root]
+    network = GraphNetwork(graph=graph)
     messenger = Messenger(network, depth=nodes, engine=options.engine)
 
     def cycles(pairs: Iterator[tuple[int, int]]) -> int:

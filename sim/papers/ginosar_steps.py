@@ -11,7 +11,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ...hdl.networks import build
 from ...hdl.routing.communication_steps import concentration_of, one_message
 from ...hdl.routing.permutation_steps import StepRouter, crossing_capacity
 from ...hdl.topology.permutations import random_permutation
@@ -96,9 +95,7 @@ def _measured_steps(
 
 
 def _measure(name: str, network: Measured, options: Options) -> StepMeasurement:
-    relation = build(network.words, allow_deadlock=1).relation
-    assert relation is not None
-    graph, found, seed = relation.graph, network.found, options.seed
+    graph, found, seed = network.graph, network.found, options.seed
     # Where only the search found the bisection, it is not known which half a node is in.
     side = found.bisection.side or frozenset(range(graph.nodes // 2))
     router = StepRouter(graph, [side])
