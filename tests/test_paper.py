@@ -48,6 +48,7 @@ NAMES = [
     *(f"ginosar-fig{number}" for number in range(3, 10)),
     *(f"dandamudi-fig{number}" for number in range(2, 13)),
     *("dandamudi-table1", "dandamudi-table2"),
+    *("ginosar-steps", "ginosar-prediction"),
 ]
 
 
@@ -61,6 +62,7 @@ SLOW = (
     *(f"ginosar-fig{number}" for number in range(6, 10)),
     *(f"dandamudi-fig{number}" for number in range(3, 13)),
     *("dandamudi-table1", "dandamudi-table2"),
+    "ginosar-prediction",
 )
 """Items whose quick runs take longest."""
 

@@ -66,6 +66,11 @@ _SUBCOMMANDS = {
     ),
     "rerun": _subcommand("rerun", "rerun", "Run again what FILE records, and compare all numbers."),
     "sim": _subcommand("simulation", "sim", "Simulate a network at one load."),
+    "steps": _subcommand(
+        "steps",
+        "steps",
+        "Schedule a broadcast, a concentration or a permutation in steps, and run it on hardware.",
+    ),
     "sweep": _subcommand(
         "simulation", "sweep", "Simulate a network at many loads, and draw latency and throughput."
     ),

@@ -18,6 +18,8 @@ from . import (
     dandamudi_static,
     dcsh_figures,
     ginosar_figures,
+    ginosar_prediction,
+    ginosar_steps,
     ginosar_tables,
     siegel_bandwidth,
     siegel_depth,
@@ -50,6 +52,8 @@ _MODULES = (
     dcsh_figures,
     ginosar_figures,
     ginosar_tables,
+    ginosar_steps,
+    ginosar_prediction,
     dandamudi_static,
     dandamudi_queueing,
 )
