@@ -323,7 +323,9 @@ class WormRouter(wiring.Component):
             for i in inputs:
                 sends = [self._bit(uses, i, j) & passed[j] for j in self._exits[i]]
                 m.d.comb += heads[i].ready.eq(Cat(sends).any())
-            m.d.comb += leaves.eq(Cat(heads[i].ready if i in heads else 0 for i in range(len(leaves))))
+            m.d.comb += leaves.eq(
+                Cat(heads[i].ready if i in heads else 0 for i in range(len(leaves)))
+            )
         else:
             m.d.comb += leaves.eq(self._by_input([Mux(p, u, 0) for p, u in zip(passed, uses)]))
             m.d.comb += [heads[i].ready.eq(leaves[i]) for i in inputs]

@@ -92,7 +92,11 @@ def _segments(nets: Sequence[nir.Net]) -> Iterator[tuple[int, int, int]]:
     value in the place of the bit."""
     if nets and not nets[0].is_const:  # most are a single part
         first = int(nets[0])
-        if nets[-1].is_cell and nets[-1].cell == nets[0].cell and [*nets] == [*range(first, first + len(nets))]:
+        if (
+            nets[-1].is_cell
+            and nets[-1].cell == nets[0].cell
+            and [*nets] == [*range(first, first + len(nets))]
+        ):
             yield nets[0].cell, nets[0].bit, len(nets)
             return
     at = 0
@@ -342,9 +346,7 @@ class _Lowering:
         wide = {
             index: cell.width
             for index, cell in enumerate(self.netlist.cells)
-            if isinstance(cell, nir.Operator)
-            and cell.operator in _BITWISE
-            and cell.width >= _WIDE
+            if isinstance(cell, nir.Operator) and cell.operator in _BITWISE and cell.width >= _WIDE
         }
         for cell in self.netlist.cells:
             for value in _operands(cell):
