@@ -46,9 +46,9 @@ WORDS = [
     if family.preset is None and choice != parameter.default and not choice.isupper()
 ]
 every = pytest.mark.parametrize("name", FAMILIES)
-# Long runs alone try what takes longest (`every_kind_slowly`) on networks whose cells are also those
-# of another network: presets, other wirings of boxes, and other graphs for the routers and tables of
-# `graph` and `dragonfly`. Of some graphs short runs compile no engine at all (`every_kind_compiled`).
+# Only long runs try what takes longest (`every_kind_slowly`) on networks that have the cells of
+# another one: presets, other wirings of boxes, and other graphs for the routers and tables of
+# `graph` and `dragonfly`. For some graphs, short runs compile no engine (`every_kind_compiled`).
 NOT_COMPILED = {"complete", "star", "chordal-ring", "psnn", "pse", "benes"}
 OTHER_WIRINGS = {"baseline", "butterfly", "flip", "indirect-cube", "mesh", "ring"}
 OTHER_GRAPHS = {

@@ -44,6 +44,8 @@ NAMES = [
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan"),
     *("dcsh-fig2", "dcsh-fig3"),
+    *("ginosar-table1", "ginosar-table2", "ginosar-tableA"),
+    *(f"ginosar-fig{number}" for number in range(3, 10)),
 ]
 
 
@@ -53,6 +55,8 @@ SLOW = (
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan"),
     *("dcsh-fig2", "dcsh-fig3"),
+    *("ginosar-table1", "ginosar-tableA", "ginosar-fig3", "ginosar-fig4"),
+    *(f"ginosar-fig{number}" for number in range(6, 10)),
 )
 """Items whose quick runs take longest."""
 

@@ -2,40 +2,80 @@
 
 import json
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...hdl.core.errors import InvalidValue
 from .words import network_arguments, network_from
 
+if TYPE_CHECKING:
+    from ...hdl.networks import Network
+    from ..measure.bounds import Bounds
+    from ..measure.graph_measures import CommunicationMeasures, GraphMeasures
+
 __all__ = ["measure"]
 
 
 @click.command()
 @network_arguments
+@click.option("--alpha", default=0.5, show_default=True, help="Share of F in L, from 0 to 1.")
+@click.option(
+    "--limit",
+    default=10.0,
+    show_default=True,
+    help="Seconds for the search of F, and of the bisection.",
+)
+@click.option("--seed", default=1, show_default=True, help="Seed of the heuristics.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def measure(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
-    """Print distances and degrees of a network of nodes and links.
+def measure(
+    network: str, parameters: tuple[str, ...], alpha: float, limit: float, seed: int, as_json: bool
+) -> None:
+    """Print distances, fan-out time and bisection of a network of nodes and links.
 
     Distances are in links, on shortest paths; the mean is that of uniform traffic, over all pairs
-    of terminals, each with itself too.
+    of terminals, each with itself too. The other measures are those of Ginosar and Egozi (1989).
+    What can't be found exactly within the limit is between two bounds, each with its method.
     """
-    from ..measure.graph_measures import graph_measures
+    from ..measure.graph_measures import MOST_NODES, communication_measures, graph_measures
 
     built = network_from(network, parameters)
     if built.relation is None:
         raise InvalidValue(
             f"Only networks of nodes and links can be measured, not {built.family!r}"
         )
-    found = graph_measures(built.relation.graph)
+    graph = built.relation.graph
+    found = None
+    if graph.nodes <= MOST_NODES:
+        found = communication_measures(graph, alpha, limit, seed)
+    basic = graph_measures(graph) if found is None else found.graph
+    stated = None if graph.bisection is None else graph.bisection / 2
+    formulas = _formulas(built, basic, found)
     if as_json:
-        record = {"network": built.family, "parameters": built.chosen, **asdict(found)}
-        click.echo(json.dumps(record))
+        record: dict[str, Any] = {
+            "network": built.family,
+            "parameters": built.chosen,
+            **asdict(basic),
+            "stated_bisection": stated,
+        }
+        if found is not None:
+            record |= _record(found)
+        click.echo(json.dumps({**record, "formulas": formulas}))
         return
+    click.echo(built.family)
+    for title, value in {**_basic_rows(basic), **_rows(found, stated)}.items():
+        click.echo(f"  {title:<18}{value}")
+    if found is None:
+        click.echo(f"F and e are not looked for in graphs of more than {MOST_NODES} nodes")
+    if formulas:
+        _print_formulas(formulas)
+
+
+def _basic_rows(found: "GraphMeasures") -> dict[str, object]:
     degrees = f"{found.least_degree} to {found.most_degree}, mean {found.mean_degree:.4g}"
     one_way = f" ({found.one_way_links} of them one-way)" if found.one_way_links else ""
     same = found.least_degree == found.most_degree
-    rows = {
+    return {
         "nodes": found.nodes,
         "terminals": found.terminals,
         "links": f"{found.links}{one_way}",
@@ -44,6 +84,86 @@ def measure(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
         "diameter": found.diameter,
         "mean distance": f"{found.mean_distance:.4f}",
     }
-    click.echo(built.family)
-    for title, value in rows.items():
-        click.echo(f"  {title:<18}{value}")
+
+
+def _rows(found: "CommunicationMeasures | None", stated: float | None) -> dict[str, str]:
+    if found is None:
+        return {} if stated is None else {"bisection e": f"{stated:g} (stated by the network)"}
+    width = found.bisection.width
+    agrees = ""
+    if stated is not None and not width.lower <= stated <= width.upper:
+        agrees = f"; the network states {stated:g}"
+    return {
+        "fan-out time F": _told(found.fan_out.time),
+        "bisection e": _told(width) + agrees,
+        "disconnectivity D": str(found.disconnectivity),
+        "looseness L": f"{found.looseness} (alpha {found.alpha:g})",
+        "connectivity C": f"{found.connectivity:.4g}",
+        "L C": str(found.cost_effectiveness),
+        "links per node": f"{found.cost:.4g}",
+        "spectral gap": f"{found.spectral_gap:.4f}",
+    }
+
+
+def _told(bounds: "Bounds") -> str:
+    """A number, with the methods of its bounds if it is not exact."""
+    if bounds.exact is not None:
+        return str(bounds)
+    return f"{bounds} (at least: {bounds.lower_method}; at most: {bounds.upper_method})"
+
+
+def _record(found: "CommunicationMeasures") -> dict[str, Any]:
+    record: dict[str, Any] = {"alpha": found.alpha}
+    for name, bounds in (
+        ("fan_out", found.fan_out.time),
+        ("bisection", found.bisection.width),
+        ("disconnectivity", found.disconnectivity),
+        ("looseness", found.looseness),
+        ("cost_effectiveness", found.cost_effectiveness),
+    ):
+        record[name] = {"exact": bounds.exact, **asdict(bounds)}
+    record["fan_out"] |= {"source": found.fan_out.source, "steps": found.fan_out.steps}
+    record["bisection"]["side"] = sorted(found.bisection.side)
+    for name in ("connectivity", "cost", "spectral_gap"):
+        record[name] = getattr(found, name)
+    return record
+
+
+def _formulas(
+    built: "Network", basic: "GraphMeasures", found: "CommunicationMeasures | None"
+) -> list[dict[str, Any]]:
+    """The paper's formulas for the network, beside what was found; empty if it has none."""
+    from ..theory.static_networks import compared, static_network
+
+    known = static_network(built.family, built.parameters)
+    if known is None:
+        return []
+    # The paper's L and LC are for alpha = 1/2.
+    ranges = {"d": (basic.diameter,) * 2} if found is None else found.at(0.5).ranges()
+    return [asdict(row) for row in compared(*known, ranges)]
+
+
+def _print_formulas(formulas: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    def shown(value: float | None, form: str = ".5g") -> str:
+        return "-" if value is None else format(value, form)
+
+    def between(lower: float | None, upper: float | None) -> str:
+        return shown(lower) if lower == upper else f"{shown(lower)} to {shown(upper)}"
+
+    table = Table("measure", "in the paper", "printed", "corrected", "computed", "deviation")
+    for row in formulas:
+        table.add_row(
+            row["measure"],
+            f"{row['printed']} ({row['source']})",
+            shown(row["value"]),
+            shown(row["corrected"]),
+            between(row["lower"], row["upper"]),
+            shown(row["deviation"], "+.1%"),
+        )
+    Console(width=max(100, Console().width)).print(table)
+    for row in formulas:
+        if row["why"] and row["deviation"]:
+            click.echo(f"{row['measure']}: {row['why']}")

@@ -1,15 +1,20 @@
-"""Measures of a graph: how many nodes and links it has, and how far its terminals are apart."""
+"""Measures of a graph: nodes, links and distances, and those of Ginosar and Egozi (1989)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from ...hdl.core.checks import check_number
 from ...hdl.core.errors import InvalidValue
 from ...hdl.topology.graph import Graph
+from .bisection import Bisection, bisection, link_weights
+from .bounds import Bounds
+from .fan_out import FanOut, fan_out
+from .spectrum import second_eigenvalue
 
-__all__ = ["GraphMeasures", "graph_measures"]
+__all__ = ["CommunicationMeasures", "GraphMeasures", "communication_measures", "graph_measures"]
 
 _ENTRIES = 2**22
 """Distances that are computed at a time, to bound the memory."""
@@ -102,3 +107,140 @@ def _distances(graph: Graph) -> tuple[int, int]:
         longest = max(longest, int(away.max()))
         total += int(shares[some] @ away @ exit_shares[lasts])
     return longest, total
+
+
+MOST_NODES = 4096
+"""Most nodes of a graph whose bisection width and fan-out time are looked for."""
+
+
+@dataclass(frozen=True)
+class CommunicationMeasures:
+    """The measures of Ginosar and Egozi (1989), section 5.
+
+    Attributes
+    ----------
+    graph : GraphMeasures
+    alpha : float
+    fan_out : FanOut
+        F, with a broadcast.
+    bisection : Bisection
+        e, with one half.
+    disconnectivity : Bounds
+        D = N / e; N is the number of terminals.
+    looseness : Bounds
+        L = alpha F + (1 - alpha) D.
+    connectivity : float
+        C, the mean number of links that touch a node; those to its terminals do not count.
+    cost_effectiveness : Bounds
+        L C.
+    cost : float
+        Links per node.
+    spectral_gap : float
+        The second-smallest eigenvalue of the Laplacian. In a graph of equal degrees it is the
+        difference of the two greatest eigenvalues of the adjacency matrix. A one-way link counts
+        half.
+    """
+
+    graph: GraphMeasures
+    alpha: float
+    fan_out: FanOut
+    bisection: Bisection
+    disconnectivity: Bounds
+    looseness: Bounds
+    connectivity: float
+    cost_effectiveness: Bounds
+    cost: float
+    spectral_gap: float
+
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The bounds of d, F, D, L, C and LC."""
+        return {
+            "d": (self.graph.diameter, self.graph.diameter),
+            "F": self.fan_out.time.range,
+            "D": self.disconnectivity.range,
+            "L": self.looseness.range,
+            "C": (self.connectivity, self.connectivity),
+            "LC": self.cost_effectiveness.range,
+        }
+
+    def at(self, alpha: float) -> "CommunicationMeasures":
+        """The same with another alpha, from 0 to 1."""
+        loose = _mixed(self.fan_out.time, self.disconnectivity, alpha)
+        product = loose.times(self.connectivity)
+        return replace(self, alpha=alpha, looseness=loose, cost_effectiveness=product)
+
+
+def communication_measures(
+    graph: Graph, alpha: float = 0.5, limit: float = 10.0, seed: int = 1
+) -> CommunicationMeasures:
+    """Measure a graph as Ginosar and Egozi do: each number is exact, or is between two bounds.
+
+    Parameters
+    ----------
+    graph : Graph
+    alpha : float
+        The share of F in L, from 0 to 1.
+    limit : float
+        Seconds that fan-out time and bisection width may take, each.
+    seed : int
+        For the heuristics.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is out of range, the graph has more than 4,096 nodes or terminals at one node
+        only, or there is no way between two terminals.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from multicube.hdl.topology.conversion import from_networkx
+    >>> found = communication_measures(from_networkx(networkx.hypercube_graph(4)))
+    >>> found.fan_out.time.exact, found.bisection.width.exact, found.looseness.exact
+    (4, 8, 3.0)
+    """
+    if not 0 <= check_number("Alpha", alpha) <= 1:
+        raise InvalidValue(f"Alpha must be from 0 to 1, not {alpha}")
+    if not check_number("Limit", limit) > 0:
+        raise InvalidValue(f"Limit must be above 0 seconds, not {limit}")
+    if graph.nodes > MOST_NODES:
+        raise InvalidValue(
+            f"Nodes of a graph whose bisection is measured must be at most {MOST_NODES}, "
+            f"not {graph.nodes}"
+        )
+    if len(set(graph.homes)) < 2:
+        raise InvalidValue("Terminals must be at two nodes at least, not at one")
+    basic = graph_measures(graph)
+    spread = fan_out(graph, limit, seed)
+    halves = bisection(graph, limit, seed)
+    apart = halves.width.below(len(graph.homes))
+    loose = _mixed(spread.time, apart, alpha)
+    connectivity = 2 * basic.links / basic.nodes
+    return CommunicationMeasures(
+        graph=basic,
+        alpha=alpha,
+        fan_out=spread,
+        bisection=halves,
+        disconnectivity=apart,
+        looseness=loose,
+        connectivity=connectivity,
+        cost_effectiveness=loose.times(connectivity),
+        cost=basic.links / basic.nodes,
+        spectral_gap=second_eigenvalue(link_weights(graph)) / 2,
+    )
+
+
+def _mixed(fan_out: Bounds, disconnectivity: Bounds, alpha: float) -> Bounds:
+    """L, whose bounds rest on those of both."""
+    if alpha in (0, 1):
+        return fan_out if alpha else disconnectivity
+    pairs = (
+        (getattr(fan_out, name), getattr(disconnectivity, name)) for name in ("lower", "upper")
+    )
+    lower, upper = (alpha * one + (1 - alpha) * other for one, other in pairs)
+    return Bounds(
+        lower,
+        upper,
+        f"F: {fan_out.lower_method}; D: {disconnectivity.lower_method}",
+        f"F: {fan_out.upper_method}; D: {disconnectivity.upper_method}",
+    )

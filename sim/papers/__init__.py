@@ -2,8 +2,8 @@
 
 The name of an item is its paper and its number there. The name of its module begins with the paper:
 `siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill, `dcsh_*.py` for Ould-Khaoua and
-Sotudeh. `combining_*.py` are our own measurements of claims about combining in Siegel et al. Each
-module lists its items in `ITEMS`.
+Sotudeh, `ginosar_*.py` for Ginosar and Egozi. `combining_*.py` are our own measurements of claims
+about combining in Siegel et al. Each module lists its items in `ITEMS`.
 """
 
 import re
@@ -14,6 +14,8 @@ from . import (
     combining_hotspot,
     combining_latency,
     dcsh_figures,
+    ginosar_figures,
+    ginosar_tables,
     siegel_bandwidth,
     siegel_depth,
     siegel_enhanced,
@@ -43,6 +45,8 @@ _MODULES = (
     stanfill_hypercube,
     stanfill_router,
     dcsh_figures,
+    ginosar_figures,
+    ginosar_tables,
 )
 
 

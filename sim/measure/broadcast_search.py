@@ -1,0 +1,258 @@
+"""Broadcasts in as few steps as possible, where a node sends to one neighbour in a step.
+
+This is the communication model of Ginosar and Egozi (1989, section 3): in a step, each node that
+has the message may send it over one of its links. Sets of nodes are integers with a bit for each.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+__all__ = ["Step", "Wires", "by_ports", "greedy", "least_steps", "search"]
+
+Step = list[tuple[int, int]]
+"""The (sender, receiver) pairs of a step."""
+
+
+@dataclass(frozen=True)
+class Wires:
+    """The links of a graph, and the nodes that are to get the message.
+
+    Attributes
+    ----------
+    to : tuple[tuple[int, ...], ...]
+        For each node, those to which a link leads.
+    goal : int
+        The set of nodes to be reached; the others may pass the message on.
+    """
+
+    to: tuple[tuple[int, ...], ...]
+    goal: int
+
+    @cached_property
+    def masks(self) -> list[int]:
+        """For each node, the set of those to which a link leads."""
+        return [sum(1 << node for node in nodes) for nodes in self.to]
+
+    @cached_property
+    def froms(self) -> list[int]:
+        """For each node, the set of those from which a link leads to it."""
+        found = [0] * len(self.to)
+        for node, peers in enumerate(self.to):
+            for peer in peers:
+                found[peer] |= 1 << node
+        return found
+
+
+def _members(nodes: int) -> Iterator[int]:
+    while nodes:
+        low = nodes & -nodes
+        yield low.bit_length() - 1
+        nodes ^= low
+
+
+def _layers(wires: Wires, informed: int) -> list[int]:
+    """The nodes at distance 1, 2, ... from a set, until the goal is reached."""
+    found: list[int] = []
+    seen = newest = informed
+    while wires.goal & ~seen and newest:
+        reached = 0
+        for node in _members(newest):
+            reached |= wires.masks[node]
+        newest = reached & ~seen
+        seen |= newest
+        found.append(newest)
+    return found
+
+
+def least_steps(wires: Wires, informed: int, most: int) -> int:
+    """A lower bound on the steps that a set of nodes needs to inform all others of the goal.
+
+    In t steps at most the nodes at distance up to t are reached. An informed node informs at most
+    its uninformed neighbours, one in a step. One that is informed later informs at most as many as
+    any has, without the one from which it got the message.
+
+    Parameters
+    ----------
+    wires : Wires
+    informed : int
+    most : int
+        The bound is at most one more than this.
+    """
+    masks, froms = wires.masks, wires.froms
+    missing = (wires.goal & ~informed).bit_count()
+    if not missing:
+        return 0
+    layers = _layers(wires, informed)
+    if len(layers) > most:
+        return most + 1
+    unknown = 0
+    for layer in layers:
+        unknown |= layer
+    sends = [(masks[node] & ~informed).bit_count() for node in _members(informed)]
+    cap = 0
+    for node in _members(unknown):
+        own = (masks[node] & unknown).bit_count()
+        got = froms[node] & (informed | unknown)
+        # Whoever sends to it, it knows one neighbour more that is informed.
+        cap = max(cap, own - (not got & informed and not got & ~masks[node]))
+    born: list[int] = []  # at most so many more are informed in each step
+    near = total = 0
+    while total < missing or len(born) < len(layers):
+        step = len(born) + 1
+        if step > most:
+            return step
+        near += layers[step - 1].bit_count() if step <= len(layers) else 0
+        new = sum(count >= step for count in sends) + sum(born[max(0, step - 1 - cap) :])
+        born.append(max(0, min(new, near - total)))
+        total += born[-1]
+    return len(born)
+
+
+def _placed(wires: Wires, informed: int, receiver: dict[int, int], node: int) -> bool:
+    """Add a node to those that get the message in a step, if others can get it from others.
+
+    `receiver` is the step so far: receivers by sender.
+    """
+    tried = 0
+
+    def place(node: int) -> bool:
+        nonlocal tried
+        for sender in _members(wires.froms[node] & informed):
+            if not tried >> sender & 1:
+                tried |= 1 << sender
+                if sender not in receiver or place(receiver[sender]):
+                    receiver[sender] = node
+                    return True
+        return False
+
+    return place(node)
+
+
+def _urgent(wires: Wires, informed: int, random: np.random.Generator) -> list[int]:
+    """The neighbours of a set, those first that seem to need most steps for the nodes behind them.
+
+    For the estimate, each node gets the message from one of the nearer ones, and these share them
+    out evenly (after Harutyunyan and Wang, 2010). Among equals the order is random. Nodes that no
+    node of the goal is behind are left out.
+    """
+    layers = _layers(wires, informed)
+    needs: dict[int, int] = {}
+    for near, far in zip(reversed(layers[:-1]), reversed(layers[1:])):
+        children: dict[int, int] = {}
+        own = [node for node in _members(far) if node in needs or wires.goal >> node & 1]
+        for index in sorted(random.permutation(len(own)), key=lambda i: -needs.get(own[i], 0)):
+            child = own[index]
+            parents = list(_members(wires.froms[child] & near))
+            turn = int(random.integers(len(parents)))
+            need = needs.get(child, 0) + 1
+            parent = min(
+                parents[turn:] + parents[:turn],
+                key=lambda p: max(needs.get(p, 0), need + children.get(p, 0)),
+            )
+            needs[parent] = max(needs.get(parent, 0), need + children.get(parent, 0))
+            children[parent] = children.get(parent, 0) + 1
+    first = [node for node in _members(layers[0]) if node in needs or wires.goal >> node & 1]
+    order = random.permutation(len(first))
+    return [first[i] for i in sorted(order, key=lambda i: -needs.get(first[i], 0))]
+
+
+def greedy(wires: Wires, source: int, random: np.random.Generator) -> list[Step]:
+    """A broadcast in which, in each step, those get the message that seem to need it most.
+
+    As many as possible get it, and of these the most urgent ones: sets that can get it in a step
+    are a matroid, so it is enough to add one node after the other.
+    """
+    informed, steps = 1 << source, []
+    while wires.goal & ~informed:
+        receiver: dict[int, int] = {}
+        for node in _urgent(wires, informed, random):
+            _placed(wires, informed, receiver, node)
+        steps.append(sorted(receiver.items()))
+        for node in receiver.values():
+            informed |= 1 << node
+    return steps
+
+
+def search(
+    wires: Wires, source: int, steps: int, end: float, random: np.random.Generator
+) -> list[Step] | bool:
+    """A broadcast in so many steps, by trying all.
+
+    In a step the nodes that get the message are as many as possible: more informed nodes never
+    hurt. Sets of informed nodes that have failed are not tried again.
+
+    Returns
+    -------
+    list[Step] or bool
+        False if there is none; True if it is `end`, by `time.monotonic`, before that is known.
+    """
+    failed: set[tuple[int, int]] = set()
+
+    def go(informed: int, left: int) -> list[Step] | bool:
+        if not wires.goal & ~informed:
+            return []
+        if time.monotonic() > end:
+            return True
+        if (informed, left) in failed or least_steps(wires, informed, left) > left:
+            return False
+        for receiver in _fullest(wires, informed, _urgent(wires, informed, random)):
+            found = go(informed | sum(1 << node for node in receiver.values()), left - 1)
+            if found is True:
+                return True
+            if found is not False:
+                return [sorted(receiver.items()), *found]
+        failed.add((informed, left))
+        return False
+
+    return go(1 << source, steps)
+
+
+def _fullest(wires: Wires, informed: int, nodes: Sequence[int]) -> Iterator[dict[int, int]]:
+    """Every set of as many nodes as can get the message in one step, as receivers by sender."""
+
+    def rank(receiver: dict[int, int], rest: Sequence[int]) -> int:
+        trial = dict(receiver)
+        return len(trial) + sum(_placed(wires, informed, trial, node) for node in rest)
+
+    most = rank({}, nodes)
+
+    def choose(receiver: dict[int, int], index: int) -> Iterator[dict[int, int]]:
+        if len(receiver) == most:
+            yield receiver
+            return
+        with_it = dict(receiver)
+        if _placed(wires, informed, with_it, nodes[index]):
+            yield from choose(with_it, index + 1)
+            if rank(receiver, nodes[index + 1 :]) < most:
+                return
+        yield from choose(receiver, index + 1)
+
+    yield from choose({}, 0)
+
+
+def by_ports(wires: Wires, source: int) -> list[Step]:
+    """A broadcast in which all that have the message send by the same port in a step.
+
+    It is the port by which most nodes get the message. A port leads to the node of that index in
+    `Wires.to`. In a hypercube, where ports are dimensions, the number of informed nodes doubles.
+    """
+    informed, steps = 1 << source, []
+    ports = max(map(len, wires.to))
+    while wires.goal & ~informed:
+        best: dict[int, int] = {}
+        for port in range(ports):
+            sender: dict[int, int] = {}
+            for node in _members(informed):
+                peers = wires.to[node]
+                if port < len(peers) and not informed >> peers[port] & 1:
+                    sender.setdefault(peers[port], node)
+            if len(sender) > len(best):
+                best = sender
+        steps.append(sorted((node, peer) for peer, node in best.items()))
+        for node in best:
+            informed |= 1 << node
+    return steps

@@ -1,0 +1,176 @@
+"""The nine networks of Ginosar and Egozi, measured, beside the formulas of their tables."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter
+
+from ...hdl.topology.chordal_ring import ChordalRing
+from ...hdl.topology.complete import Complete
+from ...hdl.topology.graph import Graph
+from ...hdl.topology.perfect_shuffle import ShuffleNearestNeighbor
+from ...hdl.topology.routed_hypercube import RoutedHypercube
+from ...hdl.topology.star import Star
+from ...hdl.topology.torus import Torus
+from ...hdl.topology.tree import Tree
+from ..measure.graph_measures import CommunicationMeasures, communication_measures
+from ..theory.static_networks import Formula, Size, StaticNetwork, compared, static_network
+from .item import Column, Options
+
+__all__ = [
+    "COLUMNS",
+    "NINE",
+    "SOURCE",
+    "Measured",
+    "comparison_rows",
+    "measured",
+    "nine",
+    "plain_numbers",
+    "why",
+]
+
+SOURCE = "Ginosar and Egozi 1989"
+
+_LIMIT = 30.0
+"""Seconds for the search of F, and of e, in each network."""
+_QUICK_LIMIT = 2.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A network of the paper of one size, with formulas and what was found.
+
+    Attributes
+    ----------
+    network : StaticNetwork
+    size : Size
+    found : CommunicationMeasures
+    """
+
+    network: StaticNetwork
+    size: Size
+    found: CommunicationMeasures
+
+
+def measured(family: str, graph: Graph, options: Options) -> Measured:
+    """Measure a network, given by its name in the catalogue and its description.
+
+    Each is measured once in a process.
+    """
+    return _measured(family, graph, options.seed, _QUICK_LIMIT if options.quick else _LIMIT)
+
+
+@cache
+def _measured(family: str, graph: Graph, seed: int, limit: float) -> Measured:
+    known = static_network(family, graph)
+    assert known is not None, family
+    return Measured(*known, communication_measures(graph, limit=limit, seed=seed))
+
+
+def three(n: int) -> dict[str, tuple[str, Graph]]:
+    """The networks of Table II with 2^n nodes: names in the catalogue, and descriptions."""
+    return {
+        "Hypercube": ("hypercube", RoutedHypercube(n)),
+        "PSNN": ("psnn", ShuffleNearestNeighbor(n)),
+        "Tree": ("tree", Tree(1 << n)),
+    }
+
+
+NINE = ("CCN", "NN_1", "NN_2", "NN_n", "Star", "Tree", "Chordal ring", "Hypercube", "PSNN")
+"""The rows of Tables I and A."""
+
+
+def nine(dimensions: int, options: Options) -> Iterator[Measured]:
+    """The networks of Tables I and A with 4^dimensions nodes, k = 4 in NN_n; the tree has one node
+    less, so that all its levels are full."""
+    nodes = 4**dimensions
+    graphs: tuple[tuple[str, Graph], ...] = (
+        ("complete", Complete(nodes)),
+        ("torus", Torus(nodes, 1)),
+        ("torus", Torus(2**dimensions, 2)),
+        ("torus", Torus(4, dimensions)),
+        ("star", Star(nodes)),
+        ("tree", Tree(nodes - 1)),
+        ("chordal-ring", ChordalRing(nodes)),
+        ("hypercube", RoutedHypercube(2 * dimensions)),
+        ("psnn", ShuffleNearestNeighbor(2 * dimensions)),
+    )
+    for family, graph in graphs:
+        yield measured(family, graph, options)
+
+
+COLUMNS = (
+    Column("network"),
+    Column("nodes", "N"),
+    Column("measure"),
+    Column("formula", "printed"),
+    Column("published", "its value", ".5g"),
+    Column("predicted", "corrected", ".5g"),
+    Column("computed"),
+    Column("deviation", format="+.1%"),
+    Column("methods"),
+)
+"""Columns of a table of formulas beside computed values; `deviation` is of the printed value, and
+`methods` those of both bounds, where a value is not exact."""
+
+
+def comparison_rows(
+    each: Measured, formulas: Mapping[str, Formula] | None = None, title: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """The rows of a network in such a table, by default with the formulas of Table A."""
+    found = each.found
+    bounds = {
+        "F": found.fan_out.time,
+        "D": found.disconnectivity,
+        "L": found.looseness,
+        "LC": found.cost_effectiveness,
+    }
+    for row in compared(each.network, each.size, found.ranges(), formulas):
+        own = bounds.get(row.measure)
+        methods = (
+            ""
+            if own is None or own.exact is not None
+            else (f"{own.lower_method} / {own.upper_method}")
+        )
+        yield {
+            "network": title or each.network.name,
+            "nodes": each.size.nodes,
+            "measure": row.measure,
+            "formula": row.printed,
+            "published": row.value,
+            "predicted": row.corrected,
+            "computed": _shown(row.lower, row.upper),
+            "deviation": row.deviation,
+            "lower": row.lower,
+            "upper": row.upper,
+            "methods": methods,
+        }
+
+
+def _shown(lower: float | None, upper: float | None) -> str | None:
+    if lower is None or upper is None:
+        return None
+    return f"{lower:.5g}" if lower == upper else f"{lower:.5g} to {upper:.5g}"
+
+
+def plain_numbers(*each: Axis) -> None:
+    """Write the numbers of logarithmic axes without powers."""
+    for axis in each:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+
+
+def why(networks: Mapping[str, Mapping[str, Formula]], rows: list[dict[str, Any]]) -> Iterator[str]:
+    """For each formula that deviates in some row, what is wrong with it."""
+    for name, formulas in networks.items():
+        for measure, formula in formulas.items():
+            off = any(
+                row["deviation"]
+                for row in rows
+                if (row["network"], row["measure"]) == (name, measure)
+            )
+            if formula.why and off:
+                yield f"{name}, {measure}: {formula.why}."
