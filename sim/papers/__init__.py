@@ -26,6 +26,7 @@ from . import (
     stanfill_fan,
     stanfill_hypercube,
     stanfill_router,
+    stanfill_survey,
 )
 from .item import Column, Item, Options, PaperResult
 
@@ -44,6 +45,7 @@ _MODULES = (
     stanfill_fan,
     stanfill_hypercube,
     stanfill_router,
+    stanfill_survey,
     dcsh_figures,
     ginosar_figures,
     ginosar_tables,
