@@ -1,5 +1,6 @@
 """Packets sent one at a time through a network with a broken link: predicted and measured."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 
@@ -63,6 +64,48 @@ class QuietPaths:
         for source, destination in permutations(range(self.relation.ports), 2):
             for end in self.path(source, destination) or ():
                 found.setdefault(end, []).append((source, destination))
+        return found
+
+    def arriving(
+        self, pairs: Iterable[tuple[int, int]], broken: End, depth: int
+    ) -> list[tuple[int, int]]:
+        """Those of the packets that arrive if they are sent one after the other.
+
+        A packet that waits for ever keeps a place in a queue. Those that come into this queue wait
+        behind it, and when all places of it are taken, headers no longer choose its channel; or
+        already when one is taken, if it is no escape channel.
+
+        Parameters
+        ----------
+        pairs : Iterable[tuple[int, int]]
+            Source and destination of each packet, of one flit, in order.
+        broken : tuple[int, int]
+            The dead link, by the node and the port that it leaves.
+        depth : int
+            Packets that a queue holds.
+        """
+        relation, found = self.relation, []
+        graph = relation.graph
+        # By the channel that leads to a queue, or by the terminal, whose own queue has no end.
+        waiting: Counter[Channel | int] = Counter()
+        for source, destination in pairs:
+            node, came = graph.homes[source], None
+            queue: Channel | int = source
+            while choices := self._choices(node, came, destination):
+                free = (
+                    channel
+                    for channel in choices
+                    if channel[:2] != broken
+                    and waiting[channel] < (depth if relation.is_escape(channel) else 1)
+                )
+                came = None if waiting[queue] else next(free, None)
+                if came is None:
+                    break
+                queue, node = came, graph.link_of(came).peer
+            if choices or waiting[queue]:
+                waiting[queue] += 1
+            else:
+                found.append((source, destination))
         return found
 
 
