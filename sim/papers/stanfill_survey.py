@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 from scipy.stats import t as student
 
 from ...hdl import build
@@ -471,7 +472,11 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         ylabel="cycles until the last packet arrives",
         title=f"filled: random permutations; open: the worst found (N = {rows[0]['terminals']})",
     )
-    axes.grid(alpha=0.3, which="both")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter("{x:,.0f}")
+    axes.grid(alpha=0.3)
     figure.legend(loc="outside right center", fontsize="small")
     return figure
 
