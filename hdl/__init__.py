@@ -12,17 +12,25 @@ if TYPE_CHECKING:
         AXI_CLOCK,
         FAMILIES,
         AxiStreamNetwork,
+        BenesNetwork,
+        BoxControlledNetwork,
+        BusNetwork,
         ChordalRingNetwork,
         CircuitNetwork,
+        ClosNetwork,
         CombiningNetwork,
         CompleteNetwork,
         ConnectionMachine,
+        CrossbarNetwork,
+        CubeConnectedCyclesNetwork,
+        CyclesNetwork,
         DCSHNetwork,
         DeBruijnNetwork,
         DragonflyNetwork,
         ExpressMeshNetwork,
         FatTreeNetwork,
         GraphNetwork,
+        HierarchicalNetwork,
         HypercubeNetwork,
         HyperXNetwork,
         KautzNetwork,
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
         StarNetwork,
         TorusNetwork,
         TreeNetwork,
+        TwoLevelNetwork,
         build,
     )
     from .topology import multistage_plan
@@ -49,18 +58,26 @@ __all__ = [
     "AXI_CLOCK",
     "FAMILIES",
     "AxiStreamNetwork",
+    "BenesNetwork",
+    "BoxControlledNetwork",
     "BoxState",
+    "BusNetwork",
     "ChordalRingNetwork",
     "CircuitNetwork",
+    "ClosNetwork",
     "CombiningNetwork",
     "CompleteNetwork",
     "ConnectionMachine",
+    "CrossbarNetwork",
+    "CubeConnectedCyclesNetwork",
+    "CyclesNetwork",
     "DCSHNetwork",
     "DeBruijnNetwork",
     "DragonflyNetwork",
     "ExpressMeshNetwork",
     "FatTreeNetwork",
     "GraphNetwork",
+    "HierarchicalNetwork",
     "HyperXNetwork",
     "HypercubeNetwork",
     "InputQueuedSwitch",
@@ -83,6 +100,7 @@ __all__ = [
     "StarNetwork",
     "TorusNetwork",
     "TreeNetwork",
+    "TwoLevelNetwork",
     "build",
     "multistage_plan",
     "write_verilog",
@@ -95,14 +113,15 @@ __getattr__, __dir__ = lazy_names(
         ".core.errors": "MulticubeError",
         ".export.verilog": "write_verilog",
         ".networks": (
-            "AXI_CLOCK FAMILIES AxiStreamNetwork ChordalRingNetwork CircuitNetwork "
-            "CombiningNetwork CompleteNetwork ConnectionMachine DCSHNetwork DeBruijnNetwork "
-            "DragonflyNetwork ExpressMeshNetwork FatTreeNetwork GraphNetwork HypercubeNetwork "
-            "HyperXNetwork KautzNetwork LeisersonFatTreeNetwork MultidimensionalMemory "
-            "MultistageNetwork Network PacketNetwork PartitionedNetwork "
-            "ReconfigurableExtraStageCube RingNetwork ShuffleExchangeNetwork "
-            "ShuffleNearestNeighborNetwork StageControlledNetwork StageSequencedNetwork "
-            "StarNetwork TorusNetwork TreeNetwork build"
+            "AXI_CLOCK FAMILIES AxiStreamNetwork BenesNetwork BoxControlledNetwork BusNetwork "
+            "ChordalRingNetwork CircuitNetwork ClosNetwork CombiningNetwork CompleteNetwork "
+            "ConnectionMachine CrossbarNetwork CubeConnectedCyclesNetwork CyclesNetwork "
+            "DCSHNetwork DeBruijnNetwork DragonflyNetwork ExpressMeshNetwork FatTreeNetwork "
+            "GraphNetwork HierarchicalNetwork HyperXNetwork HypercubeNetwork KautzNetwork "
+            "LeisersonFatTreeNetwork MultidimensionalMemory MultistageNetwork Network "
+            "PacketNetwork PartitionedNetwork ReconfigurableExtraStageCube RingNetwork "
+            "ShuffleExchangeNetwork ShuffleNearestNeighborNetwork StageControlledNetwork "
+            "StageSequencedNetwork StarNetwork TorusNetwork TreeNetwork TwoLevelNetwork build"
         ),
         ".topology": "multistage_plan",
     },

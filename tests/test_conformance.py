@@ -59,7 +59,11 @@ OTHER_GRAPHS = {
     "express-mesh",
     "tree",
     "leiserson-fat-tree",
+    "hierarchical",
+    "cube-connected-cycles",
 }
+HIERARCHIES = {"bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"}
+"""Kinds of `hierarchical`, for long runs only."""
 
 
 def kinds(*slow: str) -> pytest.MarkDecorator:
@@ -68,10 +72,10 @@ def kinds(*slow: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("words", [*names, *map(long, WORDS)])
 
 
-every_kind = kinds()
-every_kind_compiled = kinds(*NOT_COMPILED)
+every_kind = kinds(*HIERARCHIES)
+every_kind_compiled = kinds(*HIERARCHIES, *NOT_COMPILED)
 presets = [name for name, family in FAMILIES.items() if family.preset is not None]
-every_kind_slowly = kinds(*NOT_COMPILED, *OTHER_WIRINGS, *OTHER_GRAPHS, *presets)
+every_kind_slowly = kinds(*HIERARCHIES, *NOT_COMPILED, *OTHER_WIRINGS, *OTHER_GRAPHS, *presets)
 
 
 @cache

@@ -46,6 +46,9 @@ NAMES = [
     *("dcsh-fig2", "dcsh-fig3"),
     *("ginosar-table1", "ginosar-table2", "ginosar-tableA"),
     *(f"ginosar-fig{number}" for number in range(3, 10)),
+    *(f"dandamudi-fig{number}" for number in range(2, 13)),
+    *("dandamudi-table1", "dandamudi-table2"),
+    *("ginosar-steps", "ginosar-prediction"),
 ]
 
 
@@ -57,6 +60,9 @@ SLOW = (
     *("dcsh-fig2", "dcsh-fig3"),
     *("ginosar-table1", "ginosar-tableA", "ginosar-fig3", "ginosar-fig4"),
     *(f"ginosar-fig{number}" for number in range(6, 10)),
+    *(f"dandamudi-fig{number}" for number in range(3, 13)),
+    *("dandamudi-table1", "dandamudi-table2"),
+    "ginosar-prediction",
 )
 """Items whose quick runs take longest."""
 

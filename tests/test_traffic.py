@@ -84,6 +84,57 @@ def test_sphere_that_suits_the_network(family: str, k: int, size: int) -> None:
     assert default == given
 
 
+@pytest.mark.parametrize(
+    ("words", "size"),
+    [
+        ("hypercube n=3", 4),
+        ("bh-bh dimension=4 cluster=2", 4),
+        ("hierarchical level1=complete:nodes=3 level2=hypercube:n=1", 3),
+        ("torus k=3", 3),
+        ("dcsh k=4 n=2", 2),
+    ],
+)
+@pytest.mark.parametrize("alpha", [0, 0.125, 0.625, 1])
+def test_locality(words: str, size: int, alpha: float) -> None:
+    """Each terminal of the cluster is equally likely, and each of all others, whether destinations
+    are drawn by gates or from a table."""
+    network = build(words)
+    ports = network.ports
+    traffic = pattern(f"locality:{alpha}:{size}", ports)
+    plan = traffic.sources(network, 0.1, 1, 16)
+    fitted = traffic.fitted(network)
+    codes = [network.tags.code.encode(other) for other in range(ports)]
+    for terminal, own in enumerate(plan.straps):
+        bias = own["bias"] / 2**18
+        near = [(code ^ own["favourite"]) & ~own["scope"] == 0 for code in codes]
+        chances = [bias * n / sum(near) + (1 - bias) / ports for n in near]
+        if fitted.matrix is not None:
+            assert bias == 0
+            chances = list(fitted.matrix[terminal])
+        inside = [other // size == terminal // size for other in range(ports)]
+        for chance, here in zip(chances, inside):
+            expected = alpha / size if here else (1 - alpha) / (ports - size)
+            assert chance == pytest.approx(expected, abs=1e-5)
+    assert (fitted.matrix is None) == (not plan.contents)
+    assert not traffic.uniform
+
+
+@pytest.mark.long
+def test_locality_in_a_run() -> None:
+    """Paths within a cluster of a hierarchical network stay in it."""
+    network = build("bh-bh dimension=4 cluster=2")
+    assert network.sphere == 4
+    for alpha, seeds in ((1, 1), (0.05, 2)):
+        result = simulate(network, traffic=f"locality:{alpha}", load=0.03, cycles=3000, seed=seeds)
+        joined = sum(rate for name, rate in result.links.items() if "level 2" in name)
+        # An intercluster packet crosses 4 / 3 links of level 2 on average.
+        assert joined == pytest.approx((1 - alpha) * 0.03 * 16 * 4 / 3, rel=0.1)
+    with pytest.raises(ValueError, match="Terminals SIZE of locality must divide 16, not 3"):
+        pattern("locality:0.5:3", 16)
+    with pytest.raises(ValueError, match="Fraction ALPHA of locality must be from 0 to 1, not 2"):
+        pattern("locality:2", 16)
+
+
 def test_sphere_of_all_terminals_is_uniform() -> None:
     network = build("dcsh", k=3, n=2)
     straps = pattern("sphere:0.5:9", 9).sources(network, 0.1, 1, 16).straps

@@ -1,13 +1,17 @@
 """Networks as components, and the catalogue of their names."""
 
 from .axi_stream import AXI_CLOCK, AxiStreamNetwork
+from .bus import BusNetwork
 from .catalogue import FAMILIES, build
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
 from .dcsh import DCSHNetwork
 from .graph import GraphNetwork
+from .hierarchical import CyclesNetwork, HierarchicalNetwork, TwoLevelNetwork
 from .hypercube import HypercubeNetwork
+from .multistage.box_controlled import BoxControlledNetwork
 from .multistage.circuit import CircuitNetwork
+from .multistage.crossbar import CrossbarNetwork
 from .multistage.extra_stage import ReconfigurableExtraStageCube
 from .multistage.multidimensional_memory import MultidimensionalMemory
 from .multistage.network import MultistageNetwork
@@ -15,7 +19,9 @@ from .multistage.stage_controlled import StageControlledNetwork
 from .multistage.stage_sequenced import StageSequencedNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
+from .rearrangeable import BenesNetwork, ClosNetwork
 from .scalable import (
+    CubeConnectedCyclesNetwork,
     DeBruijnNetwork,
     DragonflyNetwork,
     ExpressMeshNetwork,
@@ -38,17 +44,25 @@ __all__ = [
     "AXI_CLOCK",
     "FAMILIES",
     "AxiStreamNetwork",
+    "BenesNetwork",
+    "BoxControlledNetwork",
+    "BusNetwork",
     "ChordalRingNetwork",
     "CircuitNetwork",
+    "ClosNetwork",
     "CombiningNetwork",
     "CompleteNetwork",
     "ConnectionMachine",
+    "CrossbarNetwork",
+    "CubeConnectedCyclesNetwork",
+    "CyclesNetwork",
     "DCSHNetwork",
     "DeBruijnNetwork",
     "DragonflyNetwork",
     "ExpressMeshNetwork",
     "FatTreeNetwork",
     "GraphNetwork",
+    "HierarchicalNetwork",
     "HyperXNetwork",
     "HypercubeNetwork",
     "KautzNetwork",
@@ -67,5 +81,6 @@ __all__ = [
     "StarNetwork",
     "TorusNetwork",
     "TreeNetwork",
+    "TwoLevelNetwork",
     "build",
 ]

@@ -1,19 +1,50 @@
 """The contents of routers' tables, from a routing relation."""
 
 from collections.abc import Mapping, Sequence
+from math import gcd
 
 from ..core.errors import InvalidValue
 from ..routers.shape import RouterShape
 from ..routing.relation import Relation
 from ..topology.graph import Channel
 
-__all__ = ["Rows", "leg_tables", "memory_rows", "route_tables", "shared_memories"]
+__all__ = ["Rows", "leg_tables", "memory_rows", "route_tables", "shared_memories", "weight_bits"]
 
 Rows = dict[int, int]
-"""The outputs that a header may take, one bit each, by its tag; only for tags that can come."""
+"""The outputs that a header may take, one bit each, or their weights, by its tag; only for tags
+that can come."""
 
 
-def route_tables(relation: Relation, shapes: Sequence[RouterShape]) -> list[list[Rows]]:
+def weights_of(
+    relation: Relation, channels: Sequence[Channel], destination: int
+) -> dict[Channel, int]:
+    """The weights of the channels that a header may take, divided by their common divisor; escape
+    channels and others separately."""
+    found: dict[Channel, int] = {}
+    for kind in (True, False):
+        own = {
+            channel: relation.weight(channel, destination)
+            for channel in channels
+            if relation.is_escape(channel) == kind
+        }
+        common = gcd(*own.values())
+        found |= {channel: weight // common for channel, weight in own.items()}
+    return found
+
+
+def weight_bits(relation: Relation) -> int:
+    """The width of the largest weight."""
+    most = 1
+    for destination in range(relation.ports):
+        for _, _, nexts in relation.steps(destination):
+            if len(nexts) > 1:
+                most = max(most, *weights_of(relation, nexts, destination).values())
+    return most.bit_length()
+
+
+def route_tables(
+    relation: Relation, shapes: Sequence[RouterShape], weights: int = 1
+) -> list[list[Rows]]:
     """For each node and input, its rows.
 
     Parameters
@@ -21,6 +52,8 @@ def route_tables(relation: Relation, shapes: Sequence[RouterShape]) -> list[list
     relation : Relation
     shapes : Sequence[RouterShape]
         The shape of each node's router.
+    weights : int
+        Bits of an output's weight; 1 for no weights.
 
     Raises
     ------
@@ -32,7 +65,7 @@ def route_tables(relation: Relation, shapes: Sequence[RouterShape]) -> list[list
         raise InvalidValue(f"Tables need tags that hold the destination, not {tags.routing} tags")
 
     def bit(channel: Channel) -> int:
-        return 1 << shapes[channel.node].output((channel.port, channel.number))
+        return 1 << shapes[channel.node].output((channel.port, channel.number)) * weights
 
     tables: list[list[Rows]] = [[{} for _ in shape.inputs] for shape in shapes]
     bits = {exit_: bit(exit_) for exit_ in graph.exits}
@@ -52,6 +85,9 @@ def route_tables(relation: Relation, shapes: Sequence[RouterShape]) -> list[list
         tag = tags.tag(0, destination)
         for node, came, nexts in relation.steps(destination):
             exits = sum(bits[channel] for channel in nexts) if nexts else bits[exit_]
+            if weights > 1 and nexts:
+                shares = weights_of(relation, nexts, destination)
+                exits = sum(bits[channel] * share for channel, share in shares.items())
             for rows in sources[node] if came is None else (behind[came],):
                 rows[tag] = exits
     return tables

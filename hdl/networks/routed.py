@@ -21,6 +21,7 @@ from ..primitives.random_bits import MOST_RANDOM, scattered_seed
 from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
 from ..routers.route_table import RouteTable
+from ..routers.selection import SELECTIONS, Selection
 from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, space_needed
 from ..routers.worm_router import RouteLogic, WormRouter
 from ..routing.deadlock import dependency_cycle
@@ -29,7 +30,7 @@ from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .network import LinkCounts, PacketNetwork, Terminals
-from .route_tables import Rows, leg_tables, memory_rows, route_tables, shared_memories
+from .route_tables import Rows, leg_tables, memory_rows, route_tables, shared_memories, weight_bits
 
 __all__ = ["RoutedNetwork", "RouterParameters"]
 
@@ -53,6 +54,9 @@ class RouterParameters(Parameters):
     switching: Switching = word("wormhole", "when a header may leave a router", SWITCHINGS)
     refill: str = queue_refill()
     arbiter: str = word("round-robin", "how worms share an output", ARBITERS)
+    selection: Selection = word(
+        "first-free", "what a packet takes of several channels", SELECTIONS, plain="first-free"
+    )
     allow_deadlock: int = integer(
         0, "1: build it even if its routing can deadlock", least=0, most=1
     )
@@ -158,12 +162,17 @@ class RoutedNetwork(PacketNetwork):
         if given.arbiter == "random":
             most = max(len(output.inputs) for shape in self.shapes for output in shape.outputs)
             check_limit("Inputs that a random arbiter chooses from", most, MOST_RANDOM)
+        if self._selects and not relation.choice:
+            raise InvalidValue(
+                "Selection must be first-free if packets have no choice of channels, "
+                f"not {given.selection!r}"
+            )
         links = relation.diameter
         self.stages = links + 1
         waits = links * (given.decision - 1 + relation.graph.latency - 1)
         stored = self.lengths[1] if given.switching == "store-and-forward" else 1
         self.zero_load_cycles = waits + stored * (links + 1) + self._senses
-        self.punctual = relation.legs is None
+        self.punctual = relation.legs is None and not self._selects
 
     def _check_deadlock(self) -> None:
         cycle = self.relation.deadlock()
@@ -280,6 +289,18 @@ class RoutedNetwork(PacketNetwork):
         return place_detours(fabric, self.relation, self.shapes, outer, terminals, levels, depth)
 
     @property
+    def _selects(self) -> bool:
+        """Whether a packet is sent to one of several channels when it arrives at a router."""
+        return self.parameters.selection != "first-free"
+
+    @cached_property
+    def _weights(self) -> int:
+        """Bits of the weights in tables."""
+        if self.parameters.selection != "random" or self._logic() is not None:
+            return 1
+        return weight_bits(self.relation)
+
+    @property
     def _senses(self) -> bool:
         """Whether terminals look at the queues behind the links of their node."""
         return self.relation.legs is not None and self.relation.detour == "least-delay"
@@ -295,6 +316,9 @@ class RoutedNetwork(PacketNetwork):
         self, fabric: Fabric | Scope, packet: Packet, logic: RouteLogic | None
     ) -> None:
         given = self.parameters
+        selecting: dict[str, Any] = {}
+        if self._selects:
+            selecting = {"selection": given.selection, "weights": self._weights}
         types: dict[RouterShape, CellType] = {}
         for node, shape in enumerate(self.shapes):
             if shape not in types:
@@ -310,11 +334,12 @@ class RoutedNetwork(PacketNetwork):
                     arbiter=given.arbiter,
                     refill=given.refill == "yes",
                     levels=self._senses,
+                    **selecting,
                 )
             straps = {}
             if logic is not None and logic.address:
                 straps["address"] = logic.position(node)
-            if given.arbiter == "random":
+            if given.arbiter == "random" or self._selects:
                 straps["seed"] = scattered_seed(node)
             title = f"node {self.relation.graph.name(node)}"
             fabric.place(Cell(f"router_{node}", types[shape], straps, title=title))
@@ -324,7 +349,7 @@ class RoutedNetwork(PacketNetwork):
         legs, width = self.relation.legs, self.tags.code.width
         around: list[list[Rows]] = [[{} for _ in shape.inputs] for shape in self.shapes]
         if legs is None:
-            onward = route_tables(self.relation, self.shapes)
+            onward = route_tables(self.relation, self.shapes, self._weights)
         else:
             around, onward = leg_tables(legs, self.shapes)
         readers = shared_memories(self.shapes, onward)
@@ -335,7 +360,7 @@ class RoutedNetwork(PacketNetwork):
                 types[shape] = CellType(
                     RouteTable,
                     tag=width,
-                    outputs=len(shape.outputs),
+                    outputs=len(shape.outputs) * self._weights,
                     readers=readers[shape],
                     via=vias.get(shape, ()),
                 )

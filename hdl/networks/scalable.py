@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Networks that need no more than their description: routers look up their tables."""
 
+from ..topology.cube_connected_cycles import CubeConnectedCycles
 from ..topology.dragonfly import Dragonfly
 from ..topology.express_mesh import ExpressMesh
 from ..topology.fat_tree import FatTree
@@ -11,6 +12,7 @@ from .family import Family
 
 __all__ = [
     "FAMILIES",
+    "CubeConnectedCyclesNetwork",
     "DeBruijnNetwork",
     "DragonflyNetwork",
     "ExpressMeshNetwork",
@@ -62,6 +64,13 @@ class ExpressMeshNetwork(AnyRoutingNetwork):
     family = "express-mesh"
 
 
+class CubeConnectedCyclesNetwork(AnyRoutingNetwork):
+    """Cube-connected cycles (`CubeConnectedCycles`)."""
+
+    description = CubeConnectedCycles
+    family = "cube-connected-cycles"
+
+
 FAMILIES = (
     Family(
         "fat-tree",
@@ -89,5 +98,12 @@ FAMILIES = (
         "a mesh with express links over several nodes; dimensions in order",
         ExpressMeshNetwork,
         example={"k": 4, "interval": 3},
+    ),
+    Family(
+        "cube-connected-cycles",
+        "a hypercube with a ring of n nodes at each corner; shortest paths in layers",
+        CubeConnectedCyclesNetwork,
+        example={"dimension": 2},
+        aliases=("ccc",),
     ),
 )

@@ -25,7 +25,7 @@ class RouteTable(wiring.Component):
     tag : int
         Width of a tag in bits.
     outputs : int
-        Number of outputs of the router.
+        Bits of a row: the number of outputs of the router, times the bits of their weights.
     readers : tuple[int, ...]
         For each input of the router, the number of its memory.
     via : tuple[int or None, ...]
@@ -33,7 +33,7 @@ class RouteTable(wiring.Component):
         there are no such terminals.
     **rows : tuple[int, ...]
         Contents of the memories `rows_0`, `rows_1`, ..., and of those for intermediate terminals,
-        `via_0`, `via_1`, ...: for each tag the outputs, one bit each.
+        `via_0`, `via_1`, ...: for each tag the outputs, one bit each, or their weights.
 
     Members
     -------

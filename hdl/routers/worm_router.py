@@ -15,6 +15,7 @@ from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin, lowest
 from ..topology.graph import End
+from .selection import SELECTIONS, Selection, Selector
 from .shape import SWITCHINGS, RouterShape, Switching, space_needed
 
 __all__ = ["RouteLogic", "WormRouter", "check_worms", "decided"]
@@ -103,6 +104,9 @@ class WormRouter(wiring.Component):
     channel that is no escape channel only while the queue behind it is empty, so that no header
     waits in it behind another worm.
 
+    *Selection*: other than with "first-free", one of these outputs is selected already when the
+    header arrives; it is on the path into the queue too (`Selector`).
+
     *Switching*: with "wormhole" a header leaves as soon as the output is free; with "cut-through"
     only while its whole packet fits into the queue behind the link; with "store-and-forward" only
     when, in addition, its whole packet is in this queue. For the latter two, channels that are no
@@ -154,19 +158,23 @@ class WormRouter(wiring.Component):
         Whether a slot that is freed in a cycle can be filled in the same cycle.
     levels : bool
         Whether it tells how many flits are in its queues.
+    selection : Selection
+        Which of several outputs a header waits for; without a choice it changes nothing.
+    weights : int
+        Without logic: bits of the weight of an output, for the random selection.
 
     Members
     -------
     address : In(logic.address)
         Position of the node. Constant. Only if the logic needs it.
     seed : In(32)
-        With random arbiters: constant, not zero.
+        With random arbiters, or a selection other than "first-free": constant, not zero.
     i : In(stream.Signature(packet)).array(inputs)
     o : Out(stream.Signature(packet)).array(outputs)
     tag : Out(width).array(inputs)
         Without logic: the tags of the arriving headers.
-    exits : In(outputs).array(inputs)
-        Without logic: the outputs that each of these may take, one bit each.
+    exits : In(outputs * weights).array(inputs)
+        Without logic: the outputs that each of these may take, one bit each; or their weights.
     open : In(1).array(guarded outputs)
         For each of `shape.guarded_outputs(switching)`, whether a header may enter the queue behind
         it.
@@ -196,6 +204,8 @@ class WormRouter(wiring.Component):
         arbiter: str = "round-robin",
         refill: bool = False,
         levels: bool = False,
+        selection: Selection = "first-free",
+        weights: int = 1,
     ) -> None:
         depth = check_integer("Depth", depth, 1)
         decision = check_integer("Decision time", decision, 1)
@@ -216,6 +226,10 @@ class WormRouter(wiring.Component):
             raise InvalidValue("Refill must be off if headers have a choice of outputs")
         if refill and max(map(len, shape.links)) > 2:
             raise InvalidValue("Refill must be off if a link has more than two channels")
+        if selection not in SELECTIONS:
+            raise InvalidValue(
+                f"Selection must be one of {', '.join(SELECTIONS)}, not {selection!r}"
+            )
         most = max(len(output.inputs) for output in shape.outputs)
         if arbiter == "random" and most > 64:
             raise InvalidValue(f"Random arbiters must have at most 64 inputs, not {most}")
@@ -229,6 +243,8 @@ class WormRouter(wiring.Component):
         self.arbiter = check_arbiter(arbiter)
         self.refill = refill
         self.levels = levels
+        self.selection = selection if shape.choice else "first-free"
+        self.weights = weights
         self.guarded_outputs = shape.guarded_outputs(switching)
         self.guarded_inputs = shape.guarded_inputs(switching)
         ports = stream.Signature(packet)
@@ -236,10 +252,10 @@ class WormRouter(wiring.Component):
         members = {"i": In(ports).array(inputs), "o": Out(ports).array(outputs)}
         if logic is None:
             members["tag"] = Out(packet.members["tag"]).array(inputs)
-            members["exits"] = In(outputs).array(inputs)
+            members["exits"] = In(outputs * weights).array(inputs)
         elif logic.address:
             members["address"] = In(logic.address)
-        if arbiter == "random":
+        if arbiter == "random" or self.selection != "first-free":
             members["seed"] = In(32)
         for name, flow, count in (
             ("open", In, len(self.guarded_outputs)),
@@ -272,9 +288,10 @@ class WormRouter(wiring.Component):
         held = Signal(len(outputs))
         m.d.comb += held.eq(Cat(Cat(one[j] for one in kept.values()).any() for j in outputs))
         heads: dict[int, stream.Interface] = {}
+        selector = self._selector(m, held)
         for i in inputs:
             exits = self._exits(i)
-            queue, asked = self._receive(m, i, exits)
+            queue, asked = self._receive(m, i, exits, selector)
             heads[i] = head = queue.o
             header = head.valid & ~kept[i].any()
             m.d.comb += [
@@ -285,6 +302,9 @@ class WormRouter(wiring.Component):
                 uses[i].eq(kept[i] | takes[i]),
                 head.ready.eq(Cat(uses[i][j] & passed[j] for j in exits).any()),
             ]
+            if selector is not None:
+                leaves = header & head.ready
+                m.d.comb += selector.left[i].eq(asked & leaves.replicate(len(outputs)))
             # Once a worm has an output, it keeps it until the tail has left.
             m.d.sync += kept[i].eq(uses[i])
             with m.If(head.valid & head.ready & head.payload.flit.last):
@@ -327,7 +347,19 @@ class WormRouter(wiring.Component):
         """The outputs that worms of an input can leave by."""
         return [j for j, output in enumerate(self.shape.outputs) if i in output.inputs]
 
-    def _receive(self, m: Module, i: int, exits: Sequence[int]) -> tuple[ArrivalQueue, Signal]:
+    def _selector(self, m: Module, held: Value) -> Selector | None:
+        """The selection function, if headers are sent to an output when they arrive."""
+        if self.selection == "first-free":
+            return None
+        m.submodules.selector = selector = Selector(
+            self.shape, selection=self.selection, weights=self.weights
+        )
+        m.d.comb += [selector.seed.eq(self.seed), selector.held.eq(held)]
+        return selector
+
+    def _receive(
+        self, m: Module, i: int, exits: Sequence[int], selector: Selector | None
+    ) -> tuple[ArrivalQueue, Signal]:
         """The queue of an input, which stores a bit for each of its exits with every flit; and the
         outputs that the header at its head may take, one bit each."""
         queue = ArrivalQueue(
@@ -339,8 +371,16 @@ class WormRouter(wiring.Component):
         source, arrival = self.i[i], queue.i[0]
         count = len(self.shape.outputs)
         route, asked = (Signal(count, name=f"{name}_{i}") for name in ("route", "asked"))
+        offered = self._route(m, i, source.payload.tag)
+        if selector is not None:
+            begins = Signal(init=1, name=f"begins_{i}")
+            enters = arrival.valid & arrival.ready
+            with m.If(enters):
+                m.d.sync += begins.eq(source.payload.last)
+            m.d.comb += [selector.offered[i].eq(offered), selector.accepted[i].eq(enters & begins)]
+            offered = selector.exits[i]
         m.d.comb += [
-            route.eq(self._route(m, i, source.payload.tag)),
+            route.eq(offered),
             arrival.payload.flit.eq(source.payload),
             arrival.payload.exits.eq(Cat(route[j] for j in exits)),
             arrival.valid.eq(source.valid),

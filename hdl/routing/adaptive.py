@@ -44,6 +44,14 @@ class Adaptive(Relation):
     def is_escape(self, channel: Channel) -> bool:
         return channel.number < self.layers
 
+    def weight(self, channel: Channel, destination: int) -> int:
+        """As in `Relation`: the number of shortest paths that begin with the link of an adaptive
+        channel."""
+        if self.is_escape(channel):
+            return 1
+        home = self._graph.homes[destination]
+        return self._graph.path_counts[home][self._graph.link_of(channel).peer]
+
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         if came is not None and self.is_escape(came):
             yield from self._escape.route(node, came, destination)

@@ -6,6 +6,7 @@ from ..core.errors import InvalidValue
 from ..topology.graph import ChanneledGraph, Graph
 from .adaptive import Adaptive
 from .layered import Layered
+from .minimal import Minimal
 from .relation import Relation
 from .shortest import Shortest
 from .up_down import UpDown
@@ -15,6 +16,7 @@ __all__ = ["ALGORITHMS", "relation_for"]
 
 ALGORITHMS: dict[str, tuple[Callable[..., Relation], str]] = {
     "shortest": (Shortest, "shortest paths, spread over the links; may deadlock"),
+    "minimal": (Minimal, "any shortest path; may deadlock"),
     "layered": (Layered, "shortest paths in virtual layers without cycles of channels"),
     "up-down": (UpDown, "first up, then down, from a root"),
     "adaptive": (Adaptive, "any shortest path; escape channels in layers"),

@@ -92,6 +92,11 @@ class Relation(ABC):
         """Whether a channel is an escape channel; all are, unless headers have a choice."""
         return True
 
+    def weight(self, channel: Channel, destination: int) -> int:
+        """How often packets for a terminal should take a channel that `route` offers, in proportion
+        to the others that it offers: by default all are alike."""
+        return 1
+
     def headers(self, destination: int) -> Sequence[int]:
         """What the header of a packet for a terminal may carry: by default only the terminal.
 

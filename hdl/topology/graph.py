@@ -218,6 +218,22 @@ class Graph(ABC):
             found.append([away.get(node, self.nodes) for node in range(self.nodes)])
         return found
 
+    @cached_property
+    def path_counts(self) -> list[list[int]]:
+        """For each node, the number of shortest paths to it from each other one."""
+        onward: list[list[int]] = [[] for _ in range(self.nodes)]
+        for link in self.links():
+            onward[link.node].append(link.peer)
+        found = []
+        for end, away in enumerate(self.distances):
+            paths = [0] * self.nodes
+            paths[end] = 1
+            for node in sorted(range(self.nodes), key=away.__getitem__):
+                if 0 < away[node] < self.nodes:
+                    paths[node] = sum(paths[to] for to in onward[node] if away[to] < away[node])
+            found.append(paths)
+        return found
+
     def link_of(self, channel: Channel) -> Link:
         """The link of a channel that does not lead to a terminal."""
         return self.by_output[channel.node, channel.port]

@@ -54,7 +54,9 @@ _SUBCOMMANDS = {
     "export": _subcommand("hardware", "export", "Write a network as Verilog."),
     "list": _subcommand("hardware", "list_", "Show all networks, or the parameters of one."),
     "measure": _subcommand(
-        "measure", "measure", "Print distances and degrees of a network of nodes and links."
+        "measure",
+        "measure",
+        "Print distances, fan-out time and bisection of a network of nodes and links.",
     ),
     "paper": _subcommand("paper", "paper", "Regenerate a figure or formula of the papers."),
     "permute": _subcommand(
@@ -64,6 +66,11 @@ _SUBCOMMANDS = {
     ),
     "rerun": _subcommand("rerun", "rerun", "Run again what FILE records, and compare all numbers."),
     "sim": _subcommand("simulation", "sim", "Simulate a network at one load."),
+    "steps": _subcommand(
+        "steps",
+        "steps",
+        "Schedule a broadcast, a concentration or a permutation in steps, and run it on hardware.",
+    ),
     "sweep": _subcommand(
         "simulation", "sweep", "Simulate a network at many loads, and draw latency and throughput."
     ),

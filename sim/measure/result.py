@@ -10,6 +10,7 @@ from ...hdl.core.errors import MulticubeError
 from ...hdl.networks.catalogue import told
 
 if TYPE_CHECKING:
+    from ..run.communication import StepRun
     from ..run.messages import MessageRun
 
 __all__ = ["Latency", "Result", "SimulationError"]
@@ -288,7 +289,7 @@ class SimulationError(MulticubeError):
 
     status = 1
 
-    def __init__(self, message: str, result: "Result | MessageRun") -> None:
+    def __init__(self, message: str, result: "Result | MessageRun | StepRun") -> None:
         super().__init__(message)
         self.result = result
 

@@ -2,8 +2,9 @@
 
 The name of an item is its paper and its number there. The name of its module begins with the paper:
 `siegel_*.py` for Siegel et al., `stanfill_*.py` for Stanfill, `dcsh_*.py` for Ould-Khaoua and
-Sotudeh, `ginosar_*.py` for Ginosar and Egozi. `combining_*.py` are our own measurements of claims
-about combining in Siegel et al. Each module lists its items in `ITEMS`.
+Sotudeh, `ginosar_*.py` for Ginosar and Egozi, `dandamudi_*.py` for Dandamudi and Eager.
+`combining_*.py` are our own measurements of claims about combining in Siegel et al. Each module
+lists its items in `ITEMS`.
 """
 
 import re
@@ -13,8 +14,12 @@ from ...hdl.core.errors import InvalidValue
 from . import (
     combining_hotspot,
     combining_latency,
+    dandamudi_queueing,
+    dandamudi_static,
     dcsh_figures,
     ginosar_figures,
+    ginosar_prediction,
+    ginosar_steps,
     ginosar_tables,
     siegel_bandwidth,
     siegel_depth,
@@ -47,6 +52,10 @@ _MODULES = (
     dcsh_figures,
     ginosar_figures,
     ginosar_tables,
+    ginosar_steps,
+    ginosar_prediction,
+    dandamudi_static,
+    dandamudi_queueing,
 )
 
 

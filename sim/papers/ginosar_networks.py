@@ -48,11 +48,13 @@ class Measured:
     network : StaticNetwork
     size : Size
     found : CommunicationMeasures
+    graph : Graph
     """
 
     network: StaticNetwork
     size: Size
     found: CommunicationMeasures
+    graph: Graph
 
 
 def measured(family: str, graph: Graph, options: Options) -> Measured:
@@ -67,7 +69,7 @@ def measured(family: str, graph: Graph, options: Options) -> Measured:
 def _measured(family: str, graph: Graph, seed: int, limit: float) -> Measured:
     known = static_network(family, graph)
     assert known is not None, family
-    return Measured(*known, communication_measures(graph, limit=limit, seed=seed))
+    return Measured(*known, communication_measures(graph, limit=limit, seed=seed), graph)
 
 
 def three(n: int) -> dict[str, tuple[str, Graph]]:

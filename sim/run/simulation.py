@@ -166,7 +166,7 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
             raise InvalidValue("Traces can't run in parallel")
-        if run.traffic.parts != first.traffic.parts:
+        if run.traffic.parts_in(network) != first.traffic.parts_in(network):
             raise InvalidValue("Parallel runs must all have bursts, or tables of one size, or none")
         for what in ("source_depth", "operations", "history"):
             if getattr(run, what) != getattr(first, what):

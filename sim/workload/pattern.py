@@ -1,7 +1,7 @@
 """Traffic patterns: how often terminals send packets, where to, and the sources that do so."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,11 @@ import numpy as np
 from ...hdl.bench import BernoulliSource, Processor, SourcePlan
 from ...hdl.bench.bursts import CHANGE_BITS
 from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from ...hdl.core.checks import check_number
+from ...hdl.core.checks import check_limit, check_number
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import CombiningNetwork, Network, PacketNetwork
 from ...hdl.topology.tags import AddressCode
-from .matrix import destination_tables, table_slots
+from .matrix import MOST_ENTRIES, destination_tables, table_slots
 
 __all__ = ["Pattern", "check_load", "short_name"]
 
@@ -43,6 +43,9 @@ class Pattern:
         others uniform outside it.
     sphere : int
         Terminals in a sphere; 0 for the network's own size.
+    tabled : bool
+        Whether the sources draw from tables where they can't draw local traffic otherwise: if
+        spheres are no blocks of addresses, or get less than their share of all packets.
     digitwise : Callable, optional
         Function that gives the favourites instead, for a network's code of addresses.
     rates : tuple[float, ...]
@@ -61,6 +64,7 @@ class Pattern:
     quota: int = 0
     local: bool = False
     sphere: int = 0
+    tabled: bool = False
     digitwise: Callable[[AddressCode], Sequence[int]] | None = None
     rates: tuple[float, ...] = ()
     matrix: np.ndarray | None = field(default=None, compare=False)
@@ -136,7 +140,8 @@ class Pattern:
         if self.spread and not network.broadcasts:
             raise InvalidValue(f"Traffic {self.name} needs a network with broadcast=1")
         if not network.has_memory:
-            self._locality(network)
+            fitted = self.fitted(network)
+            fitted._locality(network)
 
     def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
         """Bernoulli sources with this pattern.
@@ -151,6 +156,9 @@ class Pattern:
         depth : int
             Packets that can wait in front of the network at each terminal.
         """
+        fitted = self.fitted(network)
+        if fitted is not self:
+            return fitted.sources(network, load, seed, depth)
         straps = self._straps(network, load, seed)
         bias, scope = self._locality(network)
         straps = [{**own, "bias": round(bias * 2**BIAS_BITS), "scope": scope} for own in straps]
@@ -198,6 +206,11 @@ class Pattern:
         }
         return SourcePlan(Processor, parameters, straps, self._tables(network.code))
 
+    def parts_in(self, network: Network) -> dict[str, Any]:
+        """`parts` of the sources of a network."""
+        fitted = self.fitted(network) if isinstance(network, PacketNetwork) else self
+        return fitted.parts
+
     @property
     def parts(self) -> dict[str, Any]:
         """The parameters of the parts that only some sources have: tables, and bursts."""
@@ -211,6 +224,30 @@ class Pattern:
         if self.matrix is None:
             return []
         return [{"table": table} for table in destination_tables(self.matrix, code)]
+
+    def fitted(self, network: PacketNetwork) -> "Pattern":
+        """What the sources of a network draw from: the same pattern, or one with a matrix.
+
+        Raises
+        ------
+        ValueError
+            If the spheres do not divide the network, or a matrix would be too large.
+        """
+        if not self.tabled:
+            return self
+        ports, size = network.ports, self.sphere or network.sphere
+        if ports % size:
+            raise InvalidValue(
+                f"Terminals SIZE of locality must divide {ports}, the number of all, not {size}"
+            )
+        plain = replace(self, tabled=False, sphere=size)
+        if size == ports or (self.bias * ports >= size and _is_block(network.code, size)):
+            return plain
+        check_limit("Entries of a traffic matrix", ports**2, MOST_ENTRIES)
+        cluster = np.arange(ports) // size
+        inside = cluster[:, None] == cluster
+        matrix = np.where(inside, self.bias / size, (1 - self.bias) / (ports - size))
+        return replace(plain, bias=0, local=False, matrix=matrix)
 
     def _locality(self, network: PacketNetwork) -> tuple[float, int]:
         """The probability that a source draws from the favourite's block, and the block's mask.
@@ -267,6 +304,15 @@ class Pattern:
             "stops": round(2**CHANGE_BITS / on),
             "begins_on": int(begin < on / (on + off)),
         }
+
+
+def _is_block(code: AddressCode, size: int) -> bool:
+    """Whether the terminals of a sphere are all those that agree in some bits of their codes."""
+    try:
+        code.block_mask(size)
+    except InvalidValue:
+        return False
+    return True
 
 
 def _spawned(seed: int, *key: int) -> np.random.SeedSequence:

@@ -253,6 +253,14 @@ def _sphere(text: str, ports: int, words: list[str]) -> Pattern:
     return Pattern(text, tuple(range(ports)), beta, local=True, sphere=size)
 
 
+def _local(text: str, ports: int, words: list[str]) -> Pattern:
+    alpha = _fraction(text, "ALPHA", words[0])
+    size = _number(text, words[1], int) if words[1:] else 0
+    if words[1:] and (size not in range(1, ports + 1) or ports % size):
+        raise InvalidValue(f"Terminals SIZE of locality must divide {ports}, not {size}")
+    return Pattern(text, tuple(range(ports)), alpha, local=True, sphere=size, tabled=True)
+
+
 def _permutation(text: str, ports: int, words: list[str]) -> Pattern:
     numbers = [_number(text, word, int) for word in words]
     return Pattern(text, tuple(PERMUTATIONS[text.split(":")[0]][0](ports, *numbers)), 1)
@@ -274,6 +282,7 @@ _FORMS: dict[str, tuple[str, Callable[[str, int, list[str]], Pattern]]] = {
     "all-to-one": ("[:T]", _all_to_one),
     "broadcast": (":B", _broadcast),
     "sphere": (":BETA[:SIZE]", _sphere),
+    "locality": (":ALPHA[:SIZE]", _local),
     **{
         name: ("".join(f":{word}" for word in words), _permutation)
         for name, (_, words) in PERMUTATIONS.items()

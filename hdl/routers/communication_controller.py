@@ -1,0 +1,139 @@
+"""The communication controller of a node: switches of one send port and one receive port."""
+
+from amaranth.hdl import Cat, Module, ShapeLike
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_integer
+
+__all__ = ["CommunicationController", "ControllerPort", "Lane", "SilentLane"]
+
+
+class Lane(data.StructLayout):
+    """One direction of a link in a cycle: a word, if it is `valid`."""
+
+    def __init__(self, word: ShapeLike) -> None:
+        super().__init__({"valid": 1, "word": word})
+
+
+class ControllerPort(wiring.Signature):
+    """The side of the processor, which controls its communication controller.
+
+    Members
+    -------
+    send : Out(Lane(word))
+        The word to send, if it is valid.
+    output : Out(index)
+        Number of the link that it is sent on.
+    receives : Out(1)
+        A word is received in this cycle.
+    input : Out(index)
+        Number of the link that it is received on.
+    received : In(Lane(word))
+        What comes on this link; not valid if nothing does, or nothing is to be received.
+    clash : In(1)
+        A word comes on the link that one is sent on.
+    missed : In(1)
+        A word comes on a link that is not received.
+    """
+
+    def __init__(self, word: ShapeLike, *, links: int) -> None:
+        links = check_integer("Links", links, 1)
+        self.word = word
+        self.links = links
+        index = max(1, (links - 1).bit_length())
+        super().__init__(
+            {
+                "send": Out(Lane(word)),
+                "output": Out(index),
+                "receives": Out(1),
+                "input": Out(index),
+                "received": In(Lane(word)),
+                "clash": In(1),
+                "missed": In(1),
+            }
+        )
+
+
+class CommunicationController(wiring.Component):
+    """Connects a processor's send port to one of its links, and its receive port to another.
+
+    This is the controller of Ginosar and Egozi (1989, section 3, Fig. 1): in each cycle it switches
+    the whole rate of the send port to one link, and that of another link to the receive port. It
+    stores nothing. A link has a lane for each direction. Their links pass words in one direction at
+    a time, so only one of the two lanes may be used in a cycle; `clash` shows if both are.
+
+    Combinational: a word goes from the sender's processor to that of the receiver in one cycle. No
+    path leads from a received word to one that is sent.
+
+    Parameters
+    ----------
+    word : ShapeLike
+        Shape of a word.
+    links : int
+        At least 1.
+
+    Members
+    -------
+    processor : In(ControllerPort(word, links=links))
+    i : In(Lane(word)).array(links)
+    o : Out(Lane(word)).array(links)
+        All have the word that is sent; it is valid on one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above.
+    """
+
+    def __init__(self, word: ShapeLike, *, links: int) -> None:
+        port = ControllerPort(word, links=links)
+        self.word = word
+        self.links = links
+        super().__init__(
+            {
+                "processor": In(port),
+                "i": In(Lane(word)).array(links),
+                "o": Out(Lane(word)).array(links),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        port = self.processor
+        came = Cat(lane.valid for lane in self.i)
+        heard = Cat(port.receives & (port.input == link) for link in range(self.links))
+        sent = Cat(port.send.valid & (port.output == link) for link in range(self.links))
+        for link, lane in enumerate(self.o):
+            m.d.comb += [lane.valid.eq(sent[link]), lane.word.eq(port.send.word)]
+        with m.Switch(port.input):
+            for link, lane in enumerate(self.i):
+                with m.Case(link):
+                    m.d.comb += port.received.word.eq(lane.word)
+        m.d.comb += [
+            port.received.valid.eq((came & heard).any()),
+            port.clash.eq((came & sent).any()),
+            port.missed.eq((came & ~heard).any()),
+        ]
+        return m
+
+
+class SilentLane(wiring.Component):
+    """The missing direction of a one-way link: no word ever comes.
+
+    Parameters
+    ----------
+    word : ShapeLike
+
+    Members
+    -------
+    o : Out(Lane(word))
+    """
+
+    auxiliary = True
+
+    def __init__(self, word: ShapeLike) -> None:
+        super().__init__({"o": Out(Lane(word))})
+
+    def elaborate(self, platform: object) -> Module:
+        return Module()

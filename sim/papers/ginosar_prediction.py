@@ -1,0 +1,259 @@
+"""Whether F and D predict performance: measured times beside them, and rank correlations.
+
+The paper's claim (section 5.4) is that F and D suffice to tell how fast a network communicates. It
+is measured here on the paper's nine networks of three sizes: with its own nodes, whose controllers
+send one word and receive one in a step (`ginosar_steps`), and with routers that use all links at
+once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from scipy.stats import bootstrap, rankdata
+
+from ...hdl.networks.graph import GraphNetwork
+from ..run.messages import Copies, Message, Messenger
+from ..run.simulation import simulate
+from .ginosar_networks import SOURCE
+from .ginosar_steps import StepMeasurement, measured_steps, middle, sizes
+from .item import Column, Item, Options, PaperResult
+
+__all__ = ["ITEMS", "Correlation", "correlation"]
+
+_CYCLES = 1000
+_WIDEST = 63
+"""Most links of a node for which the network of full routers is built: a router of 255 links has a
+switch of 65,280 ways."""
+
+_MEASURED = {
+    "broadcast": ("controller: broadcast", "steps"),
+    "hardest": ("controller: worst permutation", "steps"),
+    "random": ("controller: random permutation", "steps"),
+    "copies": ("routers: broadcast by copies", "cycles"),
+    "one_to_all": ("routers: one to all", "cycles"),
+    "all_to_one": ("routers: all to one", "cycles"),
+    "router_hardest": ("routers: that worst permutation", "cycles"),
+    "router_random": ("routers: that random permutation", "cycles"),
+    "interval": ("routers: cycles per packet, saturated", "cycles"),
+}
+_PREDICTORS = {
+    "fan_out": "F",
+    "published": "D printed",
+    "disconnectivity": "D",
+    "looseness": "L",
+    "diameter": "d",
+}
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Spearman's rank correlation.
+
+    Attributes
+    ----------
+    points : int
+    coefficient : float
+    low, high : float
+        The 95 % confidence interval, by the bootstrap.
+    """
+
+    points: int
+    coefficient: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.coefficient:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def correlation(x: Sequence[float], y: Sequence[float], seed: int = 1) -> Correlation:
+    """The rank correlation of pairs of numbers, and how sure it is.
+
+    Examples
+    --------
+    >>> correlation(range(20), [n**3 for n in range(20)]).coefficient
+    1.0
+    """
+
+    pairs = np.asarray(x, float), np.asarray(y, float)
+    found = float(_coefficients(*pairs))
+    if abs(found) > 1 - 1e-12:  # So has each sample.
+        return Correlation(len(pairs[0]), *[float(round(found))] * 3)
+    interval = bootstrap(
+        pairs, _coefficients, paired=True, n_resamples=999, method="percentile", rng=seed
+    ).confidence_interval
+    return Correlation(len(pairs[0]), found, float(interval.low), float(interval.high))
+
+
+def _coefficients(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Correlations of ranks, of many samples; 0 if one side is all the same."""
+    ranks = [rankdata(values, axis=axis) for values in (x, y)]
+    apart = [each - each.mean(axis=axis, keepdims=True) for each in ranks]
+    scale = np.sqrt((apart[0] ** 2).sum(axis=axis) * (apart[1] ** 2).sum(axis=axis))
+    products = (apart[0] * apart[1]).sum(axis=axis)
+    return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0)
+
+
+def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
+    """The same network with full routers: cycles of the same patterns, and per packet."""
+    graph = one.network.graph
+    if max(len(graph.leaving(node)) for node in range(graph.nodes)) > _WIDEST:
+        return dict.fromkeys(list(_MEASURED)[3:])
+    nodes, root = one.nodes, one.network.found.fan_out.source
+    others = [node for node in range(nodes) if node != root]
+    network = GraphNetwork(graph=graph)
+    messenger = Messenger(network, depth=nodes, engine=options.engine)
+
+    def cycles(pairs: Iterator[tuple[int, int]]) -> int:
+        return messenger.send([Message(source, to, 1) for source, to in pairs]).cycles
+
+    # The hardware is the same for both, but for the payload: a source's time stamp.
+    saturated = simulate(
+        network, load=1.0, cycles=options.cycles or _CYCLES, engine=options.engine
+    ).throughput
+    return {
+        "copies": messenger.copy([Copies(root, others, 1)]).cycles,
+        "one_to_all": cycles((root, node) for node in others),
+        "all_to_one": cycles((node, root) for node in others),
+        "router_hardest": cycles(iter(enumerate(one.hardest.destinations))),
+        "router_random": cycles(iter(enumerate(one.random.destinations))),
+        "interval": 1 / saturated,
+    }
+
+
+def _row(one: StepMeasurement, options: Options) -> dict[str, Any]:
+    found = one.network.found
+    return {
+        "network": one.name,
+        "nodes": one.nodes,
+        "fan_out": middle(found.fan_out.time),
+        "published": one.printed_disconnectivity,
+        "disconnectivity": middle(found.disconnectivity),
+        "looseness": middle(found.looseness),
+        "diameter": found.graph.diameter,
+        "broadcast": one.broadcast.steps,
+        "random": one.random_run.steps,
+        "hardest": one.hardest_run.steps,
+        **_routers(one, options),
+    }
+
+
+def _pairs(
+    rows: Sequence[dict[str, Any]], predictor: str, measured: str
+) -> tuple[list[float], list[float]]:
+    known = [row for row in rows if row[measured] is not None]
+    return [row[predictor] for row in known], [row[measured] for row in known]
+
+
+def prediction(options: Options) -> PaperResult:
+    """Measured times of all networks, and how well F, D, L and d order them."""
+    rows = [
+        _row(one, options)
+        for dimensions in sizes(options)
+        for one in measured_steps(dimensions, options)
+    ]
+    notes = []
+    for measured, (title, _) in _MEASURED.items():
+        words = (
+            f"{name} {correlation(*_pairs(rows, predictor, measured), options.seed)}"
+            for predictor, name in _PREDICTORS.items()
+        )
+        notes.append(f"{title}: {', '.join(words)}")
+    return PaperResult(
+        columns=(
+            Column("network"),
+            Column("nodes", "N"),
+            Column("fan_out", "F", ".4g"),
+            Column("published", "D print", ".4g"),
+            Column("disconnectivity", "D", ".4g"),
+            Column("looseness", "L", ".4g"),
+            Column("diameter", "d"),
+            Column("broadcast", "bcast"),
+            Column("random", "rand."),
+            Column("hardest", "worst"),
+            Column("copies"),
+            Column("one_to_all", "1 to all"),
+            Column("all_to_one", "all to 1"),
+            Column("router_random", "rand."),
+            Column("router_hardest", "worst"),
+            Column("interval", "packet", ".3g"),
+        ),
+        rows=rows,
+        draw=lambda: _draw(rows, options.seed),
+        notes=(
+            "Bcast, rand., worst: steps with controllers, as in ginosar-steps. Then cycles with "
+            "full routers, packets of one flit: copies (a broadcast in software, in rounds that "
+            "double the copies), one message from one node to each, and back, the same two "
+            "permutations, and cycles between packets of a terminal at full load, uniform traffic.",
+            f"No full routers where a node has more than {_WIDEST} links.",
+            "Spearman's rank correlation over all networks and sizes, with its 95 % confidence "
+            "interval (bootstrap):",
+            *notes,
+        ),
+    )
+
+
+_MARKS = ("oC0", "sC1", "^C2")
+_SHOWN = (
+    ("fan_out", "broadcast"),
+    ("fan_out", "copies"),
+    ("fan_out", "one_to_all"),
+    ("disconnectivity", "hardest"),
+    ("disconnectivity", "router_hardest"),
+    ("disconnectivity", "interval"),
+)
+
+
+def _draw(rows: Sequence[dict[str, Any]], seed: int) -> Figure:
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    groups = sorted({1 << row["nodes"].bit_length() - (row["nodes"] & 1 == 0) for row in rows})
+    for axes, (predictor, measured) in zip(figure.subplots(2, 3).flat, _SHOWN):
+        title, unit = _MEASURED[measured]
+        for mark, group in zip(_MARKS, groups):
+            own = [row for row in rows if abs(row["nodes"] - group) <= 1]
+            axes.plot(
+                *_pairs(own, predictor, measured), mark, label=f"N = {group}", alpha=0.7, ls=""
+            )
+        found = correlation(*_pairs(rows, predictor, measured), seed)
+        axes.set_title(f"{title}\nrank correlation {found}", fontsize="small")
+        _low, _high = axes.get_xlim()
+        axes.set(xscale="log", yscale="log", xlabel=_PREDICTORS[predictor], ylabel=unit)
+        span = [max(0.01, min(row[predictor] for row in rows)), max(row[predictor] for row in rows)]
+        axes.plot(span, span, ":k", linewidth=0.8, label="equal")
+        if measured in ("hardest", "interval"):
+            _name(axes, rows, predictor, measured)
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend(fontsize="small")
+    return figure
+
+
+def _name(axes: Any, rows: Sequence[dict[str, Any]], predictor: str, measured: str) -> None:
+    """The networks' names at the points of the largest size; points close together share a text."""
+    most = max(row["nodes"] for row in rows)
+    names: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["nodes"] >= most - 1 and row[measured] is not None:
+            place = tuple(round(4 * np.log10(row[key])) for key in (predictor, measured))
+            names.setdefault(place, []).append(row)
+    for own in names.values():
+        axes.annotate(
+            ", ".join(row["network"] for row in own),
+            (own[0][predictor], own[0][measured]),
+            fontsize=6,
+            xytext=(-4, 4),
+            ha="right",
+            textcoords="offset points",
+        )
+
+
+ITEMS = (
+    Item(
+        "ginosar-prediction",
+        "Whether F and D predict performance: measured with controllers and with full routers",
+        f"{SOURCE}, 5.4 and 6",
+        prediction,
+    ),
+)

@@ -1,0 +1,226 @@
+"""Broadcast, concentration and permutations in communication steps, measured on the hardware.
+
+The paper's model (section 3) in RTL: nodes whose controllers send one word and receive one in a
+step. Its measures F and D predict the steps of broadcasts and of the worst permutation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ...hdl.routing.communication_steps import concentration_of, one_message
+from ...hdl.routing.permutation_steps import StepRouter, crossing_capacity
+from ...hdl.topology.permutations import random_permutation
+from ..measure.bounds import Bounds
+from ..measure.hardest_permutation import RoutedPermutation, hardest_permutation, route
+from ..run.communication import (
+    StepRun,
+    broadcast_task,
+    concentration_task,
+    permutation_task,
+    run_tasks,
+)
+from ..theory.static_networks import compared
+from .ginosar_networks import NINE, SOURCE, Measured, nine
+from .item import Column, Item, Options, PaperResult
+
+__all__ = ["ITEMS", "StepMeasurement", "measured_steps", "middle", "sizes"]
+
+_CHANGES = {16: 200, 64: 20, 256: 0}
+"""Changes that the search for the hardest permutation tries, by size: the large ones take long."""
+
+_QUICK = (1, 4, 7)
+"""The networks of a quick run: ring, star and hypercube."""
+
+
+@dataclass(frozen=True)
+class StepMeasurement:
+    """A network with its measures, and the runs of its programs of steps.
+
+    Attributes
+    ----------
+    name : str
+        That of the paper, one of `NINE`.
+    network : Measured
+    capacity : int
+        Words that can cross the bisection in a step.
+    random, hardest : RoutedPermutation
+    broadcast, concentration, random_run, hardest_run : StepRun
+    """
+
+    name: str
+    network: Measured
+    capacity: int
+    random: RoutedPermutation
+    hardest: RoutedPermutation
+    broadcast: StepRun
+    concentration: StepRun
+    random_run: StepRun
+    hardest_run: StepRun
+
+    @property
+    def nodes(self) -> int:
+        return len(self.broadcast.results)
+
+    @property
+    def printed_disconnectivity(self) -> float | None:
+        """D by the paper's formula."""
+        found = compared(self.network.network, self.network.size, self.network.found.ranges())
+        return next((row.value for row in found if row.measure == "D"), None)
+
+
+def sizes(options: Options) -> Sequence[int]:
+    """The sizes of the networks, as the n of 4^n nodes."""
+    return (2,) if options.quick else (2, 3, 4)
+
+
+def measured_steps(dimensions: int, options: Options) -> tuple[StepMeasurement, ...]:
+    """Measure the paper's nine networks of 4^dimensions nodes. Each is measured once a process."""
+    return _measured_steps(dimensions, options.quick, options.seed, options.engine)
+
+
+@cache
+def _measured_steps(
+    dimensions: int, quick: bool, seed: int, engine: str
+) -> tuple[StepMeasurement, ...]:
+    options = Options(quick=quick, seed=seed, engine=engine)
+    return tuple(
+        _measure(NINE[number], network, options)
+        for number, network in enumerate(nine(dimensions, options))
+        if not quick or number in _QUICK
+    )
+
+
+def _measure(name: str, network: Measured, options: Options) -> StepMeasurement:
+    graph, found, seed = network.graph, network.found, options.seed
+    # Where only the search found the bisection, it is not known which half a node is in.
+    side = found.bisection.side or frozenset(range(graph.nodes // 2))
+    router = StepRouter(graph, [side])
+    broadcast = one_message(found.fan_out.steps)
+    root = found.fan_out.source
+    any_ = route(router, "random", random_permutation(graph.nodes, seed), seed=seed)
+    changes = 0 if options.quick else _CHANGES.get(graph.nodes + graph.nodes % 2, 0)
+    hardest = hardest_permutation(router, side, changes=changes, seed=seed)
+    runs = run_tasks(
+        graph,
+        [
+            broadcast_task(graph, broadcast, root),
+            concentration_task(graph, concentration_of(broadcast), root),
+            permutation_task(graph, any_.schedule, any_.destinations),
+            permutation_task(graph, hardest.schedule, hardest.destinations),
+        ],
+        engine=options.engine,
+    )
+    return StepMeasurement(name, network, crossing_capacity(graph, side), any_, hardest, *runs)
+
+
+def _row(one: StepMeasurement) -> dict[str, Any]:
+    found = one.network.found
+    return {
+        "network": one.name,
+        "nodes": one.nodes,
+        "fan_out": _shown(found.fan_out.time),
+        "broadcast": one.broadcast.steps,
+        "concentration": one.concentration.steps,
+        "disconnectivity": _shown(found.disconnectivity),
+        "d_middle": middle(found.disconnectivity),
+        "published": one.printed_disconnectivity,
+        "capacity": one.nodes / one.capacity,
+        "diameter": found.graph.diameter,
+        "random_bound": one.random.bound.steps,
+        "random": one.random_run.steps,
+        "hardest_name": one.hardest.name,
+        "hardest_bound": one.hardest.bound.steps,
+        "hardest": one.hardest_run.steps,
+        "rows": one.hardest_run.rows,
+    }
+
+
+def steps(options: Options) -> PaperResult:
+    """Steps of broadcast, concentration and permutations, beside F and D."""
+    rows = [
+        _row(one) for dimensions in sizes(options) for one in measured_steps(dimensions, options)
+    ]
+    return PaperResult(
+        columns=(
+            Column("network"),
+            Column("nodes", "N"),
+            Column("fan_out", "F"),
+            Column("broadcast", "bcast"),
+            Column("concentration", "conc."),
+            Column("published", "D print", ".4g"),
+            Column("disconnectivity", "D"),
+            Column("capacity", "N/c", ".4g"),
+            Column("diameter", "d"),
+            Column("random_bound", ">="),
+            Column("random", "rand."),
+            Column("hardest_bound", ">="),
+            Column("hardest", "worst"),
+            Column("rows", "rows"),
+            Column("hardest_name", "which"),
+        ),
+        rows=rows,
+        draw=lambda: _draw(rows),
+        notes=(
+            "Steps on the RTL, one cycle each: a node sends one word and receives one, and a link "
+            "passes words in one direction. All results are checked.",
+            "F: steps of the best broadcast from the worst node; bcast, conc.: broadcast and "
+            "concentration measured. D = N / e for the worst permutation: by the printed formula, "
+            "and with the e links of the graph's minimum bisection. c: words that can pass between "
+            "its halves in a step, as each node sends only one. d: diameter.",
+            "Rand.: a random permutation; worst: the one of most steps of those tried (which). >=: "
+            "no schedule has fewer, by distances, cuts, and nodes that all must pass. Schedules "
+            "are the shortest that a heuristic search found. Rows: messages on their way that a "
+            "node must store.",
+        ),
+    )
+
+
+def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    labels = [f"{row['network']}, {row['nodes']}" for row in rows]
+    axes = figure.subplots()
+    places = range(len(rows))
+    least = [row["hardest_bound"] for row in rows]
+    axes.vlines(places, least, [row["hardest"] for row in rows], color="C0", linewidth=3, alpha=0.3)
+    for key, style, label in (
+        ("hardest", "oC0", "worst permutation found"),
+        ("random", "xC0", "random permutation"),
+        ("broadcast", "^C1", "broadcast and concentration"),
+    ):
+        axes.plot(places, [row[key] for row in rows], style, markersize=5, label=label)
+    axes.plot(places, [row["hardest_bound"] for row in rows], "_C0", label="it needs at least")
+    for key, style, label in (
+        ("published", "1k", "D, printed"),
+        ("d_middle", "_k", "D of the graph"),
+    ):
+        axes.plot(places, [row[key] for row in rows], style, markersize=9, label=label)
+    axes.set_yscale("log")
+    axes.set_xticks(places, labels, rotation=90, fontsize="small")
+    axes.set(ylabel="steps")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    return figure
+
+
+def middle(bounds: Bounds) -> float:
+    """A number for a figure: the mean of both bounds."""
+    return sum(bounds.range) / 2
+
+
+def _shown(bounds: Bounds) -> str:
+    low, high = (f"{value:.4g}" for value in bounds.range)
+    return low if low == high else f"{low}-{high}"
+
+
+ITEMS = (
+    Item(
+        "ginosar-steps",
+        "Steps of broadcast, concentration and permutations on hardware, beside F and D",
+        f"{SOURCE}, 3 and 5",
+        steps,
+    ),
+)
