@@ -6,15 +6,18 @@ steps of a broadcast; and D is the cycles per packet of saturated routers, or th
 a permutation with communication controllers.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import nan
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, LogLocator
 from tqdm import tqdm
 
 from ...hdl.core.fabric import CellType, Fabric
-from ...hdl.networks import RoutedNetwork, build
+from ...hdl.networks import build
+from ...hdl.networks.routed import RoutedNetwork
 from ...hdl.routers.communication_controller import CommunicationController
 from ...hdl.topology.graph import Graph
 from ...hdl.topology.permutations import (
@@ -43,23 +46,25 @@ _PAIR = {"Hypercube": "hypercube n={n} routing=ecube", "PSNN": "psnn n={n}"}
 """The networks as the paper calls them, and how they are built with routers."""
 _HARDWARE = "payload=32 depth=4"
 _FLAGS = "-nowidelut"
-_LARGEST, _QUICK = 6, 3
-"""The largest n."""
-_GRAPHS = 8
-"""The largest n without hardware."""
+_ROUTERS = 6
+"""The largest n with routers: those of PSNN have more channels the larger it is."""
+_LARGEST, _QUICK = 8, 3
+"""The largest n of all, and that of a quick run."""
+_UNKNOWN = (nan, nan)
 _CYCLES, _WARMUP = 4000, 1000
 _SAMPLES = 2
 """Nodes of the commonest shape that are synthesised."""
 
-PRODUCTS = {"C": (0, None), "F C": (1, 1.0), "D C": (1, 0.0), "L C": (1, 0.5)}
-"""For each product, whether C is multiplied by L, and its alpha."""
+_PRODUCTS = {"C": None, "F C": 1.0, "D C": 0.0, "L C": 0.5}
+"""The products, and alpha of each; None for C alone."""
 
-WAYS = (
+_WAYS = (
     "formula",
     "graph",
     "router tables",
     "router flip-flops",
     "router tables, uniform",
+    "up-down tables",
     "controller tables",
 )
 """Where C, F and D come from."""
@@ -90,6 +95,10 @@ Way = dict[tuple[str, str, int], Measures]
 
 def _exactly(value: float) -> Range:
     return value, value
+
+
+def _sizes(options: Options) -> range:
+    return range(3, (_QUICK if options.quick else _LARGEST) + 1)
 
 
 # --- Formulas and graphs -----------------------------------------------------------------------
@@ -173,9 +182,7 @@ def _saturation(network: RoutedNetwork, options: Options) -> Saturation:
     named = _permutations(network, options.seed)
     cycles = options.cycles or (400 if options.quick else _CYCLES)
     runs = [
-        Run(
-            pattern(traffic, network.ports), 1.0, cycles=cycles, warmup=_WARMUP, seed=options.seed
-        )
+        Run(pattern(traffic, network.ports), 1.0, cycles=cycles, warmup=_WARMUP, seed=options.seed)
         for traffic in ("uniform", *named.values())
     ]
     uniform, *others = simulate_runs(network, runs, engine=options.engine)
@@ -185,56 +192,63 @@ def _saturation(network: RoutedNetwork, options: Options) -> Saturation:
     return Saturation(uniform, found[worst], worst, load)
 
 
-def _hardware(
-    options: Options, sizes: Sequence[int]
-) -> Iterator[tuple[str, int, dict[str, Measures], dict[str, Any]]]:
-    """For each network and n: its measures in all ways of hardware, and further facts."""
+def _routers(
+    title: str, words: str, options: Options, setup: Setup
+) -> tuple[dict[str, Measures], str]:
+    """The ways of full routers but for F, and further facts in words."""
+    network = build(f"{words} {_HARDWARE}")
+    assert isinstance(network, RoutedNetwork)
+    with phase(f"simulating {title}", options.progress):
+        speed = _saturation(network, options)
+    with phase(f"synthesising {title}", options.progress):
+        area = mean_area(network.fabric, setup, 1 if options.quick else _SAMPLES, options.seed)
+    tables, registers = ((area[f].low, area[f].high) for f in ("tables", "flip_flops"))
+    worst, uniform = map(Saturation.cycles, (speed.worst, speed.uniform))
+    channels = max(link.channels for link in network.relation.graph.links())
+    count = "1 channel" if channels == 1 else f"{channels} channels"
+    facts = f"{count} a link, routers: {speed.name} ({speed.load} paths over a link)"
+    return {
+        "router tables": Measures(tables, _UNKNOWN, worst),
+        "router flip-flops": Measures(registers, _UNKNOWN, worst),
+        "router tables, uniform": Measures(tables, _UNKNOWN, uniform),
+    }, facts
+
+
+def _hardware(options: Options, bar: tqdm) -> Iterator[tuple[str, int, dict[str, Measures], str]]:
+    """For each network and n: its measures in all ways of hardware, and further facts in words."""
     setup = Setup("ecp5-85k", 0, _FLAGS, 600.0)
-    graphs = {(name, n): three(n)[name] for n in sizes for name in _PAIR}
+    graphs = {(name, n): three(n)[name] for n in _sizes(options) for name in _PAIR}
     degrees = {key: _degrees(graph) for key, (_, graph) in graphs.items()}
-    bar = tqdm(total=len(graphs), unit="networks", disable=None if options.progress else True)
-    with bar:
-        with phase("synthesising controllers", options.progress):
-            controllers = _controllers(sorted({d for own in degrees.values() for d in own}), setup)
-        for (name, n), (family, graph) in graphs.items():
-            network = build(f"{_PAIR[name].format(n=n)} {_HARDWARE}")
-            assert isinstance(network, RoutedNetwork)
-            title = f"{name} of {1 << n} nodes"
-            with phase(f"simulating {title}", options.progress):
-                speed = _saturation(network, options)
-            with phase(f"steps of {title}", options.progress):
-                steps = measure_steps(name, measured(family, graph, options), options)
-            with phase(f"synthesising {title}", options.progress):
-                area = mean_area(
-                    network.fabric, setup, 1 if options.quick else _SAMPLES, options.seed
-                )
-            bar.update()
-            controller = sum(controllers[d] for d in degrees[name, n]) / graph.nodes
-            fan_out = _exactly(steps.broadcast.steps)
-            tables, registers = ((area[f].low, area[f].high) for f in ("tables", "flip_flops"))
-            worst, uniform = map(Saturation.cycles, (speed.worst, speed.uniform))
-            hardest = _exactly(steps.hardest_run.steps)
-            ways = {
-                "router tables": Measures(tables, fan_out, worst),
-                "router flip-flops": Measures(registers, fan_out, worst),
-                "router tables, uniform": Measures(tables, fan_out, uniform),
-                "controller tables": Measures(_exactly(controller), fan_out, hardest),
-            }
-            facts = {
-                "channels": max(link.channels for link in network.relation.graph.links()),
-                "worst": speed.name,
-                "load": speed.load,
-                "hardest": steps.hardest.name,
-            }
-            yield name, n, ways, facts
+    with phase("synthesising controllers", options.progress):
+        controllers = _controllers(sorted({d for own in degrees.values() for d in own}), setup)
+    for (name, n), (family, graph) in graphs.items():
+        title = f"{name} of {1 << n} nodes"
+        with phase(f"steps of {title}", options.progress):
+            steps = measure_steps(name, measured(family, graph, options), options)
+        fan_out = _exactly(steps.broadcast.steps)
+        cost = _exactly(sum(controllers[d] for d in degrees[name, n]) / graph.nodes)
+        ways = {"controller tables": Measures(cost, fan_out, _exactly(steps.hardest_run.steps))}
+        words = f"controllers: {steps.hardest.name}"
+        if n <= _ROUTERS:
+            built = _PAIR[name].format(n=n)
+            routers, more = _routers(title, built, options, setup)
+            routers["up-down tables"] = routers["router tables"]
+            words = f"{more}; {words}"
+            if name == "PSNN":
+                others, more = _routers(title, f"{built} routing=up-down", options, setup)
+                routers["up-down tables"] = others["router tables"]
+                words = f"{words}; up-down: {more}"
+            ways |= {way: replace(own, fan_out=fan_out) for way, own in routers.items()}
+        bar.update()
+        yield name, n, ways, words
 
 
 # --- The item ----------------------------------------------------------------------------------
 
 
-def _rows(known: Way, facts: dict[tuple[str, int], dict[str, Any]]) -> list[dict[str, Any]]:
+def _rows(known: Way) -> list[dict[str, Any]]:
     rows = []
-    for way in WAYS:
+    for way in _WAYS:
         for n in sorted({n for one, _, n in known if one == way}):
             row: dict[str, Any] = {"way": way, "nodes": 1 << n}
             pair = {name: known[way, name, n] for name in _PAIR}
@@ -243,7 +257,7 @@ def _rows(known: Way, facts: dict[tuple[str, int], dict[str, Any]]) -> list[dict
                 row[f"{key}_c"] = _shown(own.cost)
                 row[f"{key}_f"] = _shown(own.fan_out)
                 row[f"{key}_d"] = _shown(own.disconnectivity)
-            for product, (_, alpha) in PRODUCTS.items():
+            for product, alpha in _PRODUCTS.items():
                 low, high = _ratio(pair, alpha)
                 row[f"{product} low"], row[f"{product} high"] = low, high
                 row[product] = _shown((low, high), ".2f")
@@ -257,7 +271,7 @@ def _ratio(pair: dict[str, Measures], alpha: float | None) -> Range:
     return ours[0] / others[1], ours[1] / others[0]
 
 
-def _shown(range_: Range, form: str = ".4g") -> str:
+def _shown(range_: Range, form: str = ".3g") -> str:
     low, high = (format(value, form) for value in range_)
     return low if low == high else f"{low}-{high}"
 
@@ -284,23 +298,21 @@ _PRINTED = {"C": "16", "F C": "256", "D C": "none", "L C": "between 128 and 256"
 
 def silicon(options: Options) -> PaperResult:
     """The four products in all ways, as ratios of PSNN to hypercube, and where they reach 1."""
-    sizes = range(3, (_QUICK if options.quick else _LARGEST) + 1)
-    graphs = range(3, (_QUICK if options.quick else _GRAPHS) + 1)
     known: Way = {}
-    facts: dict[tuple[str, int], dict[str, Any]] = {}
-    for name, n, ways, more in _hardware(options, sizes):
-        facts[name, n] = more
-        known |= {(way, name, n): own for way, own in ways.items()}
-    with phase("measuring graphs", options.progress):
-        for name in _PAIR:
-            for n in graphs:
-                known["formula", name, n] = _formula(name, n)
-                known["graph", name, n] = _graph(name, n, options)
-    rows = _rows(known, facts)
+    facts: list[str] = []
+    with tqdm(
+        total=2 * len(_sizes(options)), unit="networks", disable=None if options.progress else True
+    ) as bar:
+        for name, n, ways, words in _hardware(options, bar):
+            facts.append(f"{name}, N = {1 << n}: {words}.")
+            known |= {(way, name, n): own for way, own in ways.items()}
+            known["formula", name, n] = _formula(name, n)
+            known["graph", name, n] = _graph(name, n, options)
+    rows = _rows(known)
     columns = [Column("way"), Column("nodes", "N")]
     for key, title in (("hc", "HC"), ("ps", "PSNN")):
         columns += [Column(f"{key}_{one}", f"{title} {one.upper()}") for one in "cfd"]
-    columns += [Column(product, f"{product} ratio") for product in PRODUCTS]
+    columns += [Column(product, f"{product} ratio") for product in _PRODUCTS]
     return PaperResult(
         columns=tuple(columns),
         rows=rows,
@@ -311,54 +323,54 @@ def silicon(options: Options) -> PaperResult:
             "Formula: Table II. Graph: computed, with bounds. Routers: C is 4-input tables or "
             "flip-flops of a node with its table (ECP5, payload of 32 bits, queues of 4), F the "
             "measured steps of a broadcast by controllers, D cycles per packet at full load, with "
-            "the worst permutation tried, or uniform traffic. Controllers: tables of a "
+            "the worst permutation tried, or uniform traffic. The hypercube has e-cube routing; PSNN "
+            "has layered routing, or up-down with one channel a link. Controllers: tables of a "
             "communication controller of 32 bits, and steps of the worst permutation found.",
             "Ranges: bounds; different nodes of a shape; 99 % confidence of throughput.",
-            "Channels of a link, worst permutation of routers (paths over its most loaded link), "
-            "and of controllers:",
-            *(
-                f"{name}, N = {1 << n}: {own['channels']}; {own['worst']} ({own['load']}); "
-                f"{own['hardest']}."
-                for (name, n), own in facts.items()
-            ),
+            "Worst permutations, of all that were tried:",
+            *facts,
             "From which N on PSNN is the better one:",
             *(
                 f"{product}: printed {_PRINTED[product]}; "
-                + "; ".join(f"{way} {_break_even(rows, way, product)}" for way in WAYS)
+                + "; ".join(f"{way} {_break_even(rows, way, product)}" for way in _WAYS)
                 + "."
-                for product in PRODUCTS
+                for product in _PRODUCTS
             ),
         ),
     )
 
 
-_STYLES = ("-k", "ok", "sC3", "vC1", "^C0", "DC2")
+_STYLES = ("-k", "ok", "sC3", "vC1", "^C0", "PC4", "DC2")
 
 
 def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
     figure = Figure(figsize=(10, 7.6), layout="constrained")
-    grid = figure.subplots(2, 2, sharex=True)
+    grid = figure.subplots(2, 2)
+    every = sorted({row["nodes"] for row in rows})
     titles: dict[str, str] = {
         "C": "cost of a node: C",
         "F C": "broadcasts: F C",
         "D C": "permutations: D C",
         "L C": "both: L C, alpha = 1/2",
     }
-    for axes, product in zip(grid.flat, PRODUCTS):
-        for way, style in zip(WAYS, _STYLES):
+    for axes, product in zip(grid.flat, _PRODUCTS):
+        for way, style in zip(_WAYS, _STYLES):
             own = [row for row in rows if row["way"] == way]
             if product in ("C", "F C") and way.endswith("uniform"):
                 continue  # Only D differs.
             sizes = [row["nodes"] for row in own]
             low, high = ([row[f"{product} {bound}"] for row in own] for bound in ("low", "high"))
             middle = [(a * b) ** 0.5 for a, b in zip(low, high)]
-            colour = style.lstrip("-os^vD")
+            colour = "black" if style.endswith("k") else style[1:]
             line = style if way == "formula" else f"-{style}"
             axes.plot(sizes, middle, line, ms=5, lw=1, label=way)
-            axes.vlines(sizes, low, high, color=colour if colour != "k" else "black", lw=2.5, alpha=0.4)
+            axes.vlines(sizes, low, high, color=colour, lw=2.5, alpha=0.4)
         axes.axhline(1, color="grey", lw=1, ls="--")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
+        axes.set_xlim(min(every) / 1.4, max(every) * 1.4)
+        axes.xaxis.set_major_locator(FixedLocator(every))
+        axes.yaxis.set_major_locator(LogLocator(base=2, subs=(1, 1.25, 1.5)))
         plain_numbers(axes.xaxis, axes.yaxis)
         axes.set_title(titles[product])
         axes.grid(alpha=0.3)
