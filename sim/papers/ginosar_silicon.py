@@ -280,16 +280,15 @@ def _break_even(rows: Sequence[dict[str, Any]], way: str, product: str) -> str:
     """From which N on the product of PSNN is the smaller one, in words."""
     own = [row for row in rows if row["way"] == way]
     sizes = [row["nodes"] for row in own]
-    low, high = (
-        break_even(sizes, [row[f"{product} {bound}"] for row in own]) for bound in ("low", "high")
-    )
 
-    def words(size: float | None) -> str:
+    def words(bound: str) -> str:
+        ratios = [row[f"{product} {bound}"] for row in own]
+        size = break_even(sizes, ratios)
         if size is None:
             return f"none up to {sizes[-1]}"
-        return f"below {sizes[0]}" if size == sizes[0] else f"{size:.0f}"
+        return f"below {sizes[0]}" if max(ratios) < 1 else f"{size:.0f}"
 
-    first, last = words(low), words(high)
+    first, last = words("low"), words("high")
     return first if first == last else f"{first} to {last}"
 
 
@@ -323,8 +322,8 @@ def silicon(options: Options) -> PaperResult:
             "Formula: Table II. Graph: computed, with bounds. Routers: C is 4-input tables or "
             "flip-flops of a node with its table (ECP5, payload of 32 bits, queues of 4), F the "
             "measured steps of a broadcast by controllers, D cycles per packet at full load, with "
-            "the worst permutation tried, or uniform traffic. The hypercube has e-cube routing; PSNN "
-            "has layered routing, or up-down with one channel a link. Controllers: tables of a "
+            "the worst permutation tried or uniform traffic. The hypercube has e-cube, PSNN "
+            "layered routing, or up-down with one channel a link. Controllers: tables of a "
             "communication controller of 32 bits, and steps of the worst permutation found.",
             "Ranges: bounds; different nodes of a shape; 99 % confidence of throughput.",
             "Worst permutations, of all that were tried:",
@@ -344,7 +343,7 @@ _STYLES = ("-k", "ok", "sC3", "vC1", "^C0", "PC4", "DC2")
 
 
 def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
-    figure = Figure(figsize=(10, 7.6), layout="constrained")
+    figure = Figure(figsize=(10, 8), layout="constrained")
     grid = figure.subplots(2, 2)
     every = sorted({row["nodes"] for row in rows})
     titles: dict[str, str] = {
@@ -378,7 +377,8 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
         axes.set_xlabel("nodes N")
     for axes in grid[:, 0]:
         axes.set_ylabel("PSNN / hypercube")
-    grid[1, 0].legend(fontsize="small")
+    handles, labels = grid[1, 1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small")
     return figure
 
 
