@@ -254,7 +254,7 @@ def _rows(known: Way) -> list[dict[str, Any]]:
             pair = {name: known[way, name, n] for name in _PAIR}
             for name, key in (("Hypercube", "hc"), ("PSNN", "ps")):
                 own = pair[name]
-                row[f"{key}_c"] = _shown(own.cost)
+                row[f"{key}_c"] = _shown(own.cost, ".4g")
                 row[f"{key}_f"] = _shown(own.fan_out)
                 row[f"{key}_d"] = _shown(own.disconnectivity)
             for product, alpha in _PRODUCTS.items():
