@@ -8,7 +8,6 @@ paths. Theory says at which load their links are full. Valiant's routing makes o
 uniform traffic. UGAL chooses between the two, packet by packet.
 """
 
-from collections import defaultdict
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -18,12 +17,11 @@ from matplotlib.figure import Figure
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.routing.relation import Relation
-from multicube.hdl.topology.graph import Link
 from multicube.hdl.topology.torus import Torus
 from multicube.sim import Run, pattern, simulate_runs
+from multicube.sim.measure.worst_permutation import link_uses, worst_permutation
 from rich.console import Console
 from rich.table import Table
-from scipy.optimize import linear_sum_assignment
 
 LENGTH = 4
 DEPTH = 8
@@ -93,46 +91,13 @@ class Theory:
 def theory_of(name: str, relation: Relation) -> Theory:
     """Of a network whose own routing is without a choice."""
     ports = relation.ports
-    users: dict[Link, np.ndarray] = defaultdict(lambda: np.zeros((ports, ports), int))
-    lengths = []
-    for source in range(ports):
-        for destination in range(ports):
-            *path, _ = relation.path(source, destination)
-            lengths.append(len(path))
-            for channel in path:
-                users[relation.graph.link_of(channel)][source, destination] = 1
-    uses = np.array(list(users.values()))
+    uses = link_uses(relation)
     uniform = uses.sum(axis=(1, 2)).max() / ports
     permutation = list(map(WORST[name], range(ports))) if name in WORST else worst_permutation(uses)
     taken = uses[:, np.arange(ports), permutation]
     most = (taken * taken.sum(axis=1, keepdims=True)).max(axis=0)
     worst = fmean(1 / np.maximum(most, 1))
-    return Theory(fmean(lengths), min(1, 1 / uniform), permutation, worst)
-
-
-def worst_permutation(uses: np.ndarray) -> list[int]:
-    """A permutation that loads a link most (Towles and Dally, 2002), and then others of its links.
-
-    Parameters
-    ----------
-    uses : np.ndarray
-        For each link, source and destination, whether the path uses the link.
-    """
-    rows = np.arange(uses.shape[1])
-
-    def best(weights: np.ndarray) -> np.ndarray:
-        return linear_sum_assignment(weights, maximize=True)[1]
-
-    def loads(columns: np.ndarray) -> np.ndarray:
-        return uses[:, rows, columns].sum(axis=1)
-
-    found = max(map(best, uses), key=lambda columns: loads(columns).max())
-    # The sum of the squares of loads is convex: such steps only let it grow.
-    while True:
-        after = best(np.tensordot(loads(found), uses, axes=1))
-        if (loads(after) ** 2).sum() <= (loads(found) ** 2).sum():
-            return found.tolist()
-        found = after
+    return Theory(uses.sum() / ports**2, min(1, 1 / uniform), permutation, worst)
 
 
 # Measurement.

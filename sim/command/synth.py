@@ -25,6 +25,7 @@ __all__ = ["synth"]
 @click.option("--device", default="ecp5-85k", show_default=True, help=f"{', '.join(DEVICES)}.")
 @click.option("--seeds", default=3, show_default=True, help="Placements; 0 only counts primitives.")
 @click.option("--node", is_flag=True, help="One node or box alone, if all are alike.")
+@click.option("--cell", metavar="NAME", help="One cell and what only serves it, as router_5.")
 @click.option("--verilog", multiple=True, metavar="FILE", help="Measure a Verilog file instead.")
 @click.option("--top", help="Module to measure in --verilog. NAME=VALUE sets its parameters.")
 @click.option("--clock", help="Its clock, if it has an unusual name; empty if none.")
@@ -37,6 +38,7 @@ def synth(
     device: str,
     seeds: int,
     node: bool,
+    cell: str | None,
     verilog: tuple[str, ...],
     top: str | None,
     clock: str | None,
@@ -57,8 +59,10 @@ def synth(
 
     setup = Setup(device, seeds, flags, limit)
     if verilog:
-        if top is None or node:
-            raise InvalidValue("--verilog FILE needs --top NAME, and does not go with --node")
+        if top is None or node or cell is not None:
+            raise InvalidValue(
+                "--verilog FILE needs --top NAME, and does not go with --node or --cell"
+            )
         what: dict[str, Any] = {"files": list(verilog), "top": top, "parameters": pairs(words)}
         design = verilog_design(verilog, top, what["parameters"], clock=clock, reset=reset)
     elif not words:
@@ -66,7 +70,7 @@ def synth(
     elif (top, clock, reset) != (None, None, None):
         raise InvalidValue("--top, --clock and --reset belong to --verilog FILE")
     else:
-        what, design = _network(words, node)
+        what, design = _network(words, node, cell)
     # The progress bar is shown on a terminal only.
     with tqdm(total=2 + seeds, disable=None, file=sys.stderr, leave=False) as bar:
         begun = itertools.count()
@@ -82,11 +86,16 @@ def synth(
         _print(what, found)
 
 
-def _network(words: tuple[str, ...], node: bool) -> "tuple[dict[str, Any], Design]":
+def _network(
+    words: tuple[str, ...], node: bool, cell: str | None
+) -> "tuple[dict[str, Any], Design]":
     """A description of what is measured, and the design."""
+    from ...hdl.core.cell_part import cell_part
     from ...hdl.core.fabric import Fabric
     from ..synthesis import network_design
 
+    if node and cell is not None:
+        raise InvalidValue("Give --node or --cell NAME, not both")
     network = network_from(words[0], words[1:])
     fabric = network.fabric
     what: dict[str, Any] = {"network": network.family, "parameters": network.chosen}
@@ -94,6 +103,9 @@ def _network(words: tuple[str, ...], node: bool) -> "tuple[dict[str, Any], Desig
         type_ = only_type(fabric)
         what["node"] = type_.name
         fabric = Fabric.alone(type_, without=fabric.unread(type_))
+    elif cell is not None:
+        what["cell"] = cell
+        fabric = cell_part(fabric, cell)
     return what, network_design(fabric)
 
 
@@ -123,7 +135,11 @@ def _print(what: dict[str, Any], found: "Measurement") -> None:
     table.columns[1].justify = "right"
     for row in rows:
         table.add_row(*map(str, row))
-    click.echo(f"one {what['node'].replace('_', ' ')} of {words}" if "node" in what else words)
+    if "node" in what:
+        words = f"one {what['node'].replace('_', ' ')} of {words}"
+    elif "cell" in what:
+        words = f"cell {what['cell']} of {words}"
+    click.echo(words)
     Console(highlight=False).print(table)
     tools = ", ".join(f"{package} {version}" for package, version in found.tools.items())
     click.echo(f"{found.setup.target.part}; {' '.join([tools, found.setup.flags]).strip()}")

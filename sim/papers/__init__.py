@@ -19,6 +19,7 @@ from . import (
     dcsh_figures,
     ginosar_figures,
     ginosar_prediction,
+    ginosar_silicon,
     ginosar_steps,
     ginosar_tables,
     siegel_bandwidth,
@@ -56,6 +57,7 @@ _MODULES = (
     ginosar_tables,
     ginosar_steps,
     ginosar_prediction,
+    ginosar_silicon,
     dandamudi_static,
     dandamudi_queueing,
 )

@@ -6,6 +6,8 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.transforms import Bbox
 
 from ..measure.graph_measures import graph_measures
 from ..theory.static_networks import NETWORKS, Formula, Range, Size, looseness
@@ -69,7 +71,7 @@ def _plane(options: Options, *, across: str, up: str) -> PaperResult:
 def _draw_plane(rows: Sequence[dict[str, Any]], across: str, up: str) -> Figure:
     figure = Figure(figsize=(7.6, 5.6), layout="constrained")
     axes = figure.subplots()
-    offsets: dict[tuple[float, float], int] = {}
+    places: list[tuple[float, float]] = []
     for index, row in enumerate(rows):
         colour = f"C{index}"
         x = [row["x_lower"], row["x_upper"]]
@@ -81,22 +83,55 @@ def _draw_plane(rows: Sequence[dict[str, Any]], across: str, up: str) -> Figure:
         axes.plot(*zip(middle, order), ":", color=colour, linewidth=0.8)
         axes.plot(*order, "s", markerfacecolor="white", color=colour, markersize=6)
         axes.plot(*middle, "o", color=colour, markersize=6)
-        # Names of networks in the same place stand above each other.
-        place = offsets[middle] = offsets.get(middle, -1) + 1
-        axes.annotate(
-            row["network"],
-            middle,
-            (6, 5 + 11 * place),
-            textcoords="offset points",
-            color=colour,
-            fontsize=9,
-        )
+        places.append(middle)
     axes.set(xscale="log", yscale="log", xlabel=across, ylabel=up)
     axes.set_title(f"N = {rows[0]['nodes']}: computed (dots), and the printed orders (squares)")
     axes.margins(0.12)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     plain_numbers(axes.xaxis, axes.yaxis)
     axes.grid(alpha=0.3)
+    figure.draw_without_rendering()  # So that it is known how large all is.
+    bars = [
+        axes.transData.transform(
+            [(row["x_lower"], row["y_lower"]), (row["x_upper"], row["y_upper"])]
+        )
+        for row in rows
+    ]
+    _label(axes, [row["network"] for row in rows], places, bars)
     return figure
+
+
+_OFFSETS = [(x, y) for y in (5, -14, 17, -26, 29, -38) for x in (7, -7)]
+"""Where a name may stand, in points from its dot; left of it if x is negative."""
+
+
+def _label(
+    axes: Axes, names: Sequence[str], places: Sequence[tuple[float, float]], bars: Sequence[Any]
+) -> None:
+    """Write the name of each dot beside it, where it touches no other name, dot, bar or edge.
+
+    `bars` are the ends of the bars through the dots, in pixels.
+    """
+    taken = [Bbox(ends).padded(5) for ends in bars]
+    for number, (name, place) in enumerate(zip(names, places)):
+        for x, y in _OFFSETS:
+            text = axes.annotate(
+                name,
+                place,
+                (x, y),
+                textcoords="offset points",
+                ha="left" if x > 0 else "right",
+                color=f"C{number}",
+                fontsize=9,
+            )
+            box = text.get_window_extent()
+            inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
+            if inside and not any(box.overlaps(other) for other in taken):
+                break
+            if (x, y) != _OFFSETS[-1]:
+                text.remove()
+        taken.append(box)
 
 
 # --- Figures 5 to 9 ----------------------------------------------------------------------------
@@ -243,6 +278,8 @@ def _draw_three(
     if log:
         axes.set_yscale("log", base=2)
         plain_numbers(axes.yaxis)
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("nodes N")
     axes.grid(alpha=0.3)
 

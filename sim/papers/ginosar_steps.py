@@ -27,10 +27,11 @@ from ..theory.static_networks import compared
 from .ginosar_networks import NINE, SOURCE, Measured, nine
 from .item import Column, Item, Options, PaperResult
 
-__all__ = ["ITEMS", "StepMeasurement", "measured_steps", "middle", "sizes"]
+__all__ = ["ITEMS", "StepMeasurement", "measure_steps", "measured_steps", "middle", "sizes"]
 
-_CHANGES = {16: 200, 64: 20, 256: 0}
-"""Changes that the search for the hardest permutation tries, by size: the large ones take long."""
+_CHANGES = ((16, 200), (64, 20))
+"""Changes that the search for the hardest permutation tries, in networks of up to so many nodes:
+large ones take long."""
 
 _QUICK = (1, 4, 7)
 """The networks of a quick run: ring, star and hypercube."""
@@ -88,13 +89,14 @@ def _measured_steps(
 ) -> tuple[StepMeasurement, ...]:
     options = Options(quick=quick, seed=seed, engine=engine)
     return tuple(
-        _measure(NINE[number], network, options)
+        measure_steps(NINE[number], network, options)
         for number, network in enumerate(nine(dimensions, options))
         if not quick or number in _QUICK
     )
 
 
-def _measure(name: str, network: Measured, options: Options) -> StepMeasurement:
+def measure_steps(name: str, network: Measured, options: Options) -> StepMeasurement:
+    """Run broadcast, concentration and permutations on a network, which is called `name`."""
     graph, found, seed = network.graph, network.found, options.seed
     # Where only the search found the bisection, it is not known which half a node is in.
     side = found.bisection.side or frozenset(range(graph.nodes // 2))
@@ -102,7 +104,8 @@ def _measure(name: str, network: Measured, options: Options) -> StepMeasurement:
     broadcast = one_message(found.fan_out.steps)
     root = found.fan_out.source
     any_ = route(router, "random", random_permutation(graph.nodes, seed), seed=seed)
-    changes = 0 if options.quick else _CHANGES.get(graph.nodes + graph.nodes % 2, 0)
+    tried = (changes for nodes, changes in _CHANGES if graph.nodes <= nodes)
+    changes = 0 if options.quick else next(tried, 0)
     hardest = hardest_permutation(router, side, changes=changes, seed=seed)
     runs = run_tasks(
         graph,
