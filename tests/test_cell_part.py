@@ -71,6 +71,7 @@ def test_samples_have_all_nodes() -> None:
         assert len(fabric.types()[kind]) == each.nodes
 
 
+@pytest.mark.long
 def test_mean_is_weighted(monkeypatch: pytest.MonkeyPatch) -> None:
     """With areas that are the numbers of ports of each design."""
 

@@ -81,8 +81,9 @@ def worst_permutation(shares: NDArray[np.number]) -> list[int]:
         The destination of each terminal. No permutation has a link on more of its paths.
     """
     (first, *_) = _heaviest(shares)
-    found = reversed([*_climb(shares, first)])
-    return list(max(found, key=lambda one: _loads(shares, one).max()))
+    found: list[_Permutation] = [*_climb(shares, first)][::-1]
+    best = max(found, key=lambda one: _loads(shares, one).max())
+    return list(best)
 
 
 def most_loaded_link(uses: NDArray[np.uint8], destinations: list[int]) -> int:
@@ -92,7 +93,7 @@ def most_loaded_link(uses: NDArray[np.uint8], destinations: list[int]) -> int:
 
 def _heaviest(shares: NDArray[np.number]) -> list[_Permutation]:
     """For each link the permutation that loads it most, the highest loads first."""
-    firsts = dict.fromkeys(_assigned(uses) for uses in shares)
+    firsts = {_assigned(uses) for uses in shares}
     return sorted(firsts, key=lambda one: (-_loads(shares, one).max(), one))
 
 
