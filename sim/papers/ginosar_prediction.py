@@ -7,18 +7,19 @@ once.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import bootstrap, rankdata
 
-from ...hdl.networks.graph import GraphNetwork
+from ...hdl.networks.catalogue import find
+from ...hdl.networks.network import PacketNetwork
 from ..run.messages import Copies, Message, Messenger
 from ..run.simulation import simulate
-from .ginosar_networks import SOURCE
-from .ginosar_steps import StepMeasurement, measured_steps, middle, sizes
+from .ginosar_networks import SOURCE, Measured
+from .ginosar_steps import Row, StepMeasurement, measured_rows, measured_steps, middle
 from .item import Column, Item, Options, PaperResult
 
 __all__ = ["ITEMS", "Correlation", "correlation"]
@@ -104,15 +105,20 @@ def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
         return dict.fromkeys(list(_MEASURED)[3:])
     nodes, root = one.nodes, one.network.found.fan_out.source
     others = [node for node in range(nodes) if node != root]
-    network = GraphNetwork(graph=graph)
-    messenger = Messenger(network, depth=nodes, engine=options.engine)
+    network = _network(one.network)
+    messenger = Messenger(network, depth=nodes, engine=options.engine, threads=1)
 
     def cycles(pairs: Iterator[tuple[int, int]]) -> int:
         return messenger.send([Message(source, to, 1) for source, to in pairs]).cycles
 
     # The hardware is the same for both, but for the payload: a source's time stamp.
     saturated = simulate(
-        network, load=1.0, cycles=options.cycles or _CYCLES, engine=options.engine
+        network,
+        load=1.0,
+        cycles=options.cycles or _CYCLES,
+        seed=options.seed,
+        engine=options.engine,
+        threads=1,
     ).throughput
     return {
         "copies": messenger.copy([Copies(root, others, 1)]).cycles,
@@ -124,7 +130,18 @@ def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
     }
 
 
-def _row(one: StepMeasurement, options: Options) -> dict[str, Any]:
+def _network(measured: Measured) -> PacketNetwork:
+    """The network of the catalogue with this graph, and with the routing that it has there."""
+    family = find(measured.family)
+    names = {parameter.name for parameter in family.parameters}
+    described = asdict(measured.graph)  # type: ignore[call-overload]
+    network = family.build(**{name: described[name] for name in described.keys() & names})
+    assert isinstance(network, PacketNetwork)
+    return network
+
+
+def _row(dimensions: int, number: int, options: Options) -> Row:
+    one = measured_steps(dimensions, number, options)
     found = one.network.found
     return {
         "network": one.name,
@@ -141,20 +158,14 @@ def _row(one: StepMeasurement, options: Options) -> dict[str, Any]:
     }
 
 
-def _pairs(
-    rows: Sequence[dict[str, Any]], predictor: str, measured: str
-) -> tuple[list[float], list[float]]:
+def _pairs(rows: Sequence[Row], predictor: str, measured: str) -> tuple[list[float], list[float]]:
     known = [row for row in rows if row[measured] is not None]
     return [row[predictor] for row in known], [row[measured] for row in known]
 
 
 def prediction(options: Options) -> PaperResult:
     """Measured times of all networks, and how well F, D, L and d order them."""
-    rows = [
-        _row(one, options)
-        for dimensions in sizes(options)
-        for one in measured_steps(dimensions, options)
-    ]
+    rows, missing = measured_rows(_row, options)
     notes = []
     for measured, (title, _) in _MEASURED.items():
         words = (
@@ -192,6 +203,7 @@ def prediction(options: Options) -> PaperResult:
             "Spearman's rank correlation over all networks and sizes, with its 95 % confidence "
             "interval (bootstrap):",
             *notes,
+            *missing,
         ),
     )
 
@@ -207,7 +219,7 @@ _SHOWN = (
 )
 
 
-def _draw(rows: Sequence[dict[str, Any]], seed: int) -> Figure:
+def _draw(rows: Sequence[Row], seed: int) -> Figure:
     figure = Figure(figsize=(11, 7), layout="constrained")
     groups = sorted({1 << row["nodes"].bit_length() - (row["nodes"] & 1 == 0) for row in rows})
     for axes, (predictor, measured) in zip(figure.subplots(2, 3).flat, _SHOWN):
@@ -230,10 +242,10 @@ def _draw(rows: Sequence[dict[str, Any]], seed: int) -> Figure:
     return figure
 
 
-def _name(axes: Any, rows: Sequence[dict[str, Any]], predictor: str, measured: str) -> None:
+def _name(axes: Any, rows: Sequence[Row], predictor: str, measured: str) -> None:
     """The networks' names at the points of the largest size; points close together share a text."""
     most = max(row["nodes"] for row in rows)
-    names: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    names: dict[tuple[int, ...], list[Row]] = {}
     for row in rows:
         if row["nodes"] >= most - 1 and row[measured] is not None:
             place = tuple(round(4 * np.log10(row[key])) for key in (predictor, measured))
