@@ -35,7 +35,8 @@ def shape(channels: int, escapes: int) -> RouterShape:
     return RouterShape.of(
         [InputChannel(end, end[1] < escapes) for end in ends],
         [(end, end[1] < escapes) for end in ends],
-        1,
+        entries=1,
+        exits=1,
         turns=turns,
         choice=True,
     )
