@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 from scipy.stats import bootstrap, rankdata
 
 from ...hdl.networks.catalogue import find
 from ...hdl.networks.network import PacketNetwork
+from ...hdl.topology.graph import Graph
 from ..run.messages import Copies, Message, Messenger
 from ..run.simulation import simulate
-from .ginosar_networks import SOURCE, Measured
+from .ginosar_networks import SOURCE
 from .ginosar_steps import Row, StepMeasurement, measured_rows, measured_steps, middle
 from .item import Column, Item, Options, PaperResult
 
-__all__ = ["ITEMS", "Correlation", "correlation"]
+__all__ = ["ITEMS", "Correlation", "correlation", "network_of"]
 
 _CYCLES = 1000
 _WIDEST = 63
@@ -105,7 +107,7 @@ def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
         return dict.fromkeys(list(_MEASURED)[3:])
     nodes, root = one.nodes, one.network.found.fan_out.source
     others = [node for node in range(nodes) if node != root]
-    network = _network(one.network)
+    network = network_of(one.network.family, graph)
     messenger = Messenger(network, depth=nodes, engine=options.engine, threads=1)
 
     def cycles(pairs: Iterator[tuple[int, int]]) -> int:
@@ -130,12 +132,12 @@ def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
     }
 
 
-def _network(measured: Measured) -> PacketNetwork:
+def network_of(family: str, graph: Graph) -> PacketNetwork:
     """The network of the catalogue with this graph, and with the routing that it has there."""
-    family = find(measured.family)
-    names = {parameter.name for parameter in family.parameters}
-    described = asdict(measured.graph)  # type: ignore[call-overload]
-    network = family.build(**{name: described[name] for name in described.keys() & names})
+    found = find(family)
+    names = {parameter.name for parameter in found.parameters}
+    described = asdict(graph)  # type: ignore[call-overload]
+    network = found.build(**{name: described[name] for name in described.keys() & names})
     assert isinstance(network, PacketNetwork)
     return network
 
@@ -231,34 +233,57 @@ def _draw(rows: Sequence[Row], seed: int) -> Figure:
             )
         found = correlation(*_pairs(rows, predictor, measured), seed)
         axes.set_title(f"{title}\nrank correlation {found}", fontsize="small")
-        _low, _high = axes.get_xlim()
         axes.set(xscale="log", yscale="log", xlabel=_PREDICTORS[predictor], ylabel=unit)
         span = [max(0.01, min(row[predictor] for row in rows)), max(row[predictor] for row in rows)]
         axes.plot(span, span, ":k", linewidth=0.8, label="equal")
-        if measured in ("hardest", "interval"):
-            _name(axes, rows, predictor, measured)
         axes.grid(alpha=0.3)
     figure.axes[0].legend(fontsize="small")
+    figure.draw_without_rendering()  # The places of all points must be known.
+    for axes, (predictor, measured) in zip(figure.axes, _SHOWN):
+        if measured in ("hardest", "interval"):
+            _name(axes, rows, predictor, measured)
     return figure
 
 
+_PLACES = (
+    (-4, 4, "right", "bottom"),
+    (4, -4, "left", "top"),
+    (4, 4, "left", "bottom"),
+    (-4, -4, "right", "top"),
+    (0, 8, "center", "bottom"),
+    (0, -8, "center", "top"),
+    (4, 16, "left", "bottom"),
+    (4, -16, "left", "top"),
+)
+"""Where a name may be: offsets from its point in printer's points, and alignments."""
+
+
 def _name(axes: Any, rows: Sequence[Row], predictor: str, measured: str) -> None:
-    """The networks' names at the points of the largest size; points close together share a text."""
+    """The networks' names at the points of the largest size, where they cover no other name or
+    point; networks at the same point share a text."""
     most = max(row["nodes"] for row in rows)
-    names: dict[tuple[int, ...], list[Row]] = {}
+    names: dict[tuple[float, float], list[str]] = {}
     for row in rows:
         if row["nodes"] >= most - 1 and row[measured] is not None:
-            place = tuple(round(4 * np.log10(row[key])) for key in (predictor, measured))
-            names.setdefault(place, []).append(row)
-    for own in names.values():
-        axes.annotate(
-            ", ".join(row["network"] for row in own),
-            (own[0][predictor], own[0][measured]),
-            fontsize=6,
-            xytext=(-4, 4),
-            ha="right",
-            textcoords="offset points",
-        )
+            names.setdefault((row[predictor], row[measured]), []).append(row["network"])
+    taken = [Bbox.from_extents(*at - 3, *at + 3) for at in axes.transData.transform([*names])]
+    for point, own in names.items():
+        for *offset, across, along in _PLACES:
+            text = axes.annotate(
+                ", ".join(own),
+                point,
+                fontsize=6,
+                xytext=offset,
+                textcoords="offset points",
+                ha=across,
+                va=along,
+            )
+            box = text.get_window_extent()
+            inside = axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1
+            if inside and not box.count_overlaps(taken):
+                taken.append(box)
+                break
+            text.remove()
 
 
 ITEMS = (

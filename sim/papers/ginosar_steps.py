@@ -43,8 +43,10 @@ _SIZES = (2, 3, 4)
 _QUICK = (1, 4, 7)
 """The networks of a quick run: ring, star and hypercube."""
 
-_CHEAP_FIRST = (2, 3, 7, 6, 5, 1, 8, 4, 0)
-"""The networks in the order in which they are measured: routers of many links take long."""
+_CHEAP = (2, 3, 7, 6, 5, 1, 8)
+_DEAR = (4, 0)
+"""The networks in the order in which they are measured: last, of all sizes, those with nodes of
+many links."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +94,19 @@ def measured_rows(
     ----------
     row : callable
         Takes n of 4^n nodes, the number of a network in `NINE`, and `options`. It is called in
-        processes of their own, the smallest networks first, or in this one for a quick run.
+        processes of their own, cheap networks first, or in this one for a quick run.
     options : Options
         With `progress`, a bar on standard error shows how many networks are measured. If that is
-        interrupted, the rows found so far are returned.
+        interrupted, the rows found so far are returned, if they are three at least.
     """
     if options.quick:
         return [row(2, number, options) for number in _QUICK], ()
-    wanted = [(dimensions, number) for dimensions in _SIZES for number in _CHEAP_FIRST]
+    wanted = [
+        (dimensions, number)
+        for numbers in (_CHEAP, _DEAR)
+        for dimensions in _SIZES
+        for number in numbers
+    ]
     jobs: list[Job] = [(row, (*each, options), {}) for each in wanted]
     found: dict[tuple[int, int], Row] = {}
     with tqdm(
@@ -110,15 +117,16 @@ def measured_rows(
                 found[wanted[job]] = result
                 bar.update()
         except KeyboardInterrupt:
-            if not found:
+            if len(found) < 3:  # No rank correlation of fewer.
                 raise
     missing = ", ".join(
         f"{NINE[number]} of {4**dimensions}"
         for dimensions, number in sorted(wanted)
         if (dimensions, number) not in found
     )
-    notes = (f"Not measured, as it was interrupted: {missing}",) if missing else ()
-    return [found[each] for each in sorted(found)], notes
+    note = f"Not measured, as the run or a process of it was ended: {missing}"
+    rows = [found[each] for each in sorted(found)]
+    return rows, (note,) if missing else ()
 
 
 def measured_steps(dimensions: int, number: int, options: Options) -> StepMeasurement:
