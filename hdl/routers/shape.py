@@ -73,7 +73,7 @@ class RouterShape:
     choice : bool
         Whether headers may have a choice of outputs.
     equal_choices : bool
-        Whether all those that have a choice have the same.
+        Whether any two of them with a choice have the same one, or no output in common.
     """
 
     inputs: tuple[InputChannel, ...]

@@ -47,9 +47,10 @@ class Relation(ABC):
     choice : bool
         Whether `route` may offer more than one channel; by default, if packets are not `ordered`.
     equal_choices : bool
-        Whether all headers that have a choice in a node have the same. Then an arbiter that grants
-        an output to a header which takes another one stays at this header, and so the arbiters of a
-        node do not all grant the same header for ever (McKeown, 1999).
+        Whether the choices of any two headers in a node, if they have several, are the same or have
+        no channel in common. Then an arbiter that grants an output to a header which takes another
+        one stays at this header, and so the arbiters of a node do not all grant the same header for
+        ever (McKeown, 1999).
     layers : int
         Virtual layers that packets are distributed over, each of which is free of deadlock.
     legs : tuple[Relation, Relation] or None

@@ -37,6 +37,7 @@ class FatTree(RoutedGraph):
     )
 
     deadlock_free = True
+    equal_choices = True
 
     @property
     def width(self) -> int:

@@ -75,6 +75,7 @@ class LeisersonFatTree(RoutedGraph):
 
     deadlock_free = True
     looks_back = False
+    equal_choices = True
 
     def __post_init__(self) -> None:
         check_field(self, "branching", "Branching", 2, 64)

@@ -31,6 +31,7 @@ from . import (
     stanfill_fan,
     stanfill_hypercube,
     stanfill_router,
+    stanfill_survey,
 )
 from .item import Column, Item, Options, PaperResult
 
@@ -49,6 +50,7 @@ _MODULES = (
     stanfill_fan,
     stanfill_hypercube,
     stanfill_router,
+    stanfill_survey,
     dcsh_figures,
     ginosar_figures,
     ginosar_tables,

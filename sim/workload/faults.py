@@ -28,7 +28,16 @@ from ...hdl.primitives.random_bits import RandomBits, scattered_seed
 from ...hdl.topology.extra_stage import Fault, Kind
 from ...hdl.topology.multistage import MultistagePlan
 
-__all__ = ["EFFECTS", "Injection", "LinkFault", "StuckBox", "inject", "parse_fault", "places"]
+__all__ = [
+    "EFFECTS",
+    "Injection",
+    "LinkFault",
+    "StuckBox",
+    "cut",
+    "inject",
+    "parse_fault",
+    "places",
+]
 
 _Fabric = TypeVar("_Fabric", bound=Fabric)
 
@@ -307,6 +316,35 @@ def inject(
     return faulty.fabric
 
 
+def cut(fabric: _Fabric, outputs: Iterable[Pin]) -> _Fabric:
+    """A copy of a fabric, of the same class, in which nothing passes some links: they are dead.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        Of any network.
+    outputs : Iterable[Pin]
+        The links, by the output that drives each: such as those of `PacketNetwork.path`. Each
+        channel of a link has an output of its own.
+
+    Raises
+    ------
+    ValueError
+        If an output does not drive a link with a handshake, from one cell to another.
+    """
+    faulty = _Broken(fabric)
+    for number, output in enumerate(outputs):
+        if output.cell is not None:
+            fabric.check_cell(output.cell)
+        receiver = faulty.fabric.drivers.get(_joined(output, ("ready",)))
+        if not fabric.sends_stream(output) or receiver is None:
+            raise InvalidValue(f"Output to cut must drive a link with a handshake, not {output}")
+        name = f"fault_{number}"
+        type_ = faulty.insert(name, output, _link_of(receiver))
+        faulty.fabric.cells[name] = Cell(name, type_, {**_SOUND, "seed": 1, "dead": 1})
+    return faulty.fabric
+
+
 def _links(plan: MultistagePlan, injection: Injection) -> list[Fault]:
     """The links that an injection affects."""
     place = injection.place
@@ -331,12 +369,10 @@ def _straps(injection: Injection) -> dict[str, int]:
     }
 
 
-class _Faulty(Generic[_Fabric]):
-    """A copy of a fabric in which links can be cut and boxes replaced."""
+class _Broken(Generic[_Fabric]):
+    """A copy of a fabric in which components for faults can be inserted into links."""
 
-    def __init__(self, fabric: _Fabric, plan: MultistagePlan, seed: int) -> None:
-        self.plan = plan
-        self.seed = seed
+    def __init__(self, fabric: _Fabric) -> None:
         self.fabric = copy(fabric)
         self.fabric.cells = dict(fabric.cells)
         self.fabric.drivers = dict(fabric.drivers)
@@ -350,6 +386,54 @@ class _Faulty(Generic[_Fabric]):
         for receiver, driver in self.fabric.drivers.items():
             receivers.setdefault(driver, set()).add(receiver)
         return receivers
+
+    def insert(self, name: str, driver: Pin, receiver: Pin) -> CellType:
+        """Insert a cell of this name into a link; return the type of the cell."""
+        leaves = self.fabric.resolve(driver)
+        near, far = Pin(name, ("i",)), Pin(name, ("o",))
+        for suffix, (_, forward) in leaves.items():
+            if forward:
+                # Only the receiver sees the far side of the fault.
+                self._drive(_joined(near, suffix), _joined(driver, suffix))
+                self._drive(_joined(receiver, suffix), _joined(far, suffix))
+            else:
+                # The sender, and any meter of its handshake, sees the near side.
+                for watcher in list(self.receivers[_joined(receiver, suffix)]):
+                    self._drive(watcher, _joined(near, suffix))
+                self._drive(_joined(far, suffix), _joined(receiver, suffix))
+        if (driver, receiver) in self.fabric.links:
+            self.fabric.links.remove((driver, receiver))
+        self.fabric.links += [(driver, near), (far, receiver)]
+        return self._type(leaves)
+
+    def _type(self, leaves: Mapping[Path, tuple[Leaf, bool]]) -> CellType:
+        """The component for a link with these leaves."""
+        packet = leaves["payload",][0].shape
+        link, reply = stream.Signature, None
+        if ("request",) in leaves:
+            link = CircuitLink
+            if ("reply", "payload") in leaves:
+                reply = leaves["reply", "payload"][0].shape
+        key = (packet, link, reply)
+        if key not in self.types:
+            self.types[key] = CellType(LinkFault, packet=packet, link=link, reply=reply)
+        return self.types[key]
+
+    def _drive(self, receiver: Pin, driver: Pin) -> None:
+        before = self.fabric.drivers.get(receiver)
+        if before is not None:
+            self.receivers[before].discard(receiver)
+        self.fabric.drivers[receiver] = driver
+        self.receivers.setdefault(driver, set()).add(receiver)
+
+
+class _Faulty(_Broken[_Fabric]):
+    """A copy of a multistage network's fabric, in which links can be cut and boxes replaced."""
+
+    def __init__(self, fabric: _Fabric, plan: MultistagePlan, seed: int) -> None:
+        super().__init__(fabric)
+        self.plan = plan
+        self.seed = seed
 
     def _box(self, place: Fault, box: int) -> Cell:
         cell = self.fabric.cells.get(f"box_{place.stage}_{box}")
@@ -388,42 +472,7 @@ class _Faulty(Generic[_Fabric]):
         else:
             receiver = Pin(box, ("i", port))
             driver = _link_of(self.fabric.drivers[_joined(receiver, ("valid",))])
-        leaves = self.fabric.resolve(driver)
-        near, far = Pin(name, ("i",)), Pin(name, ("o",))
-        for suffix, (_, forward) in leaves.items():
-            if forward:
-                # Only the receiver sees the far side of the fault.
-                self._drive(_joined(near, suffix), _joined(driver, suffix))
-                self._drive(_joined(receiver, suffix), _joined(far, suffix))
-            else:
-                # The sender, and any meter of its handshake, sees the near side.
-                for watcher in list(self.receivers[_joined(receiver, suffix)]):
-                    self._drive(watcher, _joined(near, suffix))
-                self._drive(_joined(far, suffix), _joined(receiver, suffix))
-        if (driver, receiver) in self.fabric.links:
-            self.fabric.links.remove((driver, receiver))
-        self.fabric.links += [(driver, near), (far, receiver)]
-        return self._type(leaves)
-
-    def _type(self, leaves: Mapping[Path, tuple[Leaf, bool]]) -> CellType:
-        """The component for a link with these leaves."""
-        packet = leaves["payload",][0].shape
-        link, reply = stream.Signature, None
-        if ("request",) in leaves:
-            link = CircuitLink
-            if ("reply", "payload") in leaves:
-                reply = leaves["reply", "payload"][0].shape
-        key = (packet, link, reply)
-        if key not in self.types:
-            self.types[key] = CellType(LinkFault, packet=packet, link=link, reply=reply)
-        return self.types[key]
-
-    def _drive(self, receiver: Pin, driver: Pin) -> None:
-        before = self.fabric.drivers.get(receiver)
-        if before is not None:
-            self.receivers[before].discard(receiver)
-        self.fabric.drivers[receiver] = driver
-        self.receivers.setdefault(driver, set()).add(receiver)
+        return self.insert(name, driver, receiver)
 
 
 def _joined(link: Pin, suffix: tuple) -> Pin:
