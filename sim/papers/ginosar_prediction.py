@@ -28,8 +28,9 @@ __all__ = ["ITEMS", "Correlation", "correlation", "network_of"]
 
 _CYCLES = 1000
 _WIDEST = 63
-"""Most links of a node for which the network of full routers is built: a router of 255 links has a
-switch of 65,280 ways."""
+"""Most links of a node for which the network of full routers is built: the next size has 255. The
+tables of its routers would tell 256 outputs for each of 256 inputs, and a cell of Amaranth's
+netlists has fewer bits than these 65,536 and the other inputs."""
 
 _MEASURED = {
     "broadcast": ("controller: broadcast", "steps"),
@@ -201,7 +202,8 @@ def prediction(options: Options) -> PaperResult:
             "full routers, packets of one flit: copies (a broadcast in software, in rounds that "
             "double the copies), one message from one node to each, and back, the same two "
             "permutations, and cycles between packets of a terminal at full load, uniform traffic.",
-            f"No full routers where a node has more than {_WIDEST} links.",
+            f"No full routers where a node has more than {_WIDEST} links: a router of 255 is too wide "
+            "for a netlist of Amaranth.",
             "Spearman's rank correlation over all networks and sizes, with its 95 % confidence "
             "interval (bootstrap):",
             *notes,
