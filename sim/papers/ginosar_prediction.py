@@ -202,7 +202,7 @@ def prediction(options: Options) -> PaperResult:
             "full routers, packets of one flit: copies (a broadcast in software, in rounds that "
             "double the copies), one message from one node to each, and back, the same two "
             "permutations, and cycles between packets of a terminal at full load, uniform traffic.",
-            f"No full routers where a node has more than {_WIDEST} links: a router of 255 is too wide "
+            f"No full routers where a node has more than {_WIDEST} links: one of 255 is too wide "
             "for a netlist of Amaranth.",
             "Spearman's rank correlation over all networks and sizes, with its 95 % confidence "
             "interval (bootstrap):",
