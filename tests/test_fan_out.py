@@ -74,6 +74,17 @@ def test_networks(words: str) -> None:
     check_steps(graph, found.source, found.steps)
 
 
+def test_two_ports() -> None:
+    """A torus of k = 4 is a hypercube of twice the dimensions, so a broadcast doubles in each
+    step; but no port does so for all nodes."""
+    graph = graph_of("torus k=4 n=4")
+    steps = by_ports(wires_of(graph), 0, together=2)
+    check_steps(graph, 0, steps)
+    assert len(steps) == 8 < len(by_ports(wires_of(graph), 0))
+    found = fan_out(graph)
+    assert (found.time.exact, found.sources) == (8, 1)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_graphs(seed: int) -> None:
     """Search and bound for each source, also with one-way links and nodes without terminals."""

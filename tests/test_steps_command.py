@@ -3,6 +3,7 @@
 import doctest
 import json
 import random
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -13,8 +14,12 @@ from multicube.hdl.routing.communication_steps import Transfer, check_delivery
 from multicube.hdl.routing.permutation_steps import StepRouter
 from multicube.sim.command.steps import steps
 from multicube.sim.measure.hardest_permutation import candidates, hardest_permutation
-from multicube.sim.papers import ginosar_prediction
-from multicube.sim.papers.ginosar_prediction import correlation
+from multicube.sim.papers import ginosar_prediction, ginosar_steps
+from multicube.sim.papers.ginosar_networks import nine_graphs
+from multicube.sim.papers.ginosar_prediction import correlation, network_of
+from multicube.sim.papers.ginosar_steps import measured_rows
+from multicube.sim.papers.item import Options
+from multicube.sim.run.workers import Job
 from scipy.stats import spearmanr
 
 
@@ -82,6 +87,55 @@ def test_correlation() -> None:
     assert found.coefficient == pytest.approx(spearmanr(x, y).statistic)
     assert found.low < found.coefficient < found.high < 1
     assert correlation(x, [-each for each in x]).coefficient == -1
+
+
+@pytest.mark.parametrize("dimensions", [2, pytest.param(3, marks=pytest.mark.long)])
+def test_routers_are_in_the_same_graph(dimensions: int) -> None:
+    """The network of the catalogue has the links whose measures are found."""
+    for family, graph in nine_graphs(dimensions):
+        network = network_of(family, graph)
+        assert network.family == family
+        assert network.relation is not None
+        links, own = (
+            sorted((link.node, link.peer) for link in each.links())
+            for each in (graph, network.relation.graph)
+        )
+        assert own == links
+
+
+def some_row(dimensions: int, number: int, options: Options) -> dict[str, Any]:
+    return {"nodes": 4**dimensions, "number": number}
+
+
+def test_an_interrupted_item_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows are in the order of the paper, though measured in another; those missing are
+    named."""
+
+    def finished(jobs: Sequence[Job], processes: int, most: int) -> Iterator[tuple[int, Any]]:
+        order = [*range(len(jobs))]
+        random.Random(3).shuffle(order)
+        for job in order[:most]:
+            function, arguments, _ = jobs[job]
+            yield job, function(*arguments)
+        if most < len(jobs):
+            raise KeyboardInterrupt
+
+    def rows(most: int) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+        monkeypatch.setattr(
+            ginosar_steps, "finished_jobs", lambda jobs, processes: finished(jobs, processes, most)
+        )
+        return measured_rows(some_row, Options())
+
+    whole, notes = rows(27)
+    assert notes == ()
+    assert whole == [{"nodes": n, "number": i} for n in (16, 64, 256) for i in range(9)]
+    part, (note,) = rows(25)
+    assert len(part) == 25
+    assert [each for each in whole if each in part] == part
+    assert note.startswith("Not measured, as the run or a process of it was ended: ")
+    assert note.count(" of ") == 2 + 1
+    with pytest.raises(KeyboardInterrupt):
+        rows(2)
 
 
 def test_doctest() -> None:

@@ -24,7 +24,7 @@ __all__ = ["measure"]
     "--limit",
     default=10.0,
     show_default=True,
-    help="Seconds for the search of F, and of the bisection.",
+    help="Seconds of processor time for the search of F, and of the bisection.",
 )
 @click.option("--seed", default=1, show_default=True, help="Seed of the heuristics.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -62,8 +62,8 @@ def bisection(graph: Graph, limit: float = 10.0, seed: int = 1) -> Bisection:
     graph : Graph
         With at least two nodes that have terminals.
     limit : float
-        Seconds that heuristics, flows and search may take together. A few seconds are added in
-        graphs of about 1,000 nodes.
+        Seconds of processor time that heuristics, flows and search may take together. A few
+        seconds are added in graphs of about 1,000 nodes.
     seed : int
         For the starts of the heuristics.
 
@@ -74,7 +74,7 @@ def bisection(graph: Graph, limit: float = 10.0, seed: int = 1) -> Bisection:
     >>> bisection(from_networkx(networkx.petersen_graph())).width.exact
     5
     """
-    begin = time.monotonic()
+    begin = time.thread_time()
     parts = _Cut.of(graph)
     small = len(parts.weights) <= _DENSE
     least, lower = parts.spectral()
@@ -179,9 +179,9 @@ class _Cut:
         one side, and the method. The starts along eigenvectors are made whatever the limit."""
         random = np.random.default_rng(seed)
         best, least = self._improved(self._filled(np.arange(len(self.weights))), random)
-        end = time.monotonic() + limit
+        end = time.thread_time() + limit
         for start, order in enumerate(self._orders(random)):
-            if least <= enough or (start > 1 and time.monotonic() > end):
+            if least <= enough or (start > 1 and time.thread_time() > end):
                 break
             if order is None:  # from the best cut, with a fifth of the nodes in other places
                 order = np.argsort(best, kind="stable")

@@ -84,7 +84,7 @@ def least_cut(
         Terminals on one of the sides.
     below : int
     end : float
-        When to give up, by `time.monotonic`.
+        When to give up, by `time.thread_time`.
     seed : int
         For the orders of the nodes that are tried.
 
@@ -140,7 +140,7 @@ def least_cut(
         if not len(keys):
             return below
         keys, cuts = _distinct(keys, cuts)
-        if len(keys) > _MOST_STATES or time.monotonic() > end:
+        if len(keys) > _MOST_STATES or time.thread_time() > end:
             return None
     return int(cuts.min())
 
@@ -210,7 +210,7 @@ def _order(
         order, cost = _order_from(neighbours, int(start), least)
         if cost < least:
             best, least = order, cost
-        if time.monotonic() > end:
+        if time.thread_time() > end:
             break
     return best
 

@@ -21,6 +21,8 @@ __all__ = ["FanOut", "Step", "fan_out", "tree_times", "wires_of"]
 
 _TRIES = 30
 """Greedy broadcasts from each source."""
+_PAIRED = 16
+"""Most ports of nodes of which all pairs are tried."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def fan_out(graph: Graph, limit: float = 10.0, seed: int = 1) -> FanOut:
     graph : Graph
         There must be a way between any two terminals.
     limit : float
-        Seconds that it may take, about.
+        Seconds of processor time that it may take, about.
     seed : int
         For the heuristics.
 
@@ -78,14 +80,14 @@ def fan_out(graph: Graph, limit: float = 10.0, seed: int = 1) -> FanOut:
     """
     wires = wires_of(graph)
     random = np.random.default_rng(seed)
-    end = time.monotonic() + limit
+    end = time.thread_time() + limit
     if _is_tree(wires):
         times = tree_times(wires.to)
         source = max(range(len(times)), key=times.__getitem__)
         steps = greedy(wires, source, random)
         return FanOut(Bounds(times[source], len(steps), "tree", "tree"), source, steps, len(times))
     goal = [wires.goal >> node & 1 for node in range(len(wires.to))]
-    classes = alike_nodes(wires.to, goal, time.monotonic() + limit / 5)
+    classes = alike_nodes(wires.to, goal, time.thread_time() + limit / 5)
     sources = [nodes[0] for nodes in classes if goal[nodes[0]]]
     return _searched(wires, sources, random, end)
 
@@ -109,11 +111,11 @@ def _searched(
 ) -> FanOut:
     lowers = {s: least_steps(wires, 1 << s, len(wires.to)) for s in sources}
     known: dict[int, _Known] = {}
-    first = time.monotonic()
+    first = time.thread_time()
     for source in sorted(sources, key=lambda s: -lowers[s]):
         # Only sources that may need more steps than all others matter.
         enough = max(lowers.values())
-        late = known and time.monotonic() > first + (end - first) / 2
+        late = known and time.thread_time() > first + (end - first) / 2
         best = _neighbours(wires, source, known) if late else None
         if best is None:
             best = _heuristic(wires, source, enough, random, 1 if late else _TRIES)
@@ -121,13 +123,13 @@ def _searched(
     while True:
         upper = max(len(each.steps) for each in known.values())
         worst = [s for s in known if len(known[s].steps) == upper]
-        left = end - time.monotonic()
+        left = end - time.thread_time()
         if max(each.lower for each in known.values()) == upper or left <= 0:
             break
         share = left / (2 * len(worst))
         improved = False
         for source in worst:
-            stop = min(end, time.monotonic() + share)
+            stop = min(end, time.thread_time() + share)
             found = search(wires, source, upper - 1, stop, random)
             if found is False:
                 known[source].lower, known[source].lower_method = upper, "search"
@@ -136,7 +138,7 @@ def _searched(
                 known[source].steps, known[source].upper_method = found, "search"
                 improved = True
         else:
-            if not improved and time.monotonic() > end - 0.05:
+            if not improved and time.thread_time() > end - 0.05:
                 break
     return _result(known)
 
@@ -154,6 +156,10 @@ def _heuristic(
 ) -> tuple[list[Step], str]:
     """The shortest broadcast of some tries, or the first that is short enough; and its method."""
     best = by_ports(wires, source), "one port in a step"
+    if len(best[0]) > enough and max(map(len, wires.to)) <= _PAIRED:
+        steps = by_ports(wires, source, together=2)
+        if len(steps) < len(best[0]):
+            best = steps, "two ports in a step"
     for _ in range(tries):
         if len(best[0]) <= enough:
             break

@@ -36,7 +36,7 @@ def congestion(
     terminals : (nodes,) array
         Terminals of each node.
     limit : float
-        Seconds that it may take to improve the first routing.
+        Seconds of processor time that it may take to improve the first routing.
     enough : float
         Once the busiest link carries at most this, the routing is not improved.
 
@@ -45,7 +45,7 @@ def congestion(
     float
         Infinite if there is no way between two terminals.
     """
-    end = time.monotonic() + limit
+    end = time.thread_time() + limit
     tails, heads = np.nonzero(capacity)
     room = capacity[tails, heads].astype(float)
     load = _equal_paths(capacity, terminals, tails, heads)
@@ -58,7 +58,7 @@ def congestion(
     best = float((flow / room).max())
     patience, reference = _PATIENCE, best
     for turn in range(10**6):
-        if best <= enough or patience == 0 or time.monotonic() > end:
+        if best <= enough or patience == 0 or time.thread_time() > end:
             break
         relative = flow / room / (flow / room).max()
         length = np.exp(_SHARPNESS * (1 + turn / 50) * (relative - 1)) / room + 1e-9

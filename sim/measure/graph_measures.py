@@ -181,7 +181,8 @@ def communication_measures(
     alpha : float
         The share of F in L, from 0 to 1.
     limit : float
-        Seconds that fan-out time and bisection width may take, each.
+        Seconds of processor time that fan-out time and bisection width may take, each; so a
+        busy machine gives the same results.
     seed : int
         For the heuristics.
 

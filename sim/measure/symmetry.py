@@ -27,7 +27,7 @@ def alike_nodes(
     colours : Sequence[int]
         An automorphism keeps the colour of each node.
     end : float
-        When to stop the search, by `time.monotonic`.
+        When to stop the search, by `time.thread_time`.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def alike_nodes(
             continue
         alike = (n for n in range(node) if found(n) == n and first[n] == first[node])
         for other in alike:
-            image = None if time.monotonic() > end else graph.automorphism(first, other, node)
+            image = None if time.thread_time() > end else graph.automorphism(first, other, node)
             if image is not None:
                 for one, two in enumerate(image):
                     low, high = sorted((found(one), found(two)))

@@ -28,6 +28,7 @@ __all__ = [
     "comparison_rows",
     "measured",
     "nine",
+    "nine_graphs",
     "plain_numbers",
     "why",
 ]
@@ -35,7 +36,7 @@ __all__ = [
 SOURCE = "Ginosar and Egozi 1989"
 
 _LIMIT = 30.0
-"""Seconds for the search of F, and of e, in each network."""
+"""Seconds of processor time for the search of F, and of e, in each network."""
 _QUICK_LIMIT = 2.0
 
 
@@ -45,12 +46,15 @@ class Measured:
 
     Attributes
     ----------
+    family : str
+        Its name in the catalogue.
     network : StaticNetwork
     size : Size
     found : CommunicationMeasures
     graph : Graph
     """
 
+    family: str
     network: StaticNetwork
     size: Size
     found: CommunicationMeasures
@@ -69,7 +73,7 @@ def measured(family: str, graph: Graph, options: Options) -> Measured:
 def _measured(family: str, graph: Graph, seed: int, limit: float) -> Measured:
     known = static_network(family, graph)
     assert known is not None, family
-    return Measured(*known, communication_measures(graph, limit=limit, seed=seed), graph)
+    return Measured(family, *known, communication_measures(graph, limit=limit, seed=seed), graph)
 
 
 def three(n: int) -> dict[str, tuple[str, Graph]]:
@@ -86,10 +90,16 @@ NINE = ("CCN", "NN_1", "NN_2", "NN_n", "Star", "Tree", "Chordal ring", "Hypercub
 
 
 def nine(dimensions: int, options: Options) -> Iterator[Measured]:
+    """The networks of Tables I and A with 4^dimensions nodes, measured."""
+    for family, graph in nine_graphs(dimensions):
+        yield measured(family, graph, options)
+
+
+def nine_graphs(dimensions: int) -> tuple[tuple[str, Graph], ...]:
     """The networks of Tables I and A with 4^dimensions nodes, k = 4 in NN_n; the tree has one node
-    less, so that all its levels are full."""
+    less, so that all its levels are full. Names in the catalogue, and descriptions."""
     nodes = 4**dimensions
-    graphs: tuple[tuple[str, Graph], ...] = (
+    return (
         ("complete", Complete(nodes)),
         ("torus", Torus(nodes, 1)),
         ("torus", Torus(2**dimensions, 2)),
@@ -100,8 +110,6 @@ def nine(dimensions: int, options: Options) -> Iterator[Measured]:
         ("hypercube", RoutedHypercube(2 * dimensions)),
         ("psnn", ShuffleNearestNeighbor(2 * dimensions)),
     )
-    for family, graph in graphs:
-        yield measured(family, graph, options)
 
 
 COLUMNS = (

@@ -7,26 +7,30 @@ once.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 from scipy.stats import bootstrap, rankdata
 
-from ...hdl.networks.graph import GraphNetwork
+from ...hdl.networks.catalogue import find
+from ...hdl.networks.network import PacketNetwork
+from ...hdl.topology.graph import Graph
 from ..run.messages import Copies, Message, Messenger
 from ..run.simulation import simulate
 from .ginosar_networks import SOURCE
-from .ginosar_steps import StepMeasurement, measured_steps, middle, sizes
+from .ginosar_steps import Row, StepMeasurement, measured_rows, measured_steps, middle
 from .item import Column, Item, Options, PaperResult
 
-__all__ = ["ITEMS", "Correlation", "correlation"]
+__all__ = ["ITEMS", "Correlation", "correlation", "network_of"]
 
 _CYCLES = 1000
 _WIDEST = 63
-"""Most links of a node for which the network of full routers is built: a router of 255 links has a
-switch of 65,280 ways."""
+"""Most links of a node for which the network of full routers is built: the next size has 255. The
+tables of its routers would tell 256 outputs for each of 256 inputs, and a cell of Amaranth's
+netlists has fewer bits than these 65,536 and the other inputs."""
 
 _MEASURED = {
     "broadcast": ("controller: broadcast", "steps"),
@@ -104,15 +108,20 @@ def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
         return dict.fromkeys(list(_MEASURED)[3:])
     nodes, root = one.nodes, one.network.found.fan_out.source
     others = [node for node in range(nodes) if node != root]
-    network = GraphNetwork(graph=graph)
-    messenger = Messenger(network, depth=nodes, engine=options.engine)
+    network = network_of(one.network.family, graph)
+    messenger = Messenger(network, depth=nodes, engine=options.engine, threads=1)
 
     def cycles(pairs: Iterator[tuple[int, int]]) -> int:
         return messenger.send([Message(source, to, 1) for source, to in pairs]).cycles
 
     # The hardware is the same for both, but for the payload: a source's time stamp.
     saturated = simulate(
-        network, load=1.0, cycles=options.cycles or _CYCLES, engine=options.engine
+        network,
+        load=1.0,
+        cycles=options.cycles or _CYCLES,
+        seed=options.seed,
+        engine=options.engine,
+        threads=1,
     ).throughput
     return {
         "copies": messenger.copy([Copies(root, others, 1)]).cycles,
@@ -124,7 +133,18 @@ def _routers(one: StepMeasurement, options: Options) -> dict[str, float | None]:
     }
 
 
-def _row(one: StepMeasurement, options: Options) -> dict[str, Any]:
+def network_of(family: str, graph: Graph) -> PacketNetwork:
+    """The network of the catalogue with this graph, and with the routing that it has there."""
+    found = find(family)
+    names = {parameter.name for parameter in found.parameters}
+    described = asdict(graph)  # type: ignore[call-overload]
+    network = found.build(**{name: described[name] for name in described.keys() & names})
+    assert isinstance(network, PacketNetwork)
+    return network
+
+
+def _row(dimensions: int, number: int, options: Options) -> Row:
+    one = measured_steps(dimensions, number, options)
     found = one.network.found
     return {
         "network": one.name,
@@ -141,20 +161,14 @@ def _row(one: StepMeasurement, options: Options) -> dict[str, Any]:
     }
 
 
-def _pairs(
-    rows: Sequence[dict[str, Any]], predictor: str, measured: str
-) -> tuple[list[float], list[float]]:
+def _pairs(rows: Sequence[Row], predictor: str, measured: str) -> tuple[list[float], list[float]]:
     known = [row for row in rows if row[measured] is not None]
     return [row[predictor] for row in known], [row[measured] for row in known]
 
 
 def prediction(options: Options) -> PaperResult:
     """Measured times of all networks, and how well F, D, L and d order them."""
-    rows = [
-        _row(one, options)
-        for dimensions in sizes(options)
-        for one in measured_steps(dimensions, options)
-    ]
+    rows, missing = measured_rows(_row, options)
     notes = []
     for measured, (title, _) in _MEASURED.items():
         words = (
@@ -188,10 +202,12 @@ def prediction(options: Options) -> PaperResult:
             "full routers, packets of one flit: copies (a broadcast in software, in rounds that "
             "double the copies), one message from one node to each, and back, the same two "
             "permutations, and cycles between packets of a terminal at full load, uniform traffic.",
-            f"No full routers where a node has more than {_WIDEST} links.",
+            f"No full routers where a node has more than {_WIDEST} links: one of 255 is too wide "
+            "for a netlist of Amaranth.",
             "Spearman's rank correlation over all networks and sizes, with its 95 % confidence "
             "interval (bootstrap):",
             *notes,
+            *missing,
         ),
     )
 
@@ -207,7 +223,7 @@ _SHOWN = (
 )
 
 
-def _draw(rows: Sequence[dict[str, Any]], seed: int) -> Figure:
+def _draw(rows: Sequence[Row], seed: int) -> Figure:
     figure = Figure(figsize=(11, 7), layout="constrained")
     groups = sorted({1 << row["nodes"].bit_length() - (row["nodes"] & 1 == 0) for row in rows})
     for axes, (predictor, measured) in zip(figure.subplots(2, 3).flat, _SHOWN):
@@ -219,34 +235,57 @@ def _draw(rows: Sequence[dict[str, Any]], seed: int) -> Figure:
             )
         found = correlation(*_pairs(rows, predictor, measured), seed)
         axes.set_title(f"{title}\nrank correlation {found}", fontsize="small")
-        _low, _high = axes.get_xlim()
         axes.set(xscale="log", yscale="log", xlabel=_PREDICTORS[predictor], ylabel=unit)
         span = [max(0.01, min(row[predictor] for row in rows)), max(row[predictor] for row in rows)]
         axes.plot(span, span, ":k", linewidth=0.8, label="equal")
-        if measured in ("hardest", "interval"):
-            _name(axes, rows, predictor, measured)
         axes.grid(alpha=0.3)
     figure.axes[0].legend(fontsize="small")
+    figure.draw_without_rendering()  # The places of all points must be known.
+    for axes, (predictor, measured) in zip(figure.axes, _SHOWN):
+        if measured in ("hardest", "interval"):
+            _name(axes, rows, predictor, measured)
     return figure
 
 
-def _name(axes: Any, rows: Sequence[dict[str, Any]], predictor: str, measured: str) -> None:
-    """The networks' names at the points of the largest size; points close together share a text."""
+_PLACES = (
+    (-4, 4, "right", "bottom"),
+    (4, -4, "left", "top"),
+    (4, 4, "left", "bottom"),
+    (-4, -4, "right", "top"),
+    (0, 8, "center", "bottom"),
+    (0, -8, "center", "top"),
+    (4, 16, "left", "bottom"),
+    (4, -16, "left", "top"),
+)
+"""Where a name may be: offsets from its point in printer's points, and alignments."""
+
+
+def _name(axes: Any, rows: Sequence[Row], predictor: str, measured: str) -> None:
+    """The networks' names at the points of the largest size, where they cover no other name or
+    point; networks at the same point share a text."""
     most = max(row["nodes"] for row in rows)
-    names: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    names: dict[tuple[float, float], list[str]] = {}
     for row in rows:
         if row["nodes"] >= most - 1 and row[measured] is not None:
-            place = tuple(round(4 * np.log10(row[key])) for key in (predictor, measured))
-            names.setdefault(place, []).append(row)
-    for own in names.values():
-        axes.annotate(
-            ", ".join(row["network"] for row in own),
-            (own[0][predictor], own[0][measured]),
-            fontsize=6,
-            xytext=(-4, 4),
-            ha="right",
-            textcoords="offset points",
-        )
+            names.setdefault((row[predictor], row[measured]), []).append(row["network"])
+    taken = [Bbox.from_extents(*at - 3, *at + 3) for at in axes.transData.transform([*names])]
+    for point, own in names.items():
+        for *offset, across, along in _PLACES:
+            text = axes.annotate(
+                ", ".join(own),
+                point,
+                fontsize=6,
+                xytext=offset,
+                textcoords="offset points",
+                ha=across,
+                va=along,
+            )
+            box = text.get_window_extent()
+            inside = axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1
+            if inside and not box.count_overlaps(taken):
+                taken.append(box)
+                break
+            text.remove()
 
 
 ITEMS = (

@@ -4,12 +4,13 @@ The paper's model (section 3) in RTL: nodes whose controllers send one word and 
 step. Its measures F and D predict the steps of broadcasts and of the worst permutation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
+import joblib
 from matplotlib.figure import Figure
+from tqdm import tqdm
 
 from ...hdl.routing.communication_steps import concentration_of, one_message
 from ...hdl.routing.permutation_steps import StepRouter, crossing_capacity
@@ -23,18 +24,38 @@ from ..run.communication import (
     permutation_task,
     run_tasks,
 )
+from ..run.workers import Job, finished_jobs
 from ..theory.static_networks import compared
-from .ginosar_networks import NINE, SOURCE, Measured, nine
+from .ginosar_networks import NINE, SOURCE, Measured, measured, nine_graphs
 from .item import Column, Item, Options, PaperResult
 
-__all__ = ["ITEMS", "StepMeasurement", "measure_steps", "measured_steps", "middle", "sizes"]
+__all__ = [
+    "ITEMS",
+    "Row",
+    "StepMeasurement",
+    "measure_steps",
+    "measured_rows",
+    "measured_steps",
+    "middle",
+]
+
+Row = dict[str, Any]
+"""What was measured of a network, by column."""
 
 _CHANGES = ((16, 200), (64, 20))
 """Changes that the search for the hardest permutation tries, in networks of up to so many nodes:
 large ones take long."""
 
+_SIZES = (2, 3, 4)
+"""Those of the networks, as the n of 4^n nodes."""
+
 _QUICK = (1, 4, 7)
 """The networks of a quick run: ring, star and hypercube."""
+
+_CHEAP = (2, 3, 7, 6, 5, 1, 8)
+_DEAR = (4, 0)
+"""The networks in the order in which they are measured: last, of all sizes, those with nodes of
+many links."""
 
 
 @dataclass(frozen=True)
@@ -73,26 +94,54 @@ class StepMeasurement:
         return next((row.value for row in found if row.measure == "D"), None)
 
 
-def sizes(options: Options) -> Sequence[int]:
-    """The sizes of the networks, as the n of 4^n nodes."""
-    return (2,) if options.quick else (2, 3, 4)
+def measured_rows(
+    row: Callable[[int, int, Options], Row], options: Options
+) -> tuple[list[Row], tuple[str, ...]]:
+    """The rows of the paper's nine networks of all sizes, and what to say of missing ones.
 
-
-def measured_steps(dimensions: int, options: Options) -> tuple[StepMeasurement, ...]:
-    """Measure the paper's nine networks of 4^dimensions nodes. Each is measured once a process."""
-    return _measured_steps(dimensions, options.quick, options.seed, options.engine)
-
-
-@cache
-def _measured_steps(
-    dimensions: int, quick: bool, seed: int, engine: str
-) -> tuple[StepMeasurement, ...]:
-    options = Options(quick=quick, seed=seed, engine=engine)
-    return tuple(
-        measure_steps(NINE[number], network, options)
-        for number, network in enumerate(nine(dimensions, options))
-        if not quick or number in _QUICK
+    Parameters
+    ----------
+    row : callable
+        Takes n of 4^n nodes, the number of a network in `NINE`, and `options`. It is called in
+        processes of their own, cheap networks first, or in this one for a quick run.
+    options : Options
+        With `progress`, a bar on standard error shows how many networks are measured. If that is
+        interrupted, the rows found so far are returned, if they are three at least.
+    """
+    if options.quick:
+        return [row(2, number, options) for number in _QUICK], ()
+    wanted = [
+        (dimensions, number)
+        for numbers in (_CHEAP, _DEAR)
+        for dimensions in _SIZES
+        for number in numbers
+    ]
+    jobs: list[Job] = [(row, (*each, options), {}) for each in wanted]
+    found: dict[tuple[int, int], Row] = {}
+    with tqdm(
+        total=len(jobs), unit="networks", disable=None if options.progress else True, leave=False
+    ) as bar:
+        try:
+            for job, result in finished_jobs(jobs, joblib.cpu_count()):
+                found[wanted[job]] = result
+                bar.update()
+        except KeyboardInterrupt:
+            if len(found) < 3:  # No rank correlation of fewer.
+                raise
+    missing = ", ".join(
+        f"{NINE[number]} of {4**dimensions}"
+        for dimensions, number in sorted(wanted)
+        if (dimensions, number) not in found
     )
+    note = f"Not measured, as the run or a process of it was ended: {missing}"
+    rows = [found[each] for each in sorted(found)]
+    return rows, (note,) if missing else ()
+
+
+def measured_steps(dimensions: int, number: int, options: Options) -> StepMeasurement:
+    """Measure one of the paper's nine networks, with 4^dimensions nodes."""
+    network = measured(*nine_graphs(dimensions)[number], options)
+    return measure_steps(NINE[number], network, options)
 
 
 def measure_steps(name: str, network: Measured, options: Options) -> StepMeasurement:
@@ -120,7 +169,8 @@ def measure_steps(name: str, network: Measured, options: Options) -> StepMeasure
     return StepMeasurement(name, network, crossing_capacity(graph, side), any_, hardest, *runs)
 
 
-def _row(one: StepMeasurement) -> dict[str, Any]:
+def _row(dimensions: int, number: int, options: Options) -> Row:
+    one = measured_steps(dimensions, number, options)
     found = one.network.found
     return {
         "network": one.name,
@@ -144,9 +194,7 @@ def _row(one: StepMeasurement) -> dict[str, Any]:
 
 def steps(options: Options) -> PaperResult:
     """Steps of broadcast, concentration and permutations, beside F and D."""
-    rows = [
-        _row(one) for dimensions in sizes(options) for one in measured_steps(dimensions, options)
-    ]
+    rows, missing = measured_rows(_row, options)
     return PaperResult(
         columns=(
             Column("network"),
@@ -178,11 +226,12 @@ def steps(options: Options) -> PaperResult:
             "no schedule has fewer, by distances, cuts, and nodes that all must pass. Schedules "
             "are the shortest that a heuristic search found. Rows: messages on their way that a "
             "node must store.",
+            *missing,
         ),
     )
 
 
-def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
+def _draw(rows: Sequence[Row]) -> Figure:
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     labels = [f"{row['network']}, {row['nodes']}" for row in rows]
     axes = figure.subplots()
