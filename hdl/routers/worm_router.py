@@ -1,7 +1,7 @@
 """The router of static networks: worms that hold outputs, virtual channels, and shared links."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -18,7 +18,7 @@ from ..topology.graph import End
 from .selection import SELECTIONS, Selection, Selector
 from .shape import SWITCHINGS, RouterShape, Switching, space_needed
 
-__all__ = ["RouteLogic", "WormRouter", "check_worms", "decided"]
+__all__ = ["RouteLogic", "WormRouter", "check_worms", "decided", "exits_of"]
 
 
 class RouteLogic(Protocol):
@@ -81,6 +81,19 @@ def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:
     with m.Elif(head.valid & (waited != cycles - 1)):
         m.d.sync += waited.eq(waited + 1)
     return waited == cycles - 1
+
+
+def exits_of(router: Any, m: Module, i: int, tag: Value) -> Value:
+    """The outputs that a header with this tag may take from input i of a router, one bit each (or
+    their weights)."""
+    if router.logic is None:
+        m.d.comb += router.tag[i].eq(tag)
+        return router.exits[i]
+    entry = router.shape.inputs[i]
+    here = router.address if router.logic.address else Const(0, 0)
+    came = None if entry.is_terminal else entry.end
+    found = router.logic.exits(m, f"{i}", came, here, tag)
+    return Cat(found.get(output.end, Const(0)) for output in router.shape.outputs)
 
 
 class WormRouter(wiring.Component):
@@ -371,7 +384,7 @@ class WormRouter(wiring.Component):
         source, arrival = self.i[i], queue.i[0]
         count = len(self.shape.outputs)
         route, asked = (Signal(count, name=f"{name}_{i}") for name in ("route", "asked"))
-        offered = self._route(m, i, source.payload.tag)
+        offered = exits_of(self, m, i, source.payload.tag)
         if selector is not None:
             begins = Signal(init=1, name=f"begins_{i}")
             enters = arrival.valid & arrival.ready
@@ -397,17 +410,6 @@ class WormRouter(wiring.Component):
             freed = self.freed[self.shape.credited_inputs.index(i)]
             m.d.comb += freed.eq(queue.o.valid & queue.o.ready)
         return queue, asked
-
-    def _route(self, m: Module, i: int, tag: Value) -> Value:
-        """The outputs that a header with this tag may take from input i, one bit each."""
-        if self.logic is None:
-            m.d.comb += self.tag[i].eq(tag)
-            return self.exits[i]
-        entry = self.shape.inputs[i]
-        here = self.address if self.logic.address else Const(0, 0)
-        came = None if entry.is_terminal else entry.end
-        found = self.logic.exits(m, f"{i}", came, here, tag)
-        return Cat(found.get(output.end, Const(0)) for output in self.shape.outputs)
 
     def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
         """The outputs that the header at the head of input i's queue may request, one bit each."""
