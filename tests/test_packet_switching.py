@@ -15,6 +15,9 @@ from multicube.hdl.bench.geometric import bit_probabilities, geometric_length
 from multicube.hdl.networks import AxiStreamNetwork
 from multicube.hdl.networks.flits import geometric_mean, parse_lengths
 from multicube.sim import simulate as run
+from multicube.sim.papers.dandamudi_rtl import clocked, measured
+from multicube.sim.papers.item import Options
+from multicube.sim.theory.hierarchical import Rates, TwoLevel
 from multicube.sim.workload.trace import Trace, TracePacket
 
 SEED = 5
@@ -116,6 +119,7 @@ def test_a_link_is_a_queue(interval: int, cycles: int) -> None:
     a = busy / s
     squares = (2 * mean**2 - mean) * interval**2
     expected = s + a * (squares - s) / (2 * (1 - busy))
+    assert Rates(a, 1 / s, 1 / s, length=mean, cycle=1).time(a, 1 / s) == pytest.approx(expected)
     result = run(network, traffic="1,0,3,2", load=a, cycles=cycles, warmup=2000, seed=SEED, bins=2)
     assert result.latency.mean - 1 == pytest.approx(expected, abs=1.5 * result.latency.ci99)
 
@@ -141,6 +145,24 @@ def test_better_selections(selection: str) -> None:
         for name in (selection, "random")
     )
     assert chosen.mean + chosen.ci99 < drawn.mean - drawn.ci99
+
+
+@pytest.mark.parametrize("rates", [Rates(1, 1.5, 3), Rates(1, 1.2, 1.5)])
+def test_clock_of_the_paper(rates: Rates) -> None:
+    """Links serve at their rates, and with long packets delays are those of M/M/1 queues."""
+    network = TwoLevel("bh", 3, 3)
+    delays = [network.delay(0.8, clocked(rates, length)) for length in (4, 16, 64, 10**6)]
+    assert delays == sorted(delays)
+    assert delays[-1] == pytest.approx(network.delay(0.8, rates), rel=1e-4)
+
+
+@pytest.mark.long
+def test_rtl_is_close_to_the_formula() -> None:
+    network, rates = TwoLevel("bh", 2, 1), Rates(1, 1.5, 3)
+    formula = network.delay(0.6, rates)
+    found = measured(network, 0.6, rates, Options(seed=SEED), length=16, time=40_000)
+    assert found.ci99 < 0.05 * formula
+    assert found.delay == pytest.approx(formula, abs=found.ci99 + 0.05 * formula)
 
 
 @pytest.mark.parametrize(
