@@ -285,7 +285,7 @@ def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
             assert textwrap.dedent(expected[1]) == printed
 
 
-SLOW_COMMANDS = {"boards", "combining", "hypercube", "switching", "torus", "wiring"}
+SLOW_COMMANDS = {"boards", "combining", "hierarchical", "hypercube", "switching", "torus", "wiring"}
 
 
 @pytest.mark.parametrize("page", _cases(filter(_commands, PAGES), SLOW_COMMANDS))

@@ -143,8 +143,8 @@ def test_cube_connected_cycles(n: int) -> None:
 @pytest.mark.parametrize(
     ("words", "levels", "links"),
     [
-        ("bh-bh dimension=6 cluster=3", [cube(3), cube(3)], 3 * 32 + 3 * 4),
-        ("bh-br dimension=6 cluster=3", [cube(3), ring(8)], 8 * (3 * 4 + 1)),
+        long("bh-bh dimension=6 cluster=3", [cube(3), cube(3)], 3 * 32 + 3 * 4),
+        long("bh-br dimension=6 cluster=3", [cube(3), ring(8)], 8 * (3 * 4 + 1)),
         ("bh-cc dimension=5 cluster=3", [cube(3), Complete(4)], 3 * 16 + 2 * 3),
         ("bh-ccc cluster=1 cycles=3", [cube(1), CCC], 24 + 3 * 3 * 4),
         ("cc-br dimension=5 cluster=2", [Complete(4), ring(8)], 8 * 6 + 8),

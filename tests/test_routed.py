@@ -356,7 +356,8 @@ def test_tables_and_gates_route_alike() -> None:
         (
             {"graph": Line(2, 1), "switching": "circuit"},
             ValueError,
-            "Switching must be one of wormhole, cut-through, store-and-forward, not 'circuit'",
+            "Switching must be one of wormhole, cut-through, store-and-forward, packet, "
+            "not 'circuit'",
         ),
         (
             {"graph": Line(2, 1), "allow_deadlock": 2},

@@ -291,10 +291,11 @@ def test_shortest_queue_avoids_a_busy_link() -> None:
 @pytest.mark.parametrize(
     ("words", "selection"),
     [
-        ("bh-br dimension=4 cluster=2 routing=adaptive", "shortest-queue"),
+        ("hypercube n=2 routing=adaptive", "shortest-queue"),
         *(
             long(words, selection)
             for words in (
+                "bh-br dimension=4 cluster=2 routing=adaptive",
                 "hypercube n=3 routing=adaptive",
                 "hypercube n=3 routing=pcube",
                 "cube-connected-cycles routing=adaptive",

@@ -256,10 +256,10 @@ def test_parse_lengths(length: int | str, lengths: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     ("length", "message"),
     [
-        ("", "Length must be a number of flits or LOW:HIGH, not ''"),
-        ("a", "Length must be a number of flits or LOW:HIGH, not 'a'"),
-        ("1:2:3", "Length must be a number of flits or LOW:HIGH, not '1:2:3'"),
-        ("1:", "Length must be a number of flits or LOW:HIGH, not '1:'"),
+        ("", "Length must be a number of flits, LOW:HIGH or geometric:MEAN, not ''"),
+        ("a", "Length must be a number of flits, LOW:HIGH or geometric:MEAN, not 'a'"),
+        ("1:2:3", "Length must be a number of flits, LOW:HIGH or geometric:MEAN, not '1:2:3'"),
+        ("1:", "Length must be a number of flits, LOW:HIGH or geometric:MEAN, not '1:'"),
         ("4:3", "Length must be LOW:HIGH with LOW at most HIGH, not '4:3'"),
         ("0:3", "Length must be from 1 to 1024, not 0"),
         ("1:1025", "Length must be from 1 to 1024, not 1025"),
@@ -363,7 +363,7 @@ def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
         "routing": {"destination", "xor"},
         "depth": {"auto"},
         "resubmit": {"auto"},
-        "length": {"LOW:HIGH"},
+        "length": {"LOW:HIGH, geometric:MEAN"},
         "faults": {"FAULTS"},
     }
     networks = json.loads(_list(capsys, "--json"))["networks"]
@@ -372,5 +372,6 @@ def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert listed | {"wiring": set()} == arguments
     assert all(row["description"] for row in cube["parameters"])
     words = set(re.split(r"[^\w:-]+", _list(capsys, "cube")))
-    assert words >= {*SWITCH_NAMES, *listed, *set.union(*arguments.values())}
+    told = {word for choice in set.union(*arguments.values()) for word in choice.split(", ")}
+    assert words >= {*SWITCH_NAMES, *listed, *told}
     assert set(SWITCHES) == set(SWITCH_NAMES)

@@ -13,6 +13,7 @@ from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin
 from ..core.wires import Wire, named_wires
 from ..networks.combining import CombiningNetwork
+from ..networks.flits import geometric_mean
 from ..networks.network import Network, PacketNetwork
 from ..primitives.packet import Packet
 from .instruments import LinkMeter, Timer, WindowAges
@@ -192,7 +193,9 @@ class PacketBench(Bench):
         outside = len(self.links)
         terminals = network.place(self, self.packet)
         internal = self.links[outside:]
-        parameters = {"lengths": network.lengths, **sources.parameters}
+        parameters: dict[str, Any] = {"lengths": network.lengths, **sources.parameters}
+        if mean := geometric_mean(network.parameters.get("length", 1)):
+            parameters["geometric"] = mean
         source = CellType(sources.component, **kind, **parameters)
         sink = CellType(Sink, **kind, bins=bins)
         for index in range(network.ports):

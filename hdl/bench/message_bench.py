@@ -86,6 +86,8 @@ class MessageSource(wiring.Component):
         ]
         if self.packet.flits:
             m.d.comb += self.o.payload.last.eq(1)
+        elif self.packet.sized:
+            m.d.comb += self.o.payload.length.eq(1)
         m.d.sync += self.injected.eq(self.injected + (self.o.valid & self.o.ready))
         return m
 

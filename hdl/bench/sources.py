@@ -14,6 +14,7 @@ from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode, TagScheme
 from .bursts import add_bursts, burst_members
 from .destination_table import check_slots, draw_destination
+from .geometric import geometric_length
 from .instruments import COUNT_BITS
 from .stamp import STAMP_SUM_BITS
 
@@ -36,7 +37,7 @@ class Order(data.StructLayout):
     """A packet to be sent: when it was generated, its destination, and its length.
 
     `mask` exists if packets have a broadcast mask (here in the order of the address), `length` if
-    they have several flits.
+    they are `sized`.
     """
 
     def __init__(self, packet: Packet, code: AddressCode) -> None:
@@ -45,9 +46,14 @@ class Order(data.StructLayout):
                 "birth": packet["payload"].shape.time,
                 "destination": code.width,
                 **({"mask": code.width} if packet.broadcast else {}),
-                **({"length": packet["payload"].shape["length"].width} if packet.flits else {}),
+                **({"length": _length_bits(packet)} if packet.sized else {}),
             }
         )
+
+
+def _length_bits(packet: Packet) -> int:
+    """Width of a packet's length."""
+    return packet["payload"].shape["length"].width if packet.flits else packet.length
 
 
 class Sender(wiring.Component):
@@ -115,6 +121,8 @@ class Sender(wiring.Component):
             with m.If(self.o.valid & self.o.ready):
                 m.d.sync += index.eq(Mux(tail, 0, index + 1))
             m.d.comb += [self.o.payload.last.eq(tail), stamp.length.eq(order.length)]
+        elif self.packet.sized:
+            m.d.comb += self.o.payload.length.eq(order.length)
 
         taken = Signal()
         m.d.comb += [
@@ -211,9 +219,9 @@ class BernoulliSource(wiring.Component):
     is rejected and counted. With probability `bias` a packet goes to `favourite`, otherwise to a
     terminal drawn uniformly, its own included. This gives uniform traffic (bias 0), permutations
     (bias 1) and hot spots. The favourite's bits in `scope` are drawn anew for each packet, so the
-    favourite may be a block of terminals, for local traffic. If packets have several flits, their
-    number is uniform between two bounds. If they have a broadcast mask, a packet gets a random one
-    with probability `spread`: each of its bits is 1 with probability 1/2.
+    favourite may be a block of terminals, for local traffic. If packets are `sized`, their length
+    is uniform between two bounds, or geometric. If they have a broadcast mask, a packet gets a
+    random one with probability `spread`: each of its bits is 1 with probability 1/2.
 
     With a table, the destinations that are not the favourite are drawn from it (`table_row`)
     instead of uniformly. With bursts, packets are only generated while a Markov chain is on
@@ -228,6 +236,8 @@ class BernoulliSource(wiring.Component):
         Number of packets that fit into the queue.
     lengths : tuple[int, int]
         Fewest and most flits of a packet.
+    geometric : int
+        Mean of geometric lengths, which are cut off at the most flits; 0 if they are uniform.
     slots : int
         Slots of the table of destinations, a power of two; 0 for no table.
     bursts : bool
@@ -266,6 +276,7 @@ class BernoulliSource(wiring.Component):
         *,
         depth: int,
         lengths: tuple[int, int] = (1, 1),
+        geometric: int = 0,
         slots: int = 0,
         bursts: bool = False,
         table: tuple[int, ...] = (),
@@ -275,6 +286,7 @@ class BernoulliSource(wiring.Component):
         self.tags = tags
         self.depth = depth
         self.lengths = lengths
+        self.geometric = geometric
         self.slots = check_slots(slots)
         self.bursts = bursts
         self.table = table
@@ -335,14 +347,19 @@ class BernoulliSource(wiring.Component):
     def _shape(self, m: Module, order: data.View) -> None:
         """Draw the length and the broadcast mask from a second generator."""
         low, high = self.lengths
-        if self.packet.flits:
+        if self.packet.sized:
             m.d.comb += order.length.eq(low)
+        if self.geometric:
+            length = geometric_length(m, self.seed, self.geometric, high.bit_length() - 1)
+            m.d.comb += order.length.eq(length)
+            if not self.packet.broadcast:
+                return
         if not self.packet.broadcast and low == high:
             return
         m.submodules.shape = shape = Xoroshiro128()
         m.d.comb += shape.seed.eq(self.seed.rotate_left(64))
         draw, luck, mask = shape.value[:24], shape.value[24:][:BIAS_BITS], shape.value[42:]
-        if self.packet.flits:
+        if self.packet.sized and not self.geometric:
             m.d.comb += order.length.eq(low + (draw * (high - low + 1) >> 24))
         if self.packet.broadcast:
             m.d.comb += order.mask.eq(Mux(luck < self.spread, mask, 0))
@@ -408,6 +425,7 @@ class ReplaySource(wiring.Component):
         *,
         depth: int,
         lengths: tuple[int, int] = (1, 1),
+        geometric: int = 0,
         trace: tuple[int, ...] = (),
     ) -> None:
         depth = check_integer("Depth", depth, 1)

@@ -63,6 +63,11 @@ class AxiStreamNetwork(FabricComponent):
                 f"AXI4-Stream ports need a network that loses no packet, but this {network.family} "
                 "drops blocked or damaged packets"
             )
+        if network.holds_links:
+            raise InvalidValue(
+                "AXI4-Stream ports need a network of flits, but packets of this one are single "
+                "words (switching=packet)"
+            )
         self.network = network
         self.ports = network.ports
         self.queued = network.transparent

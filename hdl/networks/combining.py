@@ -178,7 +178,7 @@ class CombiningNetwork(Network):
             self.tag_bits = redundant.tag_bits
         self.paths = given.paths
         assert isinstance(given.lengths, int | str)  # the record converts a pair to text
-        short, long = parse_lengths(given.lengths)
+        short, long = parse_lengths(given.lengths, geometric=False)
         self.lengths = short * given.beats, long * given.beats
         self.ports = given.ports
         self.stages = len(self.plan.stages)

@@ -11,6 +11,7 @@ __all__ = [
     "REFILLS",
     "decision_time",
     "flit_queue",
+    "geometric_mean",
     "packet_length",
     "parse_lengths",
     "queue_refill",
@@ -21,22 +22,45 @@ REFILLS = ("no", "yes")
 LONGEST = 1024
 """Most flits of a packet."""
 
+_CUT = 16
+"""Multiple of their mean up to which geometric lengths always reach."""
+
+_GEOMETRIC = "geometric:"
+
 
 def packet_length(
-    description: str = "flits of a packet", form: str = "LOW:HIGH", plain: int | None = None
+    description: str = "flits of a packet",
+    form: str = "LOW:HIGH, geometric:MEAN",
+    plain: int | None = None,
 ) -> Any:
     """The field for the length of a network's packets."""
     return integer(1, description, least=1, most=LONGEST, form=form, plain=plain)
 
 
-def parse_lengths(length: int | str) -> tuple[int, int]:
-    """Fewest and most flits of a packet, from a number or `LOW:HIGH`.
+def parse_lengths(length: int | str, *, geometric: bool = True) -> tuple[int, int]:
+    """Fewest and most flits of a packet, from a number, `LOW:HIGH` or `geometric:MEAN`.
+
+    Geometric lengths are cut off at the least power of two that is at least 16 times their mean.
+    Fewer than 2 packets in 10^7 would be longer.
+
+    Parameters
+    ----------
+    length : int or str
+    geometric : bool
+        Whether lengths may be geometric.
 
     Raises
     ------
     TypeError, ValueError
-        If it is neither, or not from 1 to 1,024, or the bounds are in the wrong order.
+        If it is none of these, or not from 1 to 1,024, or the bounds are in the wrong order.
+
+    Examples
+    --------
+    >>> parse_lengths("2:5"), parse_lengths("geometric:16")
+    ((2, 5), (1, 256))
     """
+    if geometric and (mean := geometric_mean(length)):
+        return 1, 1 << (_CUT * mean - 1).bit_length()
     words: list[int] = []
     if isinstance(length, str):
         try:
@@ -44,7 +68,8 @@ def parse_lengths(length: int | str) -> tuple[int, int]:
         except ValueError:
             words = []
         if len(words) not in (1, 2):
-            raise InvalidValue(f"Length must be a number of flits or LOW:HIGH, not {length!r}")
+            form = ", LOW:HIGH or geometric:MEAN" if geometric else " or LOW:HIGH"
+            raise InvalidValue(f"Length must be a number of flits{form}, not {length!r}")
     else:
         words = [length]
     for number in words:
@@ -53,6 +78,23 @@ def parse_lengths(length: int | str) -> tuple[int, int]:
     if low > high:
         raise InvalidValue(f"Length must be LOW:HIGH with LOW at most HIGH, not {length!r}")
     return low, high
+
+
+def geometric_mean(length: int | str) -> int:
+    """The mean number of flits if the length is geometric (`geometric:MEAN`); otherwise 0.
+
+    Raises
+    ------
+    ValueError
+        If the mean is not an integer from 2 to 64.
+    """
+    if not isinstance(length, str) or not length.startswith(_GEOMETRIC):
+        return 0
+    text = length.removeprefix(_GEOMETRIC)
+    most = LONGEST // _CUT
+    if not text.isdecimal() or not 2 <= int(text) <= most:
+        raise InvalidValue(f"Mean of geometric lengths must be from 2 to {most}, not {text!r}")
+    return int(text)
 
 
 def flit_queue() -> Any:

@@ -2,6 +2,7 @@
 """Hierarchical networks: any networks joined, and those of Dandamudi and Eager."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from ..core.errors import InvalidValue
 from ..core.parameters import fixed, integer, pairs, text
@@ -24,6 +25,18 @@ __all__ = [
 _FORM = "NETWORK[:NAME=VALUE,...]"
 
 
+def _interval() -> Any:
+    """The field for the cycles that links need for a flit."""
+    return integer(
+        1,
+        "with switching=packet, cycles that links need for a flit: of all levels, or of each",
+        least=1,
+        most=64,
+        form="LEVEL1:LEVEL2[:...]",
+        plain=1,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class HierarchicalParameters(AnyRoutingParameters):
     """The parameters of `HierarchicalNetwork`."""
@@ -34,6 +47,7 @@ class HierarchicalParameters(AnyRoutingParameters):
     level4: str = text("none", "the same once more; or none", _FORM)
     interface: int = integer(0, "terminal of each network that is its interface", least=0)
     replication: int = integer(1, "parallel links for each one above level 1", least=1, most=64)
+    interval: int | str = _interval()
 
 
 class _JoinedNetwork(AnyRoutingNetwork):
@@ -46,7 +60,9 @@ class _JoinedNetwork(AnyRoutingNetwork):
     def _described(self) -> Hierarchical:
         levels = [_level(f"Level{i}", words) for i, words in enumerate(self._words(), 1)]
         given = self.parameters
-        described = Hierarchical(levels, given.get("interface", 0), given.replication)
+        described = Hierarchical(
+            levels, given.get("interface", 0), given.replication, _intervals(given.interval)
+        )
         self._cluster = described.cluster
         return described
 
@@ -81,6 +97,16 @@ class HierarchicalNetwork(_JoinedNetwork):
         return told
 
 
+def _intervals(told: int | str) -> list[int]:
+    """The intervals of the levels."""
+    try:
+        return [int(word) for word in str(told).split(":")]
+    except ValueError:
+        raise InvalidValue(
+            f"Interval must be a number of cycles or LEVEL1:LEVEL2[:...], not {told!r}"
+        ) from None
+
+
 def _level(title: str, words: str) -> Relation:
     """The network that a level is told to be."""
     from .catalogue import find  # imports this module
@@ -110,6 +136,7 @@ class TwoLevelParameters(AnyRoutingParameters):
         3, "d: there are 2^d nodes in a cluster", least=1, most=15, title="Cluster d"
     )
     replication: int = integer(1, "parallel links for each one of level 2", least=1, most=64)
+    interval: int | str = _interval()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -158,6 +185,7 @@ class CyclesParameters(AnyRoutingParameters):
         2, "D_c: there are D_c 2^D_c clusters", least=2, most=11, title="Cycles D_c"
     )
     replication: int = integer(1, "parallel links for each one of level 2", least=1, most=64)
+    interval: int | str = _interval()
 
 
 class CyclesNetwork(_JoinedNetwork):

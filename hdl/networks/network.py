@@ -26,6 +26,7 @@ from ..routing.relation import Relation
 from ..topology.multistage import MultistagePlan
 from ..topology.permutations import Permutation
 from ..topology.tags import AddressCode, TagScheme
+from .flits import geometric_mean
 
 __all__ = ["LinkCounts", "Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
 
@@ -212,7 +213,7 @@ class Network(FabricComponent, ABC):
 
         In a network with memory, of requests for these operations; all are equally frequent.
         """
-        return sum(self.lengths) / 2
+        return geometric_mean(self.parameters.get("length", 1)) or sum(self.lengths) / 2
 
     @property
     @abstractmethod
@@ -306,6 +307,8 @@ class PacketNetwork(Network):
         Layout of a packet on every link.
     flits : bool
         Whether packets have several flits.
+    holds_links : bool
+        Whether a packet is one word, and holds a link for as many cycles as its length says.
     consumes_tags : bool
         Whether a packet's tag is used up on its path: at an output it is only the output's address.
     isolates : bool
@@ -326,6 +329,7 @@ class PacketNetwork(Network):
 
     tags: TagScheme
     flits: bool = False
+    holds_links: bool = False
     consumes_tags: bool = False
     isolates: bool = False
     punctual: bool = True
@@ -361,7 +365,14 @@ class PacketNetwork(Network):
 
     def packet_of(self, payload: ShapeLike) -> Packet:
         """The layout of a packet with another payload, which can be passed to `place`."""
-        return Packet(self.tags.code.width, payload, broadcast=self.broadcasts, flits=self.flits)
+        length = self.lengths[1].bit_length() if self.holds_links else 0
+        return Packet(
+            self.tags.code.width,
+            payload,
+            broadcast=self.broadcasts,
+            flits=self.flits,
+            length=length,
+        )
 
     @property
     def sphere(self) -> int:

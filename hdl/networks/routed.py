@@ -20,6 +20,7 @@ from ..primitives.packet import Packet
 from ..primitives.random_bits import MOST_RANDOM, scattered_seed
 from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
+from ..routers.packet_router import PacketRouter
 from ..routers.route_table import RouteTable
 from ..routers.selection import SELECTIONS, Selection
 from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, space_needed
@@ -37,6 +38,10 @@ __all__ = ["RoutedNetwork", "RouterParameters"]
 _MOST = 2**16
 """Most nodes of a description, and most terminals."""
 
+_SWITCHINGS = SWITCHINGS | {
+    "packet": "packets are single words, which wait at outputs and hold a link for their length"
+}
+
 _SHOWN = 6
 """Most channels of a cycle that a message names."""
 
@@ -46,12 +51,13 @@ class RouterParameters(Parameters):
     """The parameters that all networks of `WormRouter`s have.
 
     `decision` is D_t of Ould-Khaoua and Sotudeh. With cut-through and store-and-forward switching,
-    `depth` must be at least the length of the longest packet.
+    `depth` must be at least the length of the longest packet. With packet switching, `depth` counts
+    packets.
     """
 
     decision: int = decision_time("cycles that a router takes to forward a header")
     depth: int = flit_queue()
-    switching: Switching = word("wormhole", "when a header may leave a router", SWITCHINGS)
+    switching: Switching = word("wormhole", "when a header may leave a router", _SWITCHINGS)
     refill: str = queue_refill()
     arbiter: str = word("round-robin", "how worms share an output", ARBITERS)
     selection: Selection = word(
@@ -66,7 +72,7 @@ class RouterParameters(Parameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         longest = parse_lengths(self.length)[1]
-        if self.switching != "wormhole" and self.depth < longest:
+        if self.switching not in ("wormhole", "packet") and self.depth < longest:
             raise InvalidValue(
                 f"Depth must be at least the length of {longest} flits with "
                 f"switching={self.switching}, not {self.depth}"
@@ -80,6 +86,9 @@ class RoutedNetwork(PacketNetwork):
     its terminals (`RouterShape`). Nodes with equal ports have the same module. If the relation has
     no logic, the cell `table_{v}` tells the router where headers may go. A link of more than one
     cycle is a cell `link_{v}_{p}`, after the node and the port that it leaves.
+
+    With `switching="packet"` routers are `PacketRouter`s, and packets are single words. Each link
+    has one channel then, and an interval: the cycles that it needs for a flit.
 
     An unblocked packet of c flits over h links of latency 1 takes h D_t + c cycles, from the cycle
     in which its header is offered to the cycle in which its tail is taken.
@@ -155,6 +164,8 @@ class RoutedNetwork(PacketNetwork):
         self.ports = relation.ports
         self.tags = relation.tags
         self.ordered = relation.ordered
+        self.holds_links = given.switching == "packet"
+        self.flits = not self.holds_links
         if not given.allow_deadlock:
             self._check_deadlock()
         if given.refill == "yes":
@@ -167,11 +178,21 @@ class RoutedNetwork(PacketNetwork):
                 "Selection must be first-free if packets have no choice of channels, "
                 f"not {given.selection!r}"
             )
+        slowest = max((link.interval for link in relation.graph.links()), default=1)
+        if self.holds_links:
+            self._check_packet_switching()
+        elif slowest > 1:
+            raise InvalidValue(
+                f"Interval must be 1 unless switching is packet, not {slowest} with "
+                f"switching={given.switching}"
+            )
         links = relation.diameter
         self.stages = links + 1
         waits = links * (given.decision - 1 + relation.graph.latency - 1)
         stored = self.lengths[1] if given.switching == "store-and-forward" else 1
         self.zero_load_cycles = waits + stored * (links + 1) + self._senses
+        if self.holds_links:
+            self.zero_load_cycles = links * self.lengths[1] * slowest + 1
         self.punctual = relation.legs is None and not self._selects
 
     def _check_deadlock(self) -> None:
@@ -184,6 +205,31 @@ class RoutedNetwork(PacketNetwork):
             f"Routing can deadlock: worms on {len(cycle) - 1} channels may wait for each other, "
             f"each for the next: {shown}{more} (allow_deadlock=1 builds it all the same)"
         )
+
+    def _check_packet_switching(self) -> None:
+        """Packets that are single words need links of one channel, and the plain router."""
+        given, relation = self.parameters, self.relation
+        for name, plain in (("decision", 1), ("refill", "no"), ("arbiter", "round-robin")):
+            if given[name] != plain:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be {plain} with switching=packet, not {given[name]}"
+                )
+        if relation.legs is not None:
+            raise InvalidValue("Routing with switching=packet must have no intermediate terminals")
+        if (channels := max((link.channels for link in relation.graph.links()), default=1)) > 1:
+            raise InvalidValue(
+                f"Links must have one channel with switching=packet, not {channels} "
+                "(routing=minimal channels=1 allow_deadlock=1 needs no more)"
+            )
+        if relation.graph.latency > 1:
+            raise InvalidValue(
+                f"Latency must be 1 with switching=packet, not {relation.graph.latency}"
+            )
+        if relation.choice and not self._selects:
+            raise InvalidValue(
+                "Selection must not be first-free with switching=packet if packets have a choice "
+                "of channels"
+            )
 
     def _check_refill(self) -> None:
         """With refill, a queue's `ready` depends on those of the queues behind its exits."""
@@ -233,11 +279,11 @@ class RoutedNetwork(PacketNetwork):
         relation, graph = self.relation, self.relation.graph
         turns = relation.turns()
         inputs: list[list[InputChannel]] = [[] for _ in range(graph.nodes)]
-        outputs: list[list[tuple[End, bool]]] = [[] for _ in range(graph.nodes)]
+        outputs: list[list[tuple[End, bool, int]]] = [[] for _ in range(graph.nodes)]
         for link in graph.links():
             for number in range(link.channels):
                 escape = relation.is_escape(Channel(link.node, link.port, number))
-                outputs[link.node].append(((link.port, number), escape))
+                outputs[link.node].append(((link.port, number), escape, link.interval))
                 end = link.peer_port, number
                 inputs[link.peer].append(InputChannel(end, escape, link.latency > 1))
         if graph.alike:
@@ -322,19 +368,21 @@ class RoutedNetwork(PacketNetwork):
         types: dict[RouterShape, CellType] = {}
         for node, shape in enumerate(self.shapes):
             if shape not in types:
-                types[shape] = CellType(
-                    WormRouter,
-                    packet=packet,
-                    shape=shape,
-                    logic=logic,
-                    depth=given.depth,
-                    decision=given.decision,
-                    switching=given.switching,
-                    longest=self.lengths[1],
-                    arbiter=given.arbiter,
-                    refill=given.refill == "yes",
-                    levels=self._senses,
-                    **selecting,
+                common = {"packet": packet, "shape": shape, "logic": logic, "depth": given.depth}
+                types[shape] = (
+                    CellType(PacketRouter, **common, **selecting)
+                    if self.holds_links
+                    else CellType(
+                        WormRouter,
+                        **common,
+                        decision=given.decision,
+                        switching=given.switching,
+                        longest=self.lengths[1],
+                        arbiter=given.arbiter,
+                        refill=given.refill == "yes",
+                        levels=self._senses,
+                        **selecting,
+                    )
                 )
             straps = {}
             if logic is not None and logic.address:

@@ -25,6 +25,9 @@ class Packet(data.StructLayout):
     *flits*: the first is the header, and the last has `last` set. In the others the field `tag`
     carries data. The boxes rotate it like any tag, and it has its original value on arrival.
 
+    With `length` a packet is one word, but stands for as many flits as its field `length` says: so
+    many cycles a link is busy with it.
+
     Parameters
     ----------
     tag : int
@@ -34,19 +37,35 @@ class Packet(data.StructLayout):
         Add `mask`, as wide as the tag: a 1 means both values of this bit of the tag.
     flits : bool
         Add `last`.
+    length : int
+        Width of `length`, 0 for none. Not together with flits.
+
+    Attributes
+    ----------
+    sized : bool
+        Whether packets have different lengths.
     """
 
     def __init__(
-        self, tag: int, payload: ShapeLike, *, broadcast: bool = False, flits: bool = False
+        self,
+        tag: int,
+        payload: ShapeLike,
+        *,
+        broadcast: bool = False,
+        flits: bool = False,
+        length: int = 0,
     ) -> None:
         self.broadcast = broadcast
         self.flits = flits
+        self.length = length
+        self.sized = flits or length > 0
         super().__init__(
             {
                 "tag": tag,
                 **({"mask": tag} if broadcast else {}),
                 "payload": payload,
                 **({"last": 1} if flits else {}),
+                **({"length": length} if length else {}),
             }
         )
 

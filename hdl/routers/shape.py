@@ -17,13 +17,13 @@ __all__ = [
     "space_needed",
 ]
 
-Switching = Literal["wormhole", "cut-through", "store-and-forward"]
+Switching = Literal["wormhole", "cut-through", "store-and-forward", "packet"]
 SWITCHINGS = {
     "wormhole": "a header leaves as soon as an output is free",
     "cut-through": "only while the queue behind the link has room for its whole packet",
     "store-and-forward": "only when, in addition, its whole packet has arrived",
 }
-"""The ways to switch packets, and when a header may leave."""
+"""The ways in which a `WormRouter` switches packets, and when a header may leave."""
 
 
 class InputChannel(NamedTuple):
@@ -49,11 +49,15 @@ class InputChannel(NamedTuple):
 
 
 class OutputChannel(NamedTuple):
-    """An output of a router, and the inputs whose worms can leave by it."""
+    """An output of a router, and the inputs whose worms can leave by it.
+
+    `interval` is that of its link: the cycles for a flit.
+    """
 
     end: End
     inputs: tuple[int, ...]
     escape: bool = True
+    interval: int = 1
 
     @property
     def is_terminal(self) -> bool:
@@ -85,7 +89,7 @@ class RouterShape:
     def of(
         cls,
         inputs: Iterable[InputChannel],
-        outputs: Iterable[tuple[End, bool]],
+        outputs: Iterable[tuple[End, bool, int]],
         entries: int,
         exits: int,
         *,
@@ -93,8 +97,9 @@ class RouterShape:
         choice: bool,
         equal_choices: bool = False,
     ) -> "RouterShape":
-        """The shape with these channels of links (outputs with whether they are escape channels),
-        numbers of inputs and outputs of terminals, and the turns between them."""
+        """The shape with these channels of links (outputs with whether they are escape channels,
+        and their interval), numbers of inputs and outputs of terminals, and the turns between them.
+        """
         own = [(-1 - number, 0) for number in range(max(entries, exits))]
         sides = [*sorted(inputs), *map(InputChannel, own[:entries])]
 
@@ -104,7 +109,10 @@ class RouterShape:
         def sources(output: End | None) -> tuple[int, ...]:
             return tuple(i for i, entry in enumerate(sides) if leads(entry, output))
 
-        links = [OutputChannel(end, sources(end), escape) for end, escape in sorted(outputs)]
+        links = [
+            OutputChannel(end, sources(end), escape, interval)
+            for end, escape, interval in sorted(outputs)
+        ]
         leaving = sources(None)
         outside = [OutputChannel(end, leaving) for end in own[:exits]]
         return cls(tuple(sides), (*links, *outside), choice, choice and equal_choices)
@@ -148,7 +156,9 @@ class RouterShape:
 
 
 def _is_guarded(channel: InputChannel | OutputChannel, switching: Switching) -> bool:
-    return not channel.is_terminal and (switching != "wormhole" or not channel.escape)
+    if channel.is_terminal or switching == "packet":
+        return False
+    return switching != "wormhole" or not channel.escape
 
 
 def space_needed(switching: Switching, depth: int, longest: int) -> int:

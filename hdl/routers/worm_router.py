@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -19,7 +19,7 @@ from ..topology.graph import End
 from .selection import SELECTIONS, Selection, Selector
 from .shape import SWITCHINGS, RouterShape, Switching, space_needed
 
-__all__ = ["RouteLogic", "WormRouter", "check_worms", "decided"]
+__all__ = ["RouteLogic", "WormRouter", "check_worms", "decided", "exits_of"]
 
 _WIDE = 16
 """Up to this many inputs, the bits of an output's word are reset one by one, which flip-flops do
@@ -86,6 +86,19 @@ def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:
     with m.Elif(head.valid & (waited != cycles - 1)):
         m.d.sync += waited.eq(waited + 1)
     return waited == cycles - 1
+
+
+def exits_of(router: Any, m: Module, i: int, tag: Value) -> Value:
+    """The outputs that a header with this tag may take from input i of a router, one bit each (or
+    their weights)."""
+    if router.logic is None:
+        m.d.comb += router.tag[i].eq(tag)
+        return router.exits[i]
+    entry = router.shape.inputs[i]
+    here = router.address if router.logic.address else Const(0, 0)
+    came = None if entry.is_terminal else entry.end
+    found = router.logic.exits(m, f"{i}", came, here, tag)
+    return Cat(found.get(output.end, Const(0)) for output in router.shape.outputs)
 
 
 class WormRouter(wiring.Component):
@@ -435,7 +448,7 @@ class WormRouter(wiring.Component):
         m.submodules[f"queue_{i}"] = queue
         source, arrival = self.i[i], queue.i[0]
         route = Signal(len(self.shape.outputs), name=f"route_{i}")
-        offered = self._route(m, i, source.payload.tag)
+        offered = exits_of(self, m, i, source.payload.tag)
         if selector is not None:
             begins = Signal(init=1, name=f"begins_{i}")
             enters = arrival.valid & arrival.ready
@@ -460,17 +473,6 @@ class WormRouter(wiring.Component):
             freed = self.freed[self.shape.credited_inputs.index(i)]
             m.d.comb += freed.eq(queue.o.valid & queue.o.ready)
         return queue
-
-    def _route(self, m: Module, i: int, tag: Value) -> Value:
-        """The outputs that a header with this tag may take from input i, one bit each."""
-        if self.logic is None:
-            m.d.comb += self.tag[i].eq(tag)
-            return self.exits[i]
-        entry = self.shape.inputs[i]
-        here = self.address if self.logic.address else Const(0, 0)
-        came = None if entry.is_terminal else entry.end
-        found = self.logic.exits(m, f"{i}", came, here, tag)
-        return Cat(found.get(output.end, Const(0)) for output in self.shape.outputs)
 
     def _may_leave(
         self, m: Module, i: int, queue: ArrivalQueue, header: Value

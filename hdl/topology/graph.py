@@ -40,6 +40,8 @@ class Link(NamedTuple):
         Virtual channels that share its wires, at least 1.
     latency : int
         Cycles from the output of one router to the head of the next one's queue, at least 1.
+    interval : int
+        Cycles that it needs for a flit, at least 1; more than 1 with packet switching only.
     """
 
     node: int
@@ -48,6 +50,7 @@ class Link(NamedTuple):
     peer_port: int
     channels: int = 1
     latency: int = 1
+    interval: int = 1
 
 
 class Channel(NamedTuple):

@@ -64,6 +64,9 @@ class Hierarchical(RoutedGraph):
         The terminal of each network at whose node the interface is.
     replication : int
         Parallel links in the place of each link above level 1. Packets take any of them.
+    intervals : Sequence[int]
+        Cycles that links of each level need for a flit, lowest level first; the last number is that
+        of all further levels.
 
     Raises
     ------
@@ -84,13 +87,23 @@ class Hierarchical(RoutedGraph):
     """
 
     def __init__(
-        self, levels: Sequence[Relation], interface: int = 0, replication: int = 1
+        self,
+        levels: Sequence[Relation],
+        interface: int = 0,
+        replication: int = 1,
+        intervals: Sequence[int] = (1,),
     ) -> None:
         if not levels:
             raise InvalidValue("Levels must be at least 1, not 0")
         self.levels = tuple(levels)
         self.replication = check_integer("Replication", replication, 1, 64)
         self.interface = check_integer("Interface", interface, 0)
+        if not 1 <= len(intervals) <= len(levels):
+            raise InvalidValue(
+                f"Intervals must be one for each level, at most {len(levels)}, not {len(intervals)}"
+            )
+        own = [check_integer("Interval", interval, 1, 64) for interval in intervals]
+        self._intervals = own + own[-1:] * (len(levels) - len(own))
         for number, level in enumerate(levels, 1):
             if level.legs is not None:
                 raise InvalidValue(
@@ -224,6 +237,7 @@ class Hierarchical(RoutedGraph):
                             ports.links + link.peer_port * copies + k,
                             self._lanes(i, link.channels),
                             link.latency,
+                            self._intervals[i],
                         )
                         for k in range(copies)
                     ]
@@ -232,8 +246,9 @@ class Hierarchical(RoutedGraph):
                         ends = numbers[switch], self._below(i, cluster, terminal)
                         for k in range(copies):
                             here, there = ports.terminals + place * copies + k, ports.terminals + k
-                            found.append(Link(ends[0], here, ends[1], there))
-                            found.append(Link(ends[1], there, ends[0], here))
+                            pace = self._intervals[i]
+                            found.append(Link(ends[0], here, ends[1], there, interval=pace))
+                            found.append(Link(ends[1], there, ends[0], here, interval=pace))
         return found
 
     def _lanes(self, i: int, channels: int) -> int:

@@ -15,6 +15,7 @@ from . import (
     combining_hotspot,
     combining_latency,
     dandamudi_queueing,
+    dandamudi_simulated,
     dandamudi_static,
     dcsh_figures,
     ginosar_figures,
@@ -60,6 +61,7 @@ _MODULES = (
     ginosar_silicon,
     dandamudi_static,
     dandamudi_queueing,
+    dandamudi_simulated,
 )
 
 

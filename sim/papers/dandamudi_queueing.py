@@ -1,4 +1,4 @@
-"""Figures 6 to 12 of Dandamudi and Eager: delays, utilisations and replicated links, by formula.
+"""Figures 6, 7, 10 and 11 of Dandamudi and Eager: delays, utilisations and links, by formula.
 
 Beside the formulas stands the same queueing model, an M/M/1 queue for each direction of each link,
 with the loads that links of the graph really have. They differ with cube-connected cycles only,
@@ -127,137 +127,6 @@ def _draw_pair(rows: Sequence[dict[str, Any]], x: str) -> Figure:
     figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize="small")
     figure.suptitle("lines: printed formulas; dots: loads of the graphs", fontsize="small")
     return figure
-
-
-# Figures 8, 9 and 12: where the paper simulates, too.
-
-_Lines = Sequence[tuple[str, str, Sequence[tuple[Hypercube | TwoLevel, float]], Rates]]
-"""Lines of a figure: panel, label, points (a network and alpha), and rates."""
-
-
-def _delays(lines: _Lines, notes: tuple[str, ...]) -> PaperResult:
-    rows = []
-    for panel, label, points, rates in lines:
-        for network, alpha in points:
-            rows.append(
-                {
-                    "panel": panel,
-                    "line": label,
-                    "nodes": network.nodes,
-                    "alpha": alpha,
-                    "published": None,
-                    "predicted": _finite(network.delay(alpha, rates)),
-                    "true_delay": _finite(_true_delay(network, alpha, rates)),
-                }
-            )
-    columns = (
-        Column("panel"),
-        Column("line"),
-        Column("nodes", "N"),
-        Column("alpha", format=".2f"),
-        Column("published", "printed, simulated", ".1f"),
-        Column("predicted", "R, printed formula", ".4f"),
-        Column("true_delay", "R, loads of the graph", ".4f"),
-    )
-    return PaperResult(columns, rows, partial(_draw_delays, rows), notes)
-
-
-def _draw_delays(rows: Sequence[dict[str, Any]]) -> Figure:
-    panels = list(dict.fromkeys(row["panel"] for row in rows))
-    figure = Figure(figsize=(0.6 + 4.5 * len(panels), 4.4), layout="constrained")
-    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels):
-        shown = [row for row in rows if row["panel"] == panel]
-        x = "nodes" if len({row["alpha"] for row in shown}) == 1 else "alpha"
-        for number, line in enumerate(dict.fromkeys(row["line"] for row in shown)):
-            own = [row for row in shown if row["line"] == line]
-            places = [row[x] for row in own]
-            axes.plot(places, [row["predicted"] for row in own], f"C{number}-", label=line)
-            axes.plot(places, [row["true_delay"] for row in own], f"C{number}o", markersize=3)
-            printed = [row for row in own if row["published"] is not None]
-            if printed:
-                axes.plot(
-                    [row[x] for row in printed],
-                    [row["published"] for row in printed],
-                    f"C{number}s",
-                    markerfacecolor="white",
-                    label="printed, simulated",
-                )
-        if x == "nodes":
-            axes.set_xscale("log", base=2)
-        axes.set(
-            xlabel="nodes N" if x == "nodes" else "alpha", ylabel="mean delay R", ylim=(0, None)
-        )
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
-    return figure
-
-
-_TENTHS = [step / 10 for step in range(5, 11)]
-
-
-def _fig8(options: Options) -> PaperResult:
-    alphas = _TENTHS[::5] if options.quick else _TENTHS
-    lines: _Lines = [
-        *(
-            ("a", f"D = {d}, d = {c}", [(Hypercube(d, c), a) for a in alphas], Rates(1, 0.75, 0.75))
-            for d, c in ((6, 3), (3, 2))
-        ),
-        *(
-            ("b", f"d = {c}", [(Hypercube(d, c), 0.8) for d in range(5, 9)], Rates(1, 1, 1))
-            for c in (3, 2)
-        ),
-    ]
-    return _delays(lines, (_SERVICE,))
-
-
-def _fig9(options: Options) -> PaperResult:
-    alphas = _TENTHS[::5] if options.quick else _TENTHS
-    sizes = range(5, 9)
-    lines: _Lines = [
-        *(
-            (
-                "a",
-                f"D = {c + t}, d = {c}",
-                [(TwoLevel("bh", c, t), a) for a in alphas],
-                Rates(1, 1.5, 3),
-            )
-            for c, t in ((3, 3), (2, 1))
-        ),
-        ("b", "d = 3", [(TwoLevel("bh", 3, d - 3), 0.8) for d in sizes], Rates(1, 1.2, 1.5)),
-        ("b", "d = 2", [(TwoLevel("bh", 2, d - 2), 0.8) for d in sizes], Rates(1, 1.2, 1.2)),
-    ]
-    return _delays(lines, (_SERVICE,))
-
-
-_SERVICE = "Dots: the loads that links of the graph have. They agree with the formulas."
-_RANDOM = {0.5: 15.2, 0.6: 5.3}
-_IMPROVED = {0.5: 6.3, 0.6: 3.8}
-"""What the paper simulated for D = 6, d = 3, by alpha: random routing, and least count."""
-
-
-def _fig12(options: Options) -> PaperResult:
-    alphas = _TENTHS[::5] if options.quick else _TENTHS
-    lines: _Lines = [
-        (
-            "",
-            f"D = {c + t}, d = {c}, random",
-            [(TwoLevel("bh", c, t), a) for a in alphas],
-            Rates(1, 1.5, 3),
-        )
-        for c, t in ((3, 3), (2, 1))
-    ]
-    printed = ", ".join(f"{_IMPROVED[alpha]} at alpha {alpha}" for alpha in _IMPROVED)
-    result = _delays(
-        lines,
-        (
-            f"With the improved routing (least-count) the paper's simulation has {printed}, for "
-            "D = 6 and d = 3.",
-        ),
-    )
-    for row in result.rows:
-        if row["nodes"] == 64:
-            row["published"] = _RANDOM.get(row["alpha"])
-    return result
 
 
 # Figures 10 and 11: 32,768 nodes.
@@ -412,8 +281,6 @@ ITEMS = (
         _DELAYS,
         _fig7,
     ),
-    Item("dandamudi-fig8", "Delays of hypercubes under local traffic, by formula", _DELAYS, _fig8),
-    Item("dandamudi-fig9", "Delays of BH/BH under local traffic, by formula", _DELAYS, _fig9),
     Item(
         "dandamudi-fig10",
         "Utilisation of the links of BH/BH and BH/CCC of 32,768 nodes",
@@ -425,11 +292,5 @@ ITEMS = (
         "LR ratios of BH/BH and BH/CCC of 32,768 nodes, by the number of parallel links",
         f"{SOURCE}, section IV-A",
         _fig11,
-    ),
-    Item(
-        "dandamudi-fig12",
-        "Delays of BH/BH with random routing, by formula",
-        f"{SOURCE}, section IV-B",
-        _fig12,
     ),
 )

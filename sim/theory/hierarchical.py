@@ -8,7 +8,7 @@ Delays are infinite if any queue that is used is saturated.
 """
 
 from dataclasses import dataclass
-from math import comb, inf, log2
+from math import comb, inf, isfinite, log2
 from typing import Protocol
 
 __all__ = ["Hypercube", "Rates", "StaticNetwork", "TwoLevel", "utilisation"]
@@ -25,11 +25,31 @@ class Rates:
     cluster, joining : float
         mu_CL and mu_NCL: packets that a link within a cluster, or between clusters, can carry per
         time in each direction.
+    length : float
+        Mean flits of a packet. If it is finite, the network has a clock: packets arrive at a link
+        with the same probability in each cycle, lengths are geometric, and each flit takes a link
+        the same number of cycles.
+    cycle : float
+        Time of a clock cycle.
     """
 
     arrival: float
     cluster: float
     joining: float
+    length: float = inf
+    cycle: float = 0
+
+    def time(self, load: float, service: float) -> float:
+        """The mean time in the queue of a link: M/M/1, or with a clock that of discrete time with
+        one arrival at most in a cycle (Pollaczek and Khinchine)."""
+        if load >= service:
+            return inf
+        if not isfinite(self.length):
+            return 1 / (service - load)
+        mean = 1 / (service * self.cycle)
+        squares = (2 - 1 / self.length) * mean**2
+        waiting = load * self.cycle * (squares - mean) / (2 * (1 - load / service))
+        return (mean + waiting) * self.cycle
 
 
 class StaticNetwork(Protocol):
@@ -47,11 +67,6 @@ class StaticNetwork(Protocol):
 
     def delay(self, alpha: float, rates: Rates) -> float:
         """R: mean time from sending a packet to its arrival."""
-
-
-def _queue(load: float, service: float) -> float:
-    """The mean time in an M/M/1 queue."""
-    return 1 / (service - load) if load < service else inf
 
 
 def utilisation(load: float, service: float) -> float:
@@ -104,10 +119,10 @@ class Hypercube:
         """Equation (15)."""
         size, n = self.nodes, 2**self.cluster
         joining = (1 - alpha) * rates.arrival * size / 2 / (size - n)
-        within = self.cluster / 2 * _queue(rates.arrival / 2, rates.cluster)
+        within = self.cluster / 2 * rates.time(rates.arrival / 2, rates.cluster)
         if alpha == 1:
             return within
-        return within + (1 - alpha) * self.joining_distance * _queue(joining, rates.joining)
+        return within + (1 - alpha) * self.joining_distance * rates.time(joining, rates.joining)
 
 
 @dataclass(frozen=True)
@@ -199,11 +214,11 @@ class TwoLevel:
         within = leaving = 0.0
         for j in range(1, d + 1):
             links = (d - j + 1) * comb(d, j - 1)
-            time = _queue(self.cluster_load(j, alpha, rates), rates.cluster)
+            time = rates.time(self.cluster_load(j, alpha, rates), rates.cluster)
             within += links * time / (d * 2 ** (d - 1))
             leaving += links * time * self.passing(j)
         total = alpha * d / 2 * within if alpha else 0.0
         if alpha < 1:
-            joining = _queue(self.joining_load(alpha, rates), rates.joining)
+            joining = rates.time(self.joining_load(alpha, rates), rates.joining)
             total += (1 - alpha) * (2 * leaving + self.joining_distance * joining)
         return total

@@ -93,7 +93,7 @@ class Trace:
             order = [code.encode(packet.destination)]
             if network.packet.broadcast:
                 order.append(packet.mask)
-            if network.packet.flits:
+            if network.packet.sized:
                 order.append(packet.length)
             row = sum(field << code.width * number for number, field in enumerate(order))
             rows[packet.source].append(row << 32 | packet.cycle + TRACE_START)
