@@ -69,7 +69,7 @@ _SUBCOMMANDS = {
     "steps": _subcommand(
         "steps",
         "steps",
-        "Schedule a broadcast, a concentration or a permutation in steps, and run it on hardware.",
+        "Schedule a broadcast, a concentration or a permutation, and run it on hardware.",
     ),
     "sweep": _subcommand(
         "simulation", "sweep", "Simulate a network at many loads, and draw latency and throughput."

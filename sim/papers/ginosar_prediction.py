@@ -281,8 +281,8 @@ def _name(axes: Any, rows: Sequence[Row], predictor: str, measured: str) -> None
                 va=along,
             )
             box = text.get_window_extent()
-            inside = axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1
-            if inside and not box.count_overlaps(taken):
+            ends = axes.bbox.contains(*box.min) and axes.bbox.contains(*box.max)
+            if ends and not box.count_overlaps(taken):
                 taken.append(box)
                 break
             text.remove()
