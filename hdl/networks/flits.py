@@ -29,8 +29,8 @@ _GEOMETRIC = "geometric:"
 
 
 def packet_length(
-    description: str = "flits of a packet",
-    form: str = "LOW:HIGH, geometric:MEAN",
+    description: str = "flits of a packet; also geometric:MEAN",
+    form: str = "LOW:HIGH",
     plain: int | None = None,
 ) -> Any:
     """The field for the length of a network's packets."""
