@@ -34,7 +34,7 @@ def shape(channels: int, escapes: int) -> RouterShape:
     turns = {Turn(i, o) for i in (None, *ends) for o in (None, *ends)}
     return RouterShape.of(
         [InputChannel(end, end[1] < escapes) for end in ends],
-        [(end, end[1] < escapes) for end in ends],
+        [(end, end[1] < escapes, 1) for end in ends],
         entries=1,
         exits=1,
         turns=turns,
