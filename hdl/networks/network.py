@@ -112,6 +112,8 @@ class Network(FabricComponent, ABC):
         Whether a packet may be for several terminals.
     has_memory : bool
         Whether it connects processors and memory: requests enter, and replies come back.
+    rearrangeable : bool
+        Whether it passes every permutation if all its boxes are set centrally.
     wiring_plan : MultistagePlan or None
         The plan that a drawing shows, if it is a multistage network.
     relation : Relation or None
@@ -140,6 +142,7 @@ class Network(FabricComponent, ABC):
     resubmits: bool = False
     broadcasts: bool = False
     has_memory: bool = False
+    rearrangeable: bool = False
     wiring_plan: MultistagePlan | None = None
     relation: Relation | None = None
     restarts: bool = True
@@ -240,16 +243,16 @@ class Network(FabricComponent, ABC):
         """
         raise InvalidValue(f"Network must be a multistage network, not {self.family!r}")
 
-    def rearranged(self, destinations: Permutation) -> BoxSettings | None:
-        """The settings of its boxes that pass a permutation, if it passes every one when it is set
-        centrally; otherwise None.
+    def rearranged(self, destinations: Permutation) -> BoxSettings:
+        """The settings of the boxes of a rearrangeable network that pass a permutation.
 
         Raises
         ------
         ValueError
-            If it is not a permutation of the terminals, or parameters do not allow it.
+            If it is not a permutation of the terminals, parameters do not allow it, or the network
+            is not rearrangeable.
         """
-        return None
+        raise InvalidValue(f"Network must be rearrangeable, not {self.family!r}")
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """The channels of a network whose packets wait for each other, as `routing.deadlock` needs

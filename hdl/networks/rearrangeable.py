@@ -21,6 +21,7 @@ class RearrangeableNetwork(RoutedNetwork):
     """
 
     relation: RearrangeableGraph
+    rearrangeable = True
 
     def rearranged(self, destinations: Permutation) -> BoxSettings:
         """As in `Network`."""

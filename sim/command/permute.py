@@ -39,17 +39,18 @@ def permute(
     from ..workload.traffic import pattern
 
     built = network_from(network, parameters)
+    plan = None if built.rearrangeable else built.single_paths()
     destinations = pattern(permutation, built.ports).destinations(built.code)
     if destinations is None:
         raise InvalidValue(
             f"Permutation must give each terminal one destination, not {permutation}"
         )
-    with phase("looking for settings"):
-        rearranged = built.rearranged(destinations)
-    if rearranged is not None:
-        _show_rearranged(built, permutation, destinations, rearranged, as_json)
+    if plan is None:
+        with phase("looking for settings"):
+            settings = built.rearranged(destinations)
+        _show_rearranged(built, permutation, destinations, settings, as_json)
         return
-    plan, tags = built.single_paths(), built.tags
+    tags = built.tags
     with phase("looking for conflicts"):
         found = conflicts(plan, destinations)
     record: dict[str, Any] = {
