@@ -340,3 +340,14 @@ def test_cells_declare_what_is_to_be_counted() -> None:
         "dropped": [f"{cell}.dropped" for cell in network.fabric.cells]
     }
     assert build("cube", ports=4).fabric.metered() == {}
+
+
+def test_inputs_that_no_netlist_can_number_are_refused() -> None:
+    class Wide(wiring.Component):
+        def __init__(self, bits: int) -> None:
+            super().__init__({"i": In(bits).array(2)})
+
+    assert len(CellType(Wide, bits=2**15 - 2).leaves) == 2
+    message = "^Inputs of a component must have at most 65532 bits together, not 65536 as .* wide$"
+    with pytest.raises(ValueError, match=message):
+        _ = CellType(Wide, bits=2**15).leaves

@@ -39,6 +39,10 @@ __all__ = [
 Path = tuple[str | int, ...]
 
 
+_MOST_INPUT_BITS = 2**16 - 4
+"""Netlists of Amaranth number the input bits of a module, clock and reset included, in 16 bits."""
+
+
 class Pin(NamedTuple):
     """One end of a wire: a member of a cell's signature, or of the fabric's own if `cell` is None.
 
@@ -151,7 +155,14 @@ class CellType:
 
     @cached_property
     def _ports(self) -> _Ports:
-        return _Ports(self._example.signature)
+        ports = _Ports(self._example.signature)
+        bits = sum(leaf.width for leaf in ports.leaves.values() if leaf.flow == wiring.In)
+        if bits > _MOST_INPUT_BITS:
+            raise InvalidValue(
+                f"Inputs of a component must have at most {_MOST_INPUT_BITS} bits together, "
+                f"not {bits} as those of {self.name}"
+            )
+        return ports
 
     @cached_property
     def _example(self) -> wiring.Component:
