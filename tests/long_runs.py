@@ -3,10 +3,26 @@
 from typing import Any
 
 import pytest
+from multicube.hdl import FAMILIES
 
-__all__ = ["long"]
+__all__ = ["ALIKE", "families", "long"]
+
+ALIKE = {name for name, family in FAMILIES.items() if family.preset is not None} | {
+    *("baseline", "butterfly", "flip", "indirect-cube", "mesh", "ring"),
+    *("fat-tree", "hyperx", "kautz", "de-bruijn", "express-mesh", "cube-connected-cycles"),
+    *("complete", "star", "tree", "chordal-ring", "psnn", "pse", "leiserson-fat-tree"),
+    *("clos", "benes", "hierarchical", "bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"),
+}
+"""Networks that have the cells of another one: presets, other wirings of boxes, and other graphs
+for the routers and tables of `graph` and `dragonfly`. Of tests that compile an engine for each
+network, short runs leave these out."""
 
 
 def long(*values: Any, **options: Any) -> Any:
     """What `pytest.param` makes of values and options, marked as long."""
     return pytest.param(*values, **options, marks=pytest.mark.long)
+
+
+def families() -> list[Any]:
+    """The names of all families, those of networks that are `ALIKE` for long runs only."""
+    return [long(name) if name in ALIKE else name for name in FAMILIES]

@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 import pytest
-from long_runs import long
+from long_runs import families, long
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.networks.multistage.parameters import MultistageParameters
@@ -61,20 +61,7 @@ def test_sim_json(call: Call) -> None:
     assert call(*words.split(), *SHORT, "--seed", "2", "--json").out != out
 
 
-# Presets, and families whose own tests give them to the command.
-OF_LONG_RUNS = {
-    *("combining", "connection-machine", "hypercube", "torus"),
-    *("cedar", "pasm", "gp1000", "tc2000", "ultracomputer", "rp3-combining", "rp3"),
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        long(name) if name in OF_LONG_RUNS else name
-        for name in (*FAMILIES, "generalized-cube", "fly")
-    ],
-)
+@pytest.mark.parametrize("name", [*families(), "generalized-cube", long("fly")])
 def test_sim_knows_all_names(name: str, call: Call) -> None:
     size = [f"{parameter}={value}" for parameter, value in find(name).example.items()]
     status, out, _ = call("sim", name, *size, "--cycles", "5", "--warmup", "0", "--json")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from long_runs import long
+from long_runs import families, long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.core.fabric import Pin
@@ -46,36 +46,8 @@ WORDS = [
     if family.preset is None and choice != parameter.default and not choice.isupper()
 ]
 every = pytest.mark.parametrize("name", FAMILIES)
-# Only long runs try what takes longest (`every_kind_slowly`) on networks that have the cells of
-# another one: presets, other wirings of boxes, and other graphs for the routers and tables of
-# `graph` and `dragonfly`. For some graphs, short runs compile no engine (`every_kind_compiled`).
-NOT_COMPILED = {"complete", "star", "chordal-ring", "psnn", "pse", "benes"}
-OTHER_WIRINGS = {"baseline", "butterfly", "flip", "indirect-cube", "mesh", "ring"}
-OTHER_GRAPHS = {
-    "fat-tree",
-    "hyperx",
-    "kautz",
-    "de-bruijn",
-    "express-mesh",
-    "tree",
-    "leiserson-fat-tree",
-    "hierarchical",
-    "cube-connected-cycles",
-}
-HIERARCHIES = {"bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"}
-"""Kinds of `hierarchical`, for long runs only."""
-
-
-def kinds(*slow: str) -> pytest.MarkDecorator:
-    """All networks and kinds of them, some of them for long runs only."""
-    names = [long(name) if name in slow else name for name in FAMILIES]
-    return pytest.mark.parametrize("words", [*names, *map(long, WORDS)])
-
-
-every_kind = kinds(*HIERARCHIES)
-every_kind_compiled = kinds(*HIERARCHIES, *NOT_COMPILED)
-presets = [name for name, family in FAMILIES.items() if family.preset is not None]
-every_kind_slowly = kinds(*HIERARCHIES, *NOT_COMPILED, *OTHER_WIRINGS, *OTHER_GRAPHS, *presets)
+every_kind = pytest.mark.parametrize("words", [*FAMILIES, *map(long, WORDS)])
+every_kind_compiled = pytest.mark.parametrize("words", [*families(), *map(long, WORDS)])
 
 
 @cache
@@ -281,7 +253,7 @@ def test_packets_take_their_path(words: str) -> None:
             assert path[-1] in crossed, pair
 
 
-@every_kind_slowly
+@every_kind_compiled
 def test_engines_agree(words: str) -> None:
     """On every port of every cell, cycle by cycle at first, and on all histograms."""
     network = example(words)
@@ -308,7 +280,7 @@ def test_engines_agree(words: str) -> None:
 # Verilog.
 
 
-@every_kind_slowly
+@every_kind_compiled
 def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path], str]) -> None:
     """The linter has nothing to say, and the list of ports is that of the module."""
     network = example(words)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from long_runs import long
+from long_runs import families
 from multicube.hdl import build
 from multicube.hdl.core.errors import InvalidValue
 from multicube.hdl.networks import FAMILIES
@@ -106,9 +106,7 @@ def test_columns_are_the_same_for_every_network(curves: list[Sweep]) -> None:
     assert rows[-1]["operations"] == "load"
 
 
-@pytest.mark.parametrize(
-    "name", [long(name) if family.preset else name for name, family in FAMILIES.items()]
-)
+@pytest.mark.parametrize("name", families())
 def test_parameters_of_every_network_are_read_again(name: str, tmp_path: Path) -> None:
     """From JSON and from a table; the network is the same, and so are its numbers."""
     family = FAMILIES[name]
