@@ -331,6 +331,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
         "depth": 4,
         "switching": "wormhole",
         "refill": "no",
+        "selection": "first-free",
         "arbiter": "round-robin",
         "allow_deadlock": 0,
         "payload": 16,

@@ -73,16 +73,13 @@ class RoundRobin(wiring.Component):
         else:
             m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
         for bit, number in enumerate(self.grant):
-            having = sum(1 << i for i in range(self.count) if i >> bit & 1)
-            m.d.comb += number.eq((granted & having).any())
+            having = [i for i in range(self.count) if i >> bit & 1]
+            m.d.comb += number.eq(Cat(granted[i] for i in having).any())
         starts = Signal(self.count)
         # When a grant is taken, the turn passes to the next number; otherwise it stays.
         m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
         # All bits from that of the next number on.
-        if self.count > _WIDE:
-            from_there: Value = -starts
-        else:
-            from_there = Cat(starts[: i + 1].any() for i in range(self.count - 1))
+        from_there = Cat(starts[: i + 1].any() for i in range(self.count - 1))
         with m.If(self.request.any()):
-            m.d.sync += turn.eq(from_there)
+            m.d.sync += turn.eq(-starts if self.count > _WIDE else from_there)
         return m

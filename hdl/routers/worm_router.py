@@ -1,7 +1,6 @@
 """The router of static networks: worms that hold outputs, virtual channels, and shared links."""
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -20,10 +19,6 @@ from .selection import SELECTIONS, Selection, Selector
 from .shape import SWITCHINGS, RouterShape, Switching, space_needed
 
 __all__ = ["RouteLogic", "WormRouter", "check_worms", "decided", "exits_of"]
-
-_WIDE = 16
-"""Up to this many inputs, the bits of an output's word are reset one by one, which flip-flops do
-without logic; beyond, as a word, which is compiled faster."""
 
 
 class RouteLogic(Protocol):
@@ -291,98 +286,68 @@ class WormRouter(wiring.Component):
         m = Module()
         outputs = range(len(self.shape.outputs))
         # Inputs without any turn have nothing behind them.
-        inputs = [i for i, exits in enumerate(self._exits) if exits]
-        # For each output, with one bit per input that leads to it: the worm that holds it, the
-        # headers that request it, and the one that is granted it. Words by output, and not by
-        # input, since each output is held and requested as a whole.
-        kept, requests, grants = (
-            [Signal(len(one), name=f"{name}_{j}") for j, one in enumerate(self._entries)]
-            for name in ("kept", "request", "granted")
+        inputs = [i for i in range(len(self.shape.inputs)) if self._exits(i)]
+        entries = [[i for i in output.inputs if i in inputs] for output in self.shape.outputs]
+        # For each input, with one bit per output: what its header requests, is granted and takes,
+        # and what its worm holds and uses.
+        requests, takes, kept, uses = (
+            {i: Signal(len(outputs), name=f"{name}_{i}") for i in inputs}
+            for name in ("request", "takes", "kept", "uses")
         )
+        # Bit by bit: linters take a chain of partly used words for a combinational loop.
+        grants = {i: [Signal(name=f"granted_{i}_{j}") for j in outputs] for i in inputs}
         readies = [output.ready for output in self.o]
         passed = [Signal(name=f"passed_{j}") for j in outputs]
+        held = Signal(len(outputs))
+        m.d.comb += held.eq(Cat(Cat(one[j] for one in kept.values()).any() for j in outputs))
         heads: dict[int, stream.Interface] = {}
-        headers: dict[int, Value] = {}
-        asked: dict[tuple[int, int], Value] = {}
-        # By input: whether its head is valid, and whether this is a header that may leave for a
-        # terminal, or over a link.
-        valid, last, leaving, onward = ([Const(0)] * len(self.shape.inputs) for _ in range(4))
-        busy = Signal(len(self.shape.inputs))
-        m.d.comb += busy.eq(self._by_input(kept))
-        selector = self._selector(m, kept)
+        selector = self._selector(m, held)
         for i in inputs:
-            exits = self._exits[i]
-            queue = self._receive(m, i, exits, selector)
+            exits = self._exits(i)
+            queue, asked = self._receive(m, i, exits, selector)
             heads[i] = head = queue.o
-            asked.update(((i, j), bit) for j, bit in zip(exits, head.payload.exits))
-            headers[i] = header = Signal(name=f"header_{i}")
-            m.d.comb += header.eq(head.valid & ~busy[i])
-            valid[i], last[i] = head.valid, head.payload.flit.last
-            leaving[i], onward[i] = self._may_leave(m, i, queue, header)
-        valid, last, leaving, onward = (Cat(bits) for bits in (valid, last, leaving, onward))
+            header = head.valid & ~kept[i].any()
+            m.d.comb += [
+                requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
+                takes[i].eq(
+                    self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
+                ),
+                uses[i].eq(kept[i] | takes[i]),
+                head.ready.eq(Cat(uses[i][j] & passed[j] for j in exits).any()),
+            ]
+            if selector is not None:
+                leaves = header & head.ready
+                m.d.comb += selector.left[i].eq(asked & leaves.replicate(len(outputs)))
+            # Once a worm has an output, it keeps it until the tail has left.
+            m.d.sync += kept[i].eq(uses[i])
+            with m.If(head.valid & head.ready & head.payload.flit.last):
+                m.d.sync += kept[i].eq(0)
 
-        guarded = {j: self.open[number] for number, j in enumerate(self.guarded_outputs)}
-        for j in outputs:
-            free = ~kept[j].any() & guarded.get(j, Const(1))
-            able = self._at(leaving if self.shape.outputs[j].is_terminal else onward, j)
-            wanted = Cat(asked[i, j] for i in self._entries[j])
-            m.d.comb += requests[j].eq(Mux(free, wanted & able, 0))
-        takes = self._choices(m, inputs, grants, readies) if self.shape.choice else grants
-        uses = [Signal(len(one), name=f"uses_{j}") for j, one in enumerate(self._entries)]
         # Without a choice, a requested output is always used, so `valid` need not await the
         # arbiter.
         new = takes if self.shape.choice else requests
-        offered = [Signal(name=f"offered_{j}") for j in outputs]
+        offered = Signal(len(outputs))
         for j in outputs:
-            if not self._entries[j]:
+            if not entries[j]:
                 continue
             # If a granted output is not taken, the turn still passes to the next worm, which may
             # have no other choice.
-            used = takes[j].any() if self.shape.equal_choices else 1
-            seed = self._seed(j)
-            granted = arbitrate(m, self.arbiter, f"arbiter_{j}", requests[j], seed, used)
+            used = Cat(takes[i][j] for i in entries[j]).any() if self.shape.equal_choices else 1
+            request = Cat(requests[i][j] for i in entries[j])
+            granted = arbitrate(m, self.arbiter, f"arbiter_{j}", request, self._seed(j), used)
             m.d.comb += [
-                grants[j].eq(granted),
-                uses[j].eq(kept[j] | takes[j]),
-                offered[j].eq((kept[j] & self._at(valid, j) | new[j]).any()),
+                Cat(grants[i][j] for i in entries[j]).eq(granted),
+                offered[j].eq(
+                    Cat(kept[i][j] & heads[i].valid | new[i][j] for i in entries[j]).any()
+                ),
             ]
-        # Once a worm has an output, it keeps it until the tail has left.
-        leaves = Signal(len(self.shape.inputs))
-        ended = Signal(len(self.shape.inputs))
-        if self.refill:
-            # Bit by bit: linters take a chain of partly used words for a combinational loop.
-            for i in inputs:
-                sends = [self._bit(uses, i, j) & passed[j] for j in self._exits[i]]
-                m.d.comb += heads[i].ready.eq(Cat(sends).any())
-            m.d.comb += leaves.eq(
-                Cat(heads[i].ready if i in heads else 0 for i in range(len(leaves)))
-            )
-        else:
-            m.d.comb += leaves.eq(self._by_input([Mux(p, u, 0) for p, u in zip(passed, uses)]))
-            m.d.comb += [heads[i].ready.eq(leaves[i]) for i in inputs]
-        if selector is not None:
-            for i, header in headers.items():
-                gone = header & leaves[i]
-                sent = Cat(asked[i, j] & gone if j in self._exits[i] else Const(0) for j in outputs)
-                m.d.comb += selector.left[i].eq(sent)
-        m.d.comb += ended.eq(valid & leaves & last)
-        for j, entries in enumerate(self._entries):
-            if len(entries) > _WIDE:
-                m.d.sync += kept[j].eq(uses[j] & ~self._at(ended, j))
-            else:
-                m.d.sync += kept[j].eq(Cat(Mux(ended[i], 0, u) for i, u in zip(entries, uses[j])))
-
         for number, link in enumerate(self.shape.links):
             turns = self._turns(m, number, [(offered[j], readies[j]) for j in link])
-            flits = []
-            for i in sorted({i for j in link for i in self._entries[j]}):
-                sends = [
-                    self._bit(uses, i, j) & turn
-                    for j, turn in zip(link, turns)
-                    if j in self._exits[i]
-                ]
-                flits.append(Mux(Cat(sends).any(), heads[i].payload.flit.as_value(), 0))
-            payload = _either(flits)
+            payload: Value = Const(0)
+            for i in sorted({i for j in link for i in entries[j]}):
+                sends = Cat(uses[i][j] & turn for j, turn in zip(link, turns)).any()
+                flit = heads[i].payload.flit.as_value()
+                payload |= Mux(sends, flit, 0)
             for j, turn in zip(link, turns):
                 m.d.comb += [
                     passed[j].eq(readies[j] & turn),
@@ -391,55 +356,25 @@ class WormRouter(wiring.Component):
                 ]
         return m
 
-    @cached_property
-    def _entries(self) -> list[tuple[int, ...]]:
-        """For each output, the inputs whose worms can leave by it."""
-        return [output.inputs for output in self.shape.outputs]
+    def _exits(self, i: int) -> list[int]:
+        """The outputs that worms of an input can leave by."""
+        return [j for j, output in enumerate(self.shape.outputs) if i in output.inputs]
 
-    @cached_property
-    def _exits(self) -> list[dict[int, int]]:
-        """For each input, the outputs that its worms can leave by, and its place among the inputs
-        that lead to each."""
-        found: list[dict[int, int]] = [{} for _ in self.shape.inputs]
-        for j, entries in enumerate(self._entries):
-            for place, i in enumerate(entries):
-                found[i][j] = place
-        return found
-
-    def _bit(self, words: Sequence[Value], i: int, j: int) -> Value:
-        """The bit of input i in the word of output j."""
-        return words[j][self._exits[i][j]]
-
-    def _at(self, word: Value, j: int) -> Value:
-        """Of a word with one bit per input, those that lead to output j."""
-        return Cat(word[run.start : run.stop] for run in _runs(self._entries[j]))
-
-    def _by_input(self, words: Sequence[Value]) -> Value:
-        """For each input, whether its bit is 1 in the word of any output."""
-        spread = []
-        for word, entries in zip(words, self._entries):
-            parts, at, taken = [], 0, 0
-            for run in _runs(entries):
-                parts += [Const(0, run.start - at), word[taken : taken + len(run)]]
-                at, taken = run.stop, taken + len(run)
-            spread.append(Cat(*parts, Const(0, len(self.shape.inputs) - at)))
-        return _either(spread)
-
-    def _selector(self, m: Module, kept: Sequence[Value]) -> Selector | None:
+    def _selector(self, m: Module, held: Value) -> Selector | None:
         """The selection function, if headers are sent to an output when they arrive."""
         if self.selection == "first-free":
             return None
         m.submodules.selector = selector = Selector(
             self.shape, selection=self.selection, weights=self.weights
         )
-        held = Cat(word.any() for word in kept)
         m.d.comb += [selector.seed.eq(self.seed), selector.held.eq(held)]
         return selector
 
     def _receive(
-        self, m: Module, i: int, exits: Collection[int], selector: Selector | None
-    ) -> ArrivalQueue:
-        """The queue of an input, which stores a bit for each of its exits with every flit."""
+        self, m: Module, i: int, exits: Sequence[int], selector: Selector | None
+    ) -> tuple[ArrivalQueue, Signal]:
+        """The queue of an input, which stores a bit for each of its exits with every flit; and the
+        outputs that the header at its head may take, one bit each."""
         queue = ArrivalQueue(
             StructLayout({"flit": self.packet, "exits": len(exits)}),
             depth=self.depth,
@@ -447,7 +382,8 @@ class WormRouter(wiring.Component):
         )
         m.submodules[f"queue_{i}"] = queue
         source, arrival = self.i[i], queue.i[0]
-        route = Signal(len(self.shape.outputs), name=f"route_{i}")
+        count = len(self.shape.outputs)
+        route, asked = (Signal(count, name=f"{name}_{i}") for name in ("route", "asked"))
         offered = exits_of(self, m, i, source.payload.tag)
         if selector is not None:
             begins = Signal(init=1, name=f"begins_{i}")
@@ -462,6 +398,7 @@ class WormRouter(wiring.Component):
             arrival.payload.exits.eq(Cat(route[j] for j in exits)),
             arrival.valid.eq(source.valid),
             source.ready.eq(arrival.ready),
+            *(asked[j].eq(bit) for j, bit in zip(exits, queue.o.payload.exits)),
         ]
         if i in self.guarded_inputs:
             space = self.space[self.guarded_inputs.index(i)]
@@ -472,13 +409,10 @@ class WormRouter(wiring.Component):
         if self.shape.inputs[i].credits:
             freed = self.freed[self.shape.credited_inputs.index(i)]
             m.d.comb += freed.eq(queue.o.valid & queue.o.ready)
-        return queue
+        return queue, asked
 
-    def _may_leave(
-        self, m: Module, i: int, queue: ArrivalQueue, header: Value
-    ) -> tuple[Value, Value]:
-        """Whether the header at the head of input i's queue may leave for a terminal, and over a
-        link."""
+    def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
+        """The outputs that the header at the head of input i's queue may request, one bit each."""
         ready = decided(m, f"{i}", queue.o, self.decision)
         if self.switching == "store-and-forward":
             # Tails in the queue: whole packets.
@@ -490,40 +424,34 @@ class WormRouter(wiring.Component):
             whole: Value = tails != 0
         else:
             whole = Const(1)
-        return header & whole, header & whole & ready
+        guarded = self.guarded_outputs
+        bits = []
+        for j, output in enumerate(self.shape.outputs):
+            bit = whole if output.is_terminal else whole & ready
+            bits.append(bit & self.open[guarded.index(j)] if j in guarded else bit)
+        return Cat(bits)
 
-    def _choices(
-        self,
-        m: Module,
-        inputs: Sequence[int],
-        grants: Sequence[Value],
-        readies: Sequence[Value],
-    ) -> list[Value]:
-        """For each output, the header that takes it of those that it is granted to, if any.
+    def _choice(
+        self, m: Module, i: int, granted: Sequence[Value], readies: Sequence[Value]
+    ) -> Value:
+        """The output that a header takes of those that it was granted, if any, one bit each.
 
         A terminal has no alternative, and its flits do not wait for it to be ready.
         """
         outputs = self.shape.outputs
-        takes = {(i, j): self._bit(grants, i, j) for i in inputs for j in self._exits[i]}
-        for i in inputs:
-            links = [j for j in self._exits[i] if not outputs[j].is_terminal]
-            # Escape channels last.
-            links.sort(key=lambda j: (outputs[j].escape, j))
-            granted = Cat(takes[i, j] for j in links)
-            ready, best = (Signal(len(links), name=f"{name}_{i}") for name in ("ready", "best"))
-            taken = Signal(len(links), name=f"taken_{i}")
-            m.d.comb += [
-                ready.eq(granted & Cat(readies[j] for j in links)),
-                best.eq(Mux(ready.any(), ready, granted)),
-                taken.eq(lowest(best)),
-            ]
-            takes.update(((i, j), bit) for j, bit in zip(links, taken))
-        words = []
-        for j, entries in enumerate(self._entries):
-            word = Signal(len(entries), name=f"takes_{j}")
-            m.d.comb += word.eq(Cat(takes[i, j] for i in entries))
-            words.append(word)
-        return words
+        links = [j for j, output in enumerate(outputs) if not output.is_terminal]
+        # Escape channels last.
+        links.sort(key=lambda j: (outputs[j].escape, j))
+        ready, best = (Signal(len(links), name=f"{name}_{i}") for name in ("ready", "best"))
+        m.d.comb += [
+            ready.eq(Cat(granted[j] & readies[j] for j in links)),
+            best.eq(Mux(ready.any(), ready, Cat(granted[j] for j in links))),
+        ]
+        taken = dict(zip(links, lowest(best)))
+        return Cat(
+            granted[j] if output.is_terminal else taken.get(j, Const(0))
+            for j, output in enumerate(outputs)
+        )
 
     def _seed(self, j: int) -> Value:
         """A different seed for each arbiter."""
@@ -553,23 +481,3 @@ class WormRouter(wiring.Component):
         with m.If(goes[0] | goes[1]):
             m.d.sync += turn.eq(~second)
         return [first, second]
-
-
-def _either(values: Sequence[Value]) -> Value:
-    """The bitwise OR of some values, as a tree; 0 if there are none."""
-    values = list(values) or [Const(0)]
-    while len(values) > 1:
-        pairs = zip(values[::2], values[1::2])
-        values = [*(a | b for a, b in pairs), *values[len(values) // 2 * 2 :]]
-    return values[0]
-
-
-def _runs(numbers: Sequence[int]) -> list[range]:
-    """Ascending numbers as ranges of consecutive ones."""
-    runs: list[range] = []
-    for number in numbers:
-        if runs and runs[-1].stop == number:
-            runs[-1] = range(runs[-1].start, number + 1)
-        else:
-            runs.append(range(number, number + 1))
-    return runs
