@@ -285,7 +285,10 @@ def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
             assert textwrap.dedent(expected[1]) == printed
 
 
-SLOW_COMMANDS = {"boards", "combining", "hierarchical", "hypercube", "switching", "torus", "wiring"}
+SLOW_COMMANDS = {
+    *("boards", "combining", "communication-steps", "hierarchical", "hypercube", "static-networks"),
+    *("measurement", "switching", "torus", "wiring"),
+}
 
 
 @pytest.mark.parametrize("page", _cases(filter(_commands, PAGES), SLOW_COMMANDS))

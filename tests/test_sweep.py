@@ -93,6 +93,7 @@ def curve() -> Sweep:
     )
 
 
+@pytest.mark.long
 def test_refinement_brackets_saturation(curve: Sweep) -> None:
     loads = [point.offered_load for point in curve.points]
     assert loads == sorted(set(loads))
@@ -115,6 +116,7 @@ def test_zero_load(curve: Sweep) -> None:
     assert curve.zero_load_latency == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.long
 def test_zero_load_of_long_packets() -> None:
     """So few flits that packets of 32 hardly ever meet, although at 0.01 packets they would."""
     network = build("dcsh", k=4, n=2, length=32)
