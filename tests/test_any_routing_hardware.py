@@ -148,6 +148,7 @@ def test_random_detour(terminals: int, transport: Callable[..., list]) -> None:
 @pytest.mark.parametrize(
     "routing", [name if name in ("layered", "ugal") else long(name) for name in SAFE]
 )
+@pytest.mark.long
 def test_saturation_loses_nothing(routing: str, switching: str) -> None:
     """At full load, uniform and to one place each; and both engines agree, flit for flit."""
     network = GraphNetwork(

@@ -446,6 +446,7 @@ def test_clocks_are_those_of_the_boards() -> None:
         assert board.clock / board.divide / board.divisor() == pytest.approx(1e6, rel=0.02)
 
 
+@pytest.mark.long
 def test_plan_for_a_vendors_tools(call: Call, tmp_path: Path) -> None:
     words = ("cube", "ports=2", "radix=2", "-o", "plan", "--plan", "--json")
     status, out, err = call("build", "arty-a7-35", *words)

@@ -105,6 +105,7 @@ def test_killed_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all("was killed" in timing.note for timing in timings)
 
 
+@pytest.mark.long
 def test_command_json(capsys: pytest.CaptureFixture[str]) -> None:
     words = "bench cube ports=4 --seconds 0.1 --runs 2 --verilator-limit 0.05 --json"
     with pytest.raises(SystemExit) as exit_:

@@ -24,6 +24,7 @@ def example() -> ModuleType:
     return module
 
 
+@pytest.mark.long
 def test_netlists_have_the_registers_of_the_formula(
     example: ModuleType, netlist_storage: Callable[..., dict[str, tuple]]
 ) -> None:
