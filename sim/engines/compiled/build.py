@@ -114,7 +114,7 @@ def _machine() -> str:
 
 
 _in_use: dict[tuple[Path, str, tuple[str, ...]], ctypes.CDLL] = {}
-"""The libraries that this process has loaded, which it can't unload: by folder, key and functions."""
+"""The libraries that this process has loaded and can't unload, by folder, key and functions."""
 
 
 def load_libraries(programs: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
