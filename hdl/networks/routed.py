@@ -14,17 +14,18 @@ from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, payload_shape, word
 from ..core.wires import Lane
-from ..primitives.arbiters import ARBITERS
+from ..primitives.arbiters import ARBITERS, check_arbiter
 from ..primitives.link_end import LinkEnd
 from ..primitives.packet import Packet
-from ..primitives.random_bits import MOST_RANDOM, scattered_seed
+from ..primitives.random_bits import scattered_seed
 from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
+from ..routers.graph_router import RouteLogic
 from ..routers.packet_router import PacketRouter
 from ..routers.route_table import RouteTable
 from ..routers.selection import SELECTIONS, Selection
 from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, space_needed
-from ..routers.worm_router import RouteLogic, WormRouter
+from ..routers.worm_router import WormRouter
 from ..routing.deadlock import dependency_cycle
 from ..routing.relation import Relation
 from ..topology.graph import Channel, End, Graph, Link, Turn
@@ -170,9 +171,7 @@ class RoutedNetwork(PacketNetwork):
             self._check_deadlock()
         if given.refill == "yes":
             self._check_refill()
-        if given.arbiter == "random":
-            most = max(len(output.inputs) for shape in self.shapes for output in shape.outputs)
-            check_limit("Inputs that a random arbiter chooses from", most, MOST_RANDOM)
+        check_arbiter(given.arbiter, max(shape.most_inputs for shape in self.shapes))
         if self._selects and not relation.choice:
             raise InvalidValue(
                 "Selection must be first-free if packets have no choice of channels, "
