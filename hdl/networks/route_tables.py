@@ -36,8 +36,10 @@ def weight_bits(relation: Relation) -> int:
     """The width of the largest weight."""
     most = 1
     for destination in range(relation.ports):
-        for _, _, nexts in relation.steps(destination):
-            if len(nexts) > 1:
+        seen: set[int] = set()
+        for node, _, nexts in relation.steps(destination):
+            if len(nexts) > 1 and (relation.looks_back or node not in seen):
+                seen.add(node)
                 most = max(most, *weights_of(relation, nexts, destination).values())
     return most.bit_length()
 
@@ -83,13 +85,16 @@ def route_tables(
     ]
     for destination, exit_ in enumerate(graph.exits):
         tag = tags.tag(0, destination)
+        known: dict[int, int] = {}
         for node, came, nexts in relation.steps(destination):
-            exits = sum(bits[channel] for channel in nexts) if nexts else bits[exit_]
-            if weights > 1 and nexts:
-                shares = weights_of(relation, nexts, destination)
-                exits = sum(bits[channel] * share for channel, share in shares.items())
+            if relation.looks_back or node not in known:
+                exits = sum(bits[channel] for channel in nexts) if nexts else bits[exit_]
+                if weights > 1 and nexts:
+                    shares = weights_of(relation, nexts, destination)
+                    exits = sum(bits[channel] * share for channel, share in shares.items())
+                known[node] = exits
             for rows in sources[node] if came is None else (behind[came],):
-                rows[tag] = exits
+                rows[tag] = known[node]
     return tables
 
 
