@@ -1,0 +1,62 @@
+# amaranth: UnusedElaboratable=no
+"""Single-stage variants of the multistage cube (Siegel et al., VIII)."""
+
+from ..routers.single_stage_logic import SingleStageLogic
+from ..topology.single_stage import Lambda, LoopSwitching, ManYo, SingleStageCube
+from .any_routing import AnyRoutingNetwork
+from .family import Family
+
+__all__ = ["FAMILIES", "LambdaNetwork", "LoopSwitchingNetwork", "ManYoNetwork"]
+
+
+class _SingleStageNetwork(AnyRoutingNetwork):
+    """A single-stage cube (`SingleStageCube`), whose own routing is gates."""
+
+    def _logic(self) -> SingleStageLogic | None:
+        described = self.relation
+        return SingleStageLogic(described) if isinstance(described, SingleStageCube) else None
+
+
+class ManYoNetwork(_SingleStageNetwork):
+    """A MAN-YO network (`ManYo`): one-way links, and a terminal at each node."""
+
+    description = ManYo
+    family = "man-yo"
+
+
+class LoopSwitchingNetwork(_SingleStageNetwork):
+    """An LSSN (`LoopSwitching`): one-way links, and two terminals at each node."""
+
+    description = LoopSwitching
+    family = "lssn"
+
+
+class LambdaNetwork(_SingleStageNetwork):
+    """A Lambda network (`Lambda`): two-way links, and a terminal at each node."""
+
+    description = Lambda
+    family = "lambda"
+
+
+FAMILIES = (
+    Family(
+        "man-yo",
+        "a multistage cube closed to rings: its boxes are nodes with a terminal each; one-way",
+        ManYoNetwork,
+        example={"stages": 3},
+        aliases=("cbar", "hcsn"),
+    ),
+    Family(
+        "lssn",
+        "the same with two terminals at each node; one-way",
+        LoopSwitchingNetwork,
+        example={"stages": 2},
+        aliases=("loop-structured-switching-network",),
+    ),
+    Family(
+        "lambda",
+        "a multistage cube closed to rings: its boxes are nodes with a terminal each; two-way",
+        LambdaNetwork,
+        example={"stages": 3},
+    ),
+)
