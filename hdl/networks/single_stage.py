@@ -1,10 +1,17 @@
 # amaranth: UnusedElaboratable=no
 """Single-stage variants of the multistage cube (Siegel et al., VIII)."""
 
+from functools import partial
+
+from ..core.fabric import CellType
 from ..routers.single_stage_logic import SingleStageLogic
+from ..routing.loop_partitions import LoopPartition
+from ..routing.partitions import Partition
+from ..terminals.loop_partition import LoopPartitionInterface
 from ..topology.single_stage import Lambda, LoopSwitching, ManYo, SingleStageCube
 from .any_routing import AnyRoutingNetwork
 from .family import Family
+from .network import Confinement
 
 __all__ = ["FAMILIES", "LambdaNetwork", "LoopSwitchingNetwork", "ManYoNetwork"]
 
@@ -13,8 +20,26 @@ class _SingleStageNetwork(AnyRoutingNetwork):
     """A single-stage cube (`SingleStageCube`), whose own routing is gates."""
 
     def _logic(self) -> SingleStageLogic | None:
-        described = self.relation
-        return SingleStageLogic(described) if isinstance(described, SingleStageCube) else None
+        plan = self._plan
+        return None if plan is None else SingleStageLogic(plan)
+
+    @property
+    def _plan(self) -> SingleStageCube | None:
+        """The description, if packets go its own way."""
+        return self.relation if isinstance(self.relation, SingleStageCube) else None
+
+    @property
+    def undivided(self) -> Partition:
+        plan = self._plan
+        return super().undivided if plan is None else LoopPartition.undivided(plan)
+
+    def confinement(self) -> Confinement:
+        """As in `PacketNetwork`: packets don't change loops in some stages."""
+        plan = self._plan
+        if plan is None:
+            return super().confinement()
+        interface = CellType(LoopPartitionInterface, packet=self.packet, plan=plan)
+        return Confinement(interface, plan.stages, partial(LoopPartitionInterface.position, plan))
 
 
 class ManYoNetwork(_SingleStageNetwork):

@@ -13,9 +13,9 @@ class RoutingRing:
     """The shortest ways round a ring of stages, past all those where a packet must change loops.
 
     A packet is at one stage of the ring, and its destination at another, *difference* steps ahead.
-    Bit k of the *resultant* tells whether it must change loops at the stage k steps ahead: it is the
-    loop resultant of the paper, turned so that the packet's own stage comes first. Bit 0, of its own
-    stage, does not matter, since there it can change loops at once; nor does the one of its
+    Bit k of the *resultant* tells whether it must change loops at the stage k steps ahead: it is
+    the loop resultant of the paper, turned so that the packet's own stage comes first. Bit 0, of
+    its own stage, does not matter, since there it can change loops at once; nor does the one of its
     destination's stage.
 
     Attributes

@@ -33,8 +33,8 @@ class Product(NamedTuple):
 def minimal_sum(inputs: int, values: Mapping[int, bool]) -> tuple[Product, ...]:
     """A sum of the fewest products that has given values, and of these one of the fewest literals.
 
-    Its terms are prime implicants (Quine, McCluskey). Which of them are chosen is an integer program
-    that HiGHS, in scipy, solves exactly.
+    Its terms are prime implicants (Quine, McCluskey). Which of them are chosen is an integer
+    program that HiGHS, in scipy, solves exactly.
 
     Parameters
     ----------

@@ -103,6 +103,12 @@ class SingleStageCube(RoutedGraph):
         low, high = loop & (1 << stage) - 1, loop >> stage + 1
         return stage << self.stages - 1 | high << stage | low
 
+    def terminal(self, stage: int, loop: int) -> int:
+        """The terminal of a loop in a stage."""
+        return (
+            stage << self.stages | loop if self.terminals_of_node == 2 else self.node(stage, loop)
+        )
+
     def _label(self, node: int) -> int:
         return node & (1 << self.stages - 1) - 1
 
@@ -121,7 +127,7 @@ class SingleStageCube(RoutedGraph):
         return high if low >> beside & 1 else low
 
     @cached_property
-    def homes(self) -> Sequence[int]:  # type: ignore[override]
+    def homes(self) -> Sequence[int]:
         if self.terminals_of_node == 1:
             return range(self.nodes)
         pairs = product(range(self.stages), range(1 << self.stages))
