@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import product
 from typing import ClassVar, NamedTuple
@@ -60,15 +60,26 @@ class SingleStageCube(RoutedGraph):
     ----------
     stages : int
         m, from 2 to 10.
+    channels : int or "auto"
+        Most channels of a link; "auto" for one for each buffer class. With fewer, the last one is
+        for all further classes too, and packets may wait for each other in a cycle.
 
     Raises
     ------
     TypeError, ValueError
-        If m is not as above.
+        If one is not as above.
     """
 
     stages: int = integer(
         4, "stages m: there are m 2^(m-1) nodes", least=2, most=10, title="Stages m"
+    )
+    _: KW_ONLY
+    channels: int | str = integer(
+        "auto",
+        "virtual channels of each link; auto: as many as needed; fewer can deadlock",
+        least=1,
+        most=64,
+        choices=("auto",),
     )
 
     two_way: ClassVar[bool] = False
@@ -77,10 +88,15 @@ class SingleStageCube(RoutedGraph):
     """Terminals at each node: one, or one of each loop."""
 
     alike = True
-    deadlock_free = True
 
     def __post_init__(self) -> None:
         check_field(self, "stages", "Stages m", 2, 10)
+        if self.channels != "auto":
+            check_field(self, "channels", "Channels", 1, 64)
+
+    @property
+    def deadlock_free(self) -> bool:  # type: ignore[override]
+        return self.channels == "auto"
 
     # Addresses.
 
@@ -181,9 +197,10 @@ class SingleStageCube(RoutedGraph):
         """The channel in which a packet leaves a stage."""
         if came is None:
             return 0
+        next_ = came.channel + came.backward
         if came.backward == backward:
-            return came.channel + (stage == self.cuts[backward])
-        return came.channel + came.backward
+            next_ = came.channel + (stage == self.cuts[backward])
+        return next_ if self.channels == "auto" else min(next_, int(self.channels) - 1)
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         """The next channel of a packet in a node; none if it has arrived."""
