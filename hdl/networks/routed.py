@@ -28,7 +28,7 @@ from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, sp
 from ..routers.worm_router import WormRouter
 from ..routing.deadlock import dependency_cycle
 from ..routing.relation import Relation
-from ..terminals.retransmission import acknowledged
+from ..terminals.retransmission import LONGEST_WAIT, acknowledged
 from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
@@ -214,7 +214,7 @@ class RoutedNetwork(PacketNetwork):
             self.zero_load_cycles = links * self.lengths[1] * slowest + 1
         if self.recovers:
             self.zero_load_cycles += 2
-            self.longest_delay = 2 * self._delay
+            self.longest_delay = LONGEST_WAIT * self._delay
         self.punctual = relation.legs is None and not self._selects
 
     def _check_deadlock(self) -> None:

@@ -14,7 +14,16 @@ from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import TagScheme
 
-__all__ = ["RetransmissionInterface", "acknowledged"]
+__all__ = ["LONGEST_WAIT", "RetransmissionInterface", "acknowledged"]
+
+_OWED = 16
+"""Acknowledgements that wait to be sent. A distributed memory has 16 rows, needed or not."""
+
+_DOUBLINGS = 4
+"""How often the wait for an acknowledgement is doubled at most."""
+
+LONGEST_WAIT = 2 << _DOUBLINGS
+"""A bound on this wait, as a multiple of the shortest delay."""
 
 
 def acknowledged(packet: Packet, address: int) -> Packet:
@@ -44,13 +53,15 @@ class RetransmissionInterface(wiring.Component):
 
     *Sending*: a packet is written to a free place, and sent from there two cycles later, while the
     rest of it still arrives. From its tail on, the source waits `delay` to 2 `delay` - 1 cycles, at
-    random, and sends it again. The wait is random because otherwise packets that met in a deadlock
-    would meet in the same one again. If it was too short, since packets are only slow, the
-    repetition is discarded at its destination.
+    random, and sends it again. The wait is random because packets that met in a deadlock would
+    otherwise meet in the same one again. It is doubled with every packet that is sent again, up to
+    16 times as long, and halved with every one that is acknowledged, because a network that is full
+    of repetitions would deliver little else. If the wait was too short, since the packet is only
+    slow, the repetition is discarded at its destination.
 
-    *Receiving* never waits for sending: acknowledgements wait in a queue of `window` places, and
-    one that finds it full is dropped, which is as if the network had lost it. So the network can
-    always get rid of packets that have arrived, as long as the terminal takes what is for it.
+    *Receiving* never waits for sending: acknowledgements wait in a queue of 16 places, and one that
+    finds it full is dropped, which is as if the network had lost it. So the network can always get
+    rid of packets that have arrived, as long as the terminal takes what is for it.
 
     `sent` comes from registers and memories, and `i.ready` from registers. `o` depends
     combinationally on `came`, and `came.ready` on `came` and `o.ready`.
@@ -139,7 +150,7 @@ class RetransmissionInterface(wiring.Component):
         m.submodules.expected = expected = Memory(shape=1, depth=1 << len(header.source), init=[])
         update, now = expected.write_port(), expected.read_port(domain="comb")
         owed = ArrivalQueue(
-            data.StructLayout({"source": len(header.source), "turn": 1}), depth=self.window
+            data.StructLayout({"source": len(header.source), "turn": 1}), depth=_OWED
         )
         m.submodules.owed = owed
         new, ends = Signal(), Signal()
@@ -171,7 +182,7 @@ class RetransmissionInterface(wiring.Component):
             Signal(self.window, name=name) for name in ("busy", "due", "waits", "turn")
         )
         tag = [Signal(width, name=f"tag_{place}") for place in places]
-        left = [Signal(range(2 * self.delay), name=f"left_{place}") for place in places]
+        left = [Signal(range(LONGEST_WAIT * self.delay), name=f"left_{place}") for place in places]
         m.submodules.turns = turns = Memory(shape=1, depth=1 << width, init=[])
         toggle, next_ = turns.write_port(), turns.read_port(domain="comb")
 
@@ -280,6 +291,11 @@ class RetransmissionInterface(wiring.Component):
 
         m.submodules.random = random = RandomBits(self.delay.bit_length() - 1)
         m.d.comb += random.seed.eq(self.seed)
+        doublings = Signal(range(_DOUBLINGS + 1))
+        with m.If(self.resent.any() & ~sent.any() & (doublings != _DOUBLINGS)):
+            m.d.sync += doublings.eq(doublings + 1)
+        with m.Elif(sent.any() & ~self.resent.any() & (doublings != 0)):
+            m.d.sync += doublings.eq(doublings - 1)
         for place in places:
             m.d.comb += self.resent[place].eq(waits[place] & (left[place] == 0))
             m.d.sync += left[place].eq(left[place] - 1)
@@ -289,6 +305,6 @@ class RetransmissionInterface(wiring.Component):
                 m.d.sync += [waits[place].eq(0), due[place].eq(1)]
             with m.If(ended & current[place]):
                 m.d.sync += [due[place].eq(0), waits[place].eq(1)]
-                m.d.sync += left[place].eq(Cat(random.value, 1))
+                m.d.sync += left[place].eq(Cat(random.value, 1) << doublings)
             with m.If(sent[place]):
                 m.d.sync += [busy[place].eq(0), due[place].eq(0), waits[place].eq(0)]
