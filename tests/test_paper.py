@@ -40,6 +40,7 @@ def rows(name: str, **options: Any) -> list[dict[str, Any]]:
 NAMES = [
     *(f"siegel-fig{number}" for number in range(1, 10)),
     *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
+    *("siegel-shared-memory", "siegel-layout", "siegel-crossings"),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
@@ -54,6 +55,7 @@ NAMES = [
 
 SLOW = (
     *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
+    *("siegel-shared-memory", "siegel-layout"),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),

@@ -1,4 +1,4 @@
-"""Layouts of networks on a grid of wires: legal ones, with coordinates, for their area and lengths."""
+"""Layouts of networks on a grid of wires, with coordinates: their area and lengths of wires."""
 
 from .columns import Connection, Side, columns
 from .grid import Layout, Square, Wire

@@ -130,7 +130,8 @@ def _ends(
         found[node, side].append((height[peer], index, 0))
         found[peer, peer_side].append((height[node], index, 1))
     return defaultdict(
-        list, {place: [end for _, *end in sorted(ends)] for place, ends in found.items()}
+        list,
+        {place: [(index, end) for _, index, end in sorted(ends)] for place, ends in found.items()},
     )
 
 

@@ -1,9 +1,9 @@
 """A layout: nodes as squares, and wires along the lines of a grid with two layers.
 
-The model is Thompson's (C. D. Thompson, A Complexity Theory for VLSI, 1980). Grid lines are one unit
-apart. Horizontal parts of wires are on one layer, vertical ones on the other, and a wire changes the
-layer where it bends. So wires may cross, but two never share a point of one layer. A node of side s
-covers s x s grid points, and no wire passes over it.
+The model is Thompson's (C. D. Thompson, A Complexity Theory for VLSI, 1980). Grid lines are one
+unit apart. Horizontal parts of wires are on one layer, vertical ones on the other, and a wire
+changes the layer where it bends. So wires may cross, but two never share a point of one layer. A
+node of side s covers s x s grid points, and no wire passes over it.
 """
 
 from dataclasses import dataclass

@@ -56,8 +56,7 @@ def short_wires(plan: MultistagePlan) -> Layout:
     half = (n + 1) // 2
     weights = [float(plan.radix) ** ~min(stage, n - 1 - stage) for stage in range(n)]
     digits = [
-        [port * weight for (_, port), weight in zip(path, weights)]
-        for path in zip(*reached[1:-1])
+        [port * weight for (_, port), weight in zip(path, weights)] for path in zip(*reached[1:-1])
     ]
     early = [sum(path[:half]) for path in digits]
     late = [sum(path[half:]) for path in digits]

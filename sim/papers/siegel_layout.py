@@ -130,13 +130,13 @@ _EVEN = range(4, 13, 2)
 _AREA, _WIRE = "(N / log N)^2", "N / log N"
 
 NETWORKS = (
-    Network("multistage cube", _power, _plain, _EVEN, 5, "N^2", "N"),
-    Network("the same, short wires", _power, _short, _EVEN, 5, "N^2", _WIRE),
+    Network("cube, as drawn", _power, _plain, _EVEN, 6, "N^2", "N"),
+    Network("cube, short wires", _power, _short, _EVEN, 6, "N^2", _WIRE),
     Network("hypercube", _power, _hypercube, _EVEN, 6, "N^2", "N"),
     Network("torus", lambda half: 4**half, _torus, range(2, 7), 3, "N", "1"),
     Network("MAN-YO", _nodes, _man_yo, range(4, 11), 5, _AREA, _WIRE),
     Network("Lambda", _nodes, _lambda, range(4, 11), 5, _AREA, _WIRE),
-    Network("cube-connected cycles", lambda n: n * 2**n, _cycles, range(3, 10), 4, _AREA, _WIRE),
+    Network("CCC", lambda n: n * 2**n, _cycles, range(3, 10), 4, _AREA, _WIRE),
 )
 
 
@@ -165,10 +165,8 @@ def _measure(options: Options) -> Iterator[list[dict[str, Any]]]:
                         "width": layout.width,
                         "height": layout.height,
                         "area": layout.area,
-                        "area_order": network.area,
                         "area_ratio": layout.area / ORDERS[network.area](terminals),
                         "longest": longest,
-                        "longest_order": network.longest,
                         "longest_ratio": longest / ORDERS[network.longest](terminals),
                         "mean": layout.wire_length / len(layout.wires),
                     }
@@ -182,24 +180,26 @@ def _exponent(terminals: Sequence[int], values: Sequence[float]) -> float:
     return float(np.polyfit(np.log(terminals), np.log(values), 1)[0])
 
 
-def _growth(rows: Sequence[dict[str, Any]]) -> str:
+def _growth(network: Network, rows: Sequence[dict[str, Any]]) -> str:
     """The fitted growth of a network's area and longest wire, beside that of their orders."""
     large = [row for row in rows if row["terminals"] >= _SMALLEST_FITTED]
     terminals = [row["terminals"] for row in large]
     words = []
-    for what, name in (("area", "area"), ("longest", "longest wire")):
-        order = large[0][f"{what}_order"]
+    for what, name, order in (
+        ("area", "area", network.area),
+        ("longest", "longest wire", network.longest),
+    ):
         found = _exponent(terminals, [row[what] for row in large])
         exact = _exponent(terminals, [ORDERS[order](each) for each in terminals])
         words.append(f"{name} {found:.2f} ({order}: {exact:.2f})")
-    return f"{large[0]['network']}: {', '.join(words)}"
+    return f"{network.name}: {', '.join(words)}"
 
 
 def layouts(options: Options) -> PaperResult:
     """Area and wires of the layouts of each network and size."""
     by_network = list(_measure(options))
     rows = [row for found in by_network for row in found]
-    fits = "; ".join(_growth(found) for found in by_network)
+    fits = "; ".join(map(_growth, NETWORKS, by_network))
     return PaperResult(
         columns=(
             Column("network"),
@@ -207,28 +207,26 @@ def layouts(options: Options) -> PaperResult:
             Column("width", "width", ","),
             Column("height", "height", ","),
             Column("area", "area", ","),
-            Column("area_order", "order"),
-            Column("area_ratio", "ratio", ".2f"),
+            Column("area_ratio", "/ order", ".2f"),
             Column("longest", "longest", ","),
-            Column("longest_order", "order"),
-            Column("longest_ratio", "ratio", ".2f"),
+            Column("longest_ratio", "/ order", ".2f"),
             Column("mean", "mean", ",.1f"),
         ),
         rows=rows,
         draw=lambda: _draw(by_network),
         notes=(
             "Grid lines one unit apart, horizontal and vertical wires on two layers, a wire for "
-            "each direction of a link. Longest, mean: lengths of wires. Ratio: to the order in "
-            "front of it.",
-            f"Powers of N fitted for N >= {_SMALLEST_FITTED}, and in parentheses those that fit "
-            f"the order at the same sizes: {fits}.",
+            "each direction of a link. Longest, mean: lengths of wires. CCC: cube-connected "
+            "cycles.",
+            f"Powers of N fitted for N >= {_SMALLEST_FITTED}, and in parentheses the order by "
+            f"which the table divides, with the power that fits it at the same sizes: {fits}.",
         ),
     )
 
 
 def _draw(by_network: Sequence[Sequence[dict[str, Any]]]) -> Figure:
     figure = Figure(figsize=(13, 13), layout="constrained")
-    places = figure.subplots(3, 3).flat
+    places = list(figure.subplots(3, 3).flat)
     for network, axes in zip(NETWORKS, places):
         layout = network.layout(network.drawn)
         draw_layout(layout, axes)
@@ -237,16 +235,20 @@ def _draw(by_network: Sequence[Sequence[dict[str, Any]]]) -> Figure:
             f"{layout.height}, longest wire {layout.longest.length}",
             fontsize="medium",
         )
-    for what, axes in zip(("area", "longest"), list(places)[len(NETWORKS) :]):
-        for colour, rows in enumerate(by_network):
+    for what, axes in zip(("area", "longest"), places[len(NETWORKS) :]):
+        for colour, (network, rows) in enumerate(zip(NETWORKS, by_network)):
             sizes = [row["terminals"] for row in rows]
-            look = {"color": f"C{colour}", "linewidth": 1, "markersize": 4}
+            look: dict[str, Any] = {"color": f"C{colour}", "linewidth": 1, "markersize": 4}
             axes.plot(sizes, [row[what] for row in rows], "o-", label=rows[0]["network"], **look)
+            order = ORDERS[getattr(network, what)]
+            scale = rows[-1][what] / order(sizes[-1])
+            axes.plot(sizes, [scale * order(size) for size in sizes], ":", **look)
         axes.set(
             xscale="log",
             yscale="log",
             xlabel="N (terminals)",
             ylabel="area" if what == "area" else "longest wire",
+            title="dotted: the orders of growth",
         )
         axes.grid(alpha=0.3)
         axes.legend(fontsize="x-small")
@@ -291,8 +293,8 @@ def wire_crossings(options: Options) -> PaperResult:
             plan = multistage_plan(wiring, ports)
             # The place of each line in a column.
             places = [
-                [node * (plan.radix if 0 < column <= len(plan.stages) else 1) + port for node, port in paths]
-                for column, paths in enumerate(straight_paths(plan))
+                [node * plan.radix + port for node, port in column]
+                for column in straight_paths(plan)
             ]
             before = None
             for stage, (here, there) in enumerate(pairwise(places)):

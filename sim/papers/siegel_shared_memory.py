@@ -201,13 +201,12 @@ def _fit(rows: Sequence[dict[str, Any]]) -> str:
     at = [row["ports"] if linear else row["stages"] for row in rows]
     b, a = np.polyfit(at, [row["measured"] for row in rows], 1)
     for x, row in zip(at, rows):
-        row["grows"] = "N" if linear else "log2 N"
+        row["linear"] = linear
         row["fit"] = round(float(a + b * x), 6)
         row["deviation"] = deviation(row["measured"], row["fit"])
     worst = max(abs(row["deviation"]) for row in rows)
-    return (
-        f"{pattern}, combine={combine}: {a:.2f} + {b:.3f} {rows[0]['grows']}, at most {worst:.1%} off"
-    )
+    line = f"{a:.2f} + {b:.3f} {'N' if linear else 'log2 N'}"
+    return f"{pattern}, combine={combine}: {line}, at most {worst:.1%} off"
 
 
 def shared_memory(options: Options) -> PaperResult:
@@ -225,8 +224,7 @@ def shared_memory(options: Options) -> PaperResult:
             Column("fullest", "fullest", ".1f"),
             Column("measured", "cycles", ",.2f"),
             Column("ci99", "± 99 %", ".2f"),
-            Column("most", "at most", ","),
-            Column("grows", "with"),
+            Column("most", "max", ","),
             Column("fit", "fit", ",.2f"),
             Column("deviation", "off", "+.1%"),
             Column("combined", "combined", ".3f"),
@@ -255,7 +253,7 @@ def _draw(kinds: dict[tuple[str, str], list[dict[str, Any]]]) -> Figure:
         style, filled = ("-", "full") if combine == "all" else ("--", "none")
         name = f"{pattern}, {'combining' if combine == 'all' else 'no combining'}"
         for axes in (logarithmic, linear):
-            if axes is logarithmic and rows[0]["grows"] == "N":
+            if axes is logarithmic and rows[0]["linear"]:
                 continue
             axes.errorbar(
                 sizes,

@@ -17,8 +17,9 @@ class PolynomialHash:
     """A polynomial in the address, modulo the prime 2^31 - 1 and then modulo the modules.
 
     With d random coefficients, the modules of any d addresses are independent, and equally likely
-    but for the remainder of the prime (J. L. Carter and M. N. Wegman, 1979). Order log N of them
-    are enough for a shared memory (A. R. Karlin and E. Upfal, 1986: reference 105 of Siegel et al.).
+    but for the remainder of the prime (M. N. Wegman and J. L. Carter, 1981). Order log N of them
+    are enough for a shared memory (A. R. Karlin and E. Upfal, 1986: reference 105 of Siegel et
+    al.).
 
     Attributes
     ----------
