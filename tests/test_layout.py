@@ -10,6 +10,7 @@ from math import log2
 
 import pytest
 from long_runs import long
+from multicube.hdl.core.errors import InvalidValue
 from multicube.hdl.topology.cube_connected_cycles import CubeConnectedCycles
 from multicube.hdl.topology.graph import Graph
 from multicube.hdl.topology.multistage import PLANS, multistage_plan
@@ -25,7 +26,7 @@ from multicube.sim.layout.placements import (
     stages,
     wrapped_stages,
 )
-from multicube.sim.papers.siegel_layout import NETWORKS, crossings
+from multicube.sim.papers.siegel_layout import ENTRIES, crossings
 
 Pairs = Iterable[tuple[int, int]]
 
@@ -210,6 +211,31 @@ def test_any_lines() -> None:
         assert [(wire.node, wire.peer) for wire in layout.wires] == links
 
 
+def test_columns_reject() -> None:
+    for order in ([[0, 2]], [[0, 1], [1]], [[0], []]):
+        with pytest.raises(InvalidValue, match=r"^Columns must have the nodes from 0 to "):
+            columns(order, [])
+    far = Connection(0, Side.LEFT, 2, Side.LEFT)
+    with pytest.raises(InvalidValue, match=r"^Connection 0 must join nodes from 0 to 1, not 2$"):
+        columns([[0, 1]], [far])
+
+
+def test_lines_reject() -> None:
+    with pytest.raises(InvalidValue, match=r"^Places of the nodes must differ$"):
+        lines([(0, 1), (0, 1)], [])
+    for link in ((0, 1), (0, 0)):
+        with pytest.raises(InvalidValue, match=r"^Link from 0 to . must be along a row or column"):
+            lines([(0, 0), (1, 1)], [link])
+
+
+def test_stages_reject() -> None:
+    with pytest.raises(InvalidValue, match=r"^Link from node 0 to 2 must lead to the same or a "):
+        in_stages(ManYo(2))
+    ring = CubeConnectedCycles(4)
+    with pytest.raises(InvalidValue, match=r"not from stage 0 to 2 of 4$"):
+        wrapped_stages(ring, lambda node: (0, 2, 1, 3)[node % 4])
+
+
 # --- Their size -------------------------------------------------------------------------------
 
 
@@ -262,7 +288,7 @@ def test_claimed_orders_hold() -> None:
         "N^2": lambda n: n * n,
         "(N / log N)^2": lambda n: (n / log2(n)) ** 2,
     }
-    for network in NETWORKS:
+    for network in ENTRIES:
         small, large = network.sizes[1], network.sizes[2]
         a, b = network.layout(small), network.layout(large)
         at = [network.terminals(small), network.terminals(large)]

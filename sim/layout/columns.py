@@ -7,6 +7,7 @@ from enum import IntEnum
 from itertools import accumulate
 from typing import NamedTuple
 
+from ...hdl.core.errors import InvalidValue
 from .grid import Layout, Point, Square, Wire
 from .left_edge import left_edge
 
@@ -53,12 +54,28 @@ def columns(order: Sequence[Sequence[int]], connections: Sequence[Connection]) -
     -------
     Layout
         Its wires are in the order of the connections.
+
+    Raises
+    ------
+    ValueError
+        If a node is in no column or twice, a column is empty, or a connection is of another node.
     """
+    count = sum(map(len, order))
+    if not all(order) or {node for column in order for node in column} != {*range(count)}:
+        given = sorted(node for column in order for node in column)
+        raise InvalidValue(
+            f"Columns must have the nodes from 0 to {count - 1}, each once, and none may be empty, "
+            f"not {len(order)} columns with the nodes {given[:8]}{' ...' if count > 8 else ''}"
+        )
+    for index, connection in enumerate(connections):
+        for node in (connection.node, connection.peer):
+            if node not in range(count):
+                raise InvalidValue(
+                    f"Connection {index} must join nodes from 0 to {count - 1}, not {node}"
+                )
     column_of = {node: c for c, column in enumerate(order) for node in column}
     ends = _ends(order, connections)
-    sides = [
-        2 * max(1, *(len(ends[node, side]) for side in Side)) for node in range(len(column_of))
-    ]
+    sides = [2 * max(1, *(len(ends[node, side]) for side in Side)) for node in range(count)]
     heights = [[sides[node] for node in column] for column in order]
     # Channel c is before column c.
     channels = [

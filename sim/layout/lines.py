@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import accumulate
 
+from ...hdl.core.errors import InvalidValue
 from .grid import Layout, Point, Square, Wire
 from .left_edge import left_edge
 
@@ -28,7 +29,20 @@ def lines(places: Sequence[tuple[int, int]], links: Sequence[tuple[int, int]]) -
     -------
     Layout
         Its wires are in the order of the links.
+
+    Raises
+    ------
+    ValueError
+        If two nodes have one place, or a link is not along a row or column.
     """
+    if len(set(places)) < len(places):
+        raise InvalidValue("Places of the nodes must differ")
+    for node, peer in links:
+        if sum(a == b for a, b in zip(places[node], places[peer])) != 1:
+            raise InvalidValue(
+                f"Link from {node} to {peer} must be along a row or column, not from "
+                f"{places[node]} to {places[peer]}"
+            )
     count = [0] * len(places)
     for pair in links:
         for node in pair:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
+from ...hdl.core.errors import InvalidValue
 from ...hdl.topology.graph import Graph
 from ...hdl.topology.multistage import MultistagePlan
 from .columns import Connection, Side, columns
@@ -109,6 +110,11 @@ def wrapped_stages(graph: Graph, stage: Callable[[int], int]) -> Layout:
     graph : Graph
     stage : callable
         The stage of a node. There are at least three.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer stages, or a link leads to another one than described.
     """
     order: list[list[int]] = [[] for _ in range(max(map(stage, range(graph.nodes))) + 1)]
     for node in reversed(range(graph.nodes)):
@@ -116,6 +122,12 @@ def wrapped_stages(graph: Graph, stage: Callable[[int], int]) -> Layout:
     connections = []
     for link in graph.links():
         steps = (stage(link.peer) - stage(link.node)) % len(order)
+        if len(order) < 3 or steps not in (0, 1, len(order) - 1):
+            raise InvalidValue(
+                f"Link from node {link.node} to {link.peer} must lead to the same or a "
+                f"neighbouring one of three or more stages, not from stage {stage(link.node)} to "
+                f"{stage(link.peer)} of {len(order)}"
+            )
         leaves = Side(steps == 1 or (steps == 0 and link.node < link.peer))
         enters = leaves if steps == 0 else Side(not leaves)
         connections.append(Connection(link.node, leaves, link.peer, enters))

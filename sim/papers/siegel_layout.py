@@ -33,7 +33,7 @@ from ..report.layout_drawing import draw_layout
 from .item import Column, Item, Options, PaperResult, deviation
 from .siegel_structure import SOURCE
 
-__all__ = ["ITEMS", "NETWORKS", "ORDERS", "Network", "crossings"]
+__all__ = ["ENTRIES", "ITEMS", "ORDERS", "Entry", "crossings"]
 
 ORDERS: dict[str, Callable[[int], float]] = {
     "1": lambda terminals: 1,
@@ -84,7 +84,7 @@ def _cycles(n: int) -> Layout:
     return wrapped_stages(CubeConnectedCycles(n), lambda node: node % n)
 
 
-class Network(NamedTuple):
+class Entry(NamedTuple):
     """A network that is laid out.
 
     Attributes
@@ -129,14 +129,14 @@ def _short(n: int) -> Layout:
 _EVEN = range(4, 13, 2)
 _AREA, _WIRE = "(N / log N)^2", "N / log N"
 
-NETWORKS = (
-    Network("cube, as drawn", _power, _plain, _EVEN, 6, "N^2", "N"),
-    Network("cube, short wires", _power, _short, _EVEN, 6, "N^2", _WIRE),
-    Network("hypercube", _power, _hypercube, _EVEN, 6, "N^2", "N"),
-    Network("torus", lambda half: 4**half, _torus, range(2, 7), 3, "N", "1"),
-    Network("MAN-YO", _nodes, _man_yo, range(4, 11), 5, _AREA, _WIRE),
-    Network("Lambda", _nodes, _lambda, range(4, 11), 5, _AREA, _WIRE),
-    Network("CCC", lambda n: n * 2**n, _cycles, range(3, 10), 4, _AREA, _WIRE),
+ENTRIES = (
+    Entry("cube, as drawn", _power, _plain, _EVEN, 6, "N^2", "N"),
+    Entry("cube, short wires", _power, _short, _EVEN, 6, "N^2", _WIRE),
+    Entry("hypercube", _power, _hypercube, _EVEN, 6, "N^2", "N"),
+    Entry("torus", lambda half: 4**half, _torus, range(2, 7), 3, "N", "1"),
+    Entry("MAN-YO", _nodes, _man_yo, range(4, 11), 5, _AREA, _WIRE),
+    Entry("Lambda", _nodes, _lambda, range(4, 11), 5, _AREA, _WIRE),
+    Entry("CCC", lambda n: n * 2**n, _cycles, range(3, 10), 4, _AREA, _WIRE),
 )
 
 
@@ -144,7 +144,7 @@ def _measure(options: Options) -> Iterator[list[dict[str, Any]]]:
     """The rows of each network."""
     sizes = [
         [s for s in network.sizes if not options.quick or network.terminals(s) <= _QUICK]
-        for network in NETWORKS
+        for network in ENTRIES
     ]
     bar = tqdm(
         total=sum(map(len, sizes)),
@@ -153,7 +153,7 @@ def _measure(options: Options) -> Iterator[list[dict[str, Any]]]:
         leave=False,
     )
     with bar:
-        for network, chosen in zip(NETWORKS, sizes):
+        for network, chosen in zip(ENTRIES, sizes):
             rows = []
             for size in chosen:
                 terminals, layout = network.terminals(size), network.layout(size)
@@ -180,7 +180,7 @@ def _exponent(terminals: Sequence[int], values: Sequence[float]) -> float:
     return float(np.polyfit(np.log(terminals), np.log(values), 1)[0])
 
 
-def _growth(network: Network, rows: Sequence[dict[str, Any]]) -> str:
+def _growth(network: Entry, rows: Sequence[dict[str, Any]]) -> str:
     """The fitted growth of a network's area and longest wire, beside that of their orders."""
     large = [row for row in rows if row["terminals"] >= _SMALLEST_FITTED]
     terminals = [row["terminals"] for row in large]
@@ -199,7 +199,7 @@ def layouts(options: Options) -> PaperResult:
     """Area and wires of the layouts of each network and size."""
     by_network = list(_measure(options))
     rows = [row for found in by_network for row in found]
-    fits = "; ".join(map(_growth, NETWORKS, by_network))
+    fits = "; ".join(map(_growth, ENTRIES, by_network))
     return PaperResult(
         columns=(
             Column("network"),
@@ -227,7 +227,7 @@ def layouts(options: Options) -> PaperResult:
 def _draw(by_network: Sequence[Sequence[dict[str, Any]]]) -> Figure:
     figure = Figure(figsize=(13, 13), layout="constrained")
     places = list(figure.subplots(3, 3).flat)
-    for network, axes in zip(NETWORKS, places):
+    for network, axes in zip(ENTRIES, places):
         layout = network.layout(network.drawn)
         draw_layout(layout, axes)
         axes.set_title(
@@ -235,8 +235,8 @@ def _draw(by_network: Sequence[Sequence[dict[str, Any]]]) -> Figure:
             f"{layout.height}, longest wire {layout.longest.length}",
             fontsize="medium",
         )
-    for what, axes in zip(("area", "longest"), places[len(NETWORKS) :]):
-        for colour, (network, rows) in enumerate(zip(NETWORKS, by_network)):
+    for what, axes in zip(("area", "longest"), places[len(ENTRIES) :]):
+        for colour, (network, rows) in enumerate(zip(ENTRIES, by_network)):
             sizes = [row["terminals"] for row in rows]
             look: dict[str, Any] = {"color": f"C{colour}", "linewidth": 1, "markersize": 4}
             axes.plot(sizes, [row[what] for row in rows], "o-", label=rows[0]["network"], **look)
