@@ -18,9 +18,9 @@ butterfly do not: between their stages, the links of two subnetworks would be th
 """
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 from ..core.checks import check_field, check_integer
 from ..core.errors import InvalidValue
@@ -31,10 +31,14 @@ __all__ = [
     "RoutedNetwork",
     "SharedChannel",
     "Subnetwork",
+    "check_isolated",
     "check_partitionable",
     "effective_tag",
     "shared_channel",
 ]
+
+_MOST_CHECKED = 256
+"""Largest number of terminals for which all paths are examined."""
 
 Channel = TypeVar("Channel", bound=Hashable)
 _Taken = TypeVar("_Taken", bound=Hashable, covariant=True)
@@ -177,7 +181,7 @@ class Subnetwork:
         """The members that two overlapping subnetworks share."""
         return Subnetwork(self.bits, self.mask & other.mask, self.value | other.value)
 
-    def halves(self, bit: int) -> tuple["Subnetwork", "Subnetwork"]:
+    def halves(self, bit: int) -> tuple[Self, Self]:
         """The members with a 0 in this address bit, and those with a 1.
 
         Raises
@@ -193,9 +197,7 @@ class Subnetwork:
                 f"({', '.join(free) or 'there is none'}), not {bit}"
             )
         mask = self.mask & ~(1 << bit)
-        return Subnetwork(self.bits, mask, self.value), Subnetwork(
-            self.bits, mask, self.value | 1 << bit
-        )
+        return replace(self, mask=mask), replace(self, mask=mask, value=self.value | 1 << bit)
 
 
 @dataclass(frozen=True)
@@ -270,11 +272,11 @@ class Partition:
             subnetworks.append(Subnetwork(bits, mask, value))
         return cls(bits, tuple(subnetworks))
 
-    def halved(self, terminal: int, bit: int) -> "Partition":
+    def halved(self, terminal: int, bit: int) -> Self:
         """The partition with the subnetwork of a terminal halved by an address bit."""
         halves = self.of(terminal).halves(bit)
         others = [part for part in self.subnetworks if terminal not in part]
-        return Partition(self.bits, (*others, *halves))
+        return replace(self, subnetworks=(*others, *halves))
 
     def of(self, terminal: int) -> Subnetwork:
         """The subnetwork that contains a terminal."""
@@ -348,6 +350,28 @@ def shared_channel(network: RoutedNetwork[Channel]) -> SharedChannel[Channel] | 
             users.setdefault(channel, []).append(user)
             common[channel] = user.common(common[channel])
     return None
+
+
+def check_isolated(network: RoutedNetwork[Channel]) -> None:
+    """Check that disjoint subnetworks of a network share no channel.
+
+    Raises
+    ------
+    ValueError
+        If they would, or there are too many terminals to examine all paths.
+    """
+    if network.ports > _MOST_CHECKED:
+        raise InvalidValue(
+            f"Partitions of this network can be checked for up to {_MOST_CHECKED} terminals, "
+            f"not {network.ports}"
+        )
+    shared = shared_channel(network)
+    if shared is not None:
+        one, other = shared.subnetworks
+        raise InvalidValue(
+            f"Partitions need subnetworks that share no channel; here those of terminals {one} and "
+            f"of {other} would share {shared.channel}"
+        )
 
 
 def _bits(ports: int) -> int:

@@ -1,5 +1,7 @@
 """The network interface that keeps a terminal inside its partition (Siegel et al., III-D)."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -9,7 +11,20 @@ from ..primitives.packet import Packet
 from ..routing.partitions import check_partitionable
 from ..topology.tags import TagScheme
 
-__all__ = ["PartitionInterface"]
+__all__ = ["PartitionInterface", "interface_members"]
+
+
+def interface_members(packet: Packet, address: int, mask: int) -> dict[str, Any]:
+    """The members of an interface: those of `PartitionInterface`, for other widths."""
+    return {
+        "i": In(stream.Signature(packet)),
+        "o": Out(stream.Signature(packet)),
+        "address": In(address),
+        "mask": In(mask),
+        "mask_member": In(mask),
+        "mask_write": In(1),
+        "in_force": Out(mask, init=(1 << mask) - 1),
+    }
 
 
 class PartitionInterface(wiring.Component):
@@ -67,17 +82,7 @@ class PartitionInterface(wiring.Component):
             )
         self.packet = packet
         self.tags = tags
-        super().__init__(
-            {
-                "i": In(stream.Signature(packet)),
-                "o": Out(stream.Signature(packet)),
-                "address": In(width),
-                "mask": In(width),
-                "mask_member": In(width),
-                "mask_write": In(1),
-                "in_force": Out(width, init=(1 << width) - 1),
-            }
-        )
+        super().__init__(interface_members(packet, width, width))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -95,21 +100,29 @@ class PartitionInterface(wiring.Component):
         else:
             m.d.comb += header.eq(1)
 
-        allowed = self._in_stage_order(self.in_force)
         with m.If(header):
-            fixed = 0 if self.tags.routing == "xor" else self._in_stage_order(self.address)
-            m.d.comb += sent.tag.eq(arriving.tag & allowed | fixed & ~allowed)
+            m.d.comb += sent.tag.eq(self.effective_tag(arriving.tag))
             if self.packet.broadcast:
-                m.d.comb += sent.mask.eq(arriving.mask & allowed)
+                m.d.comb += sent.mask.eq(arriving.mask & self._in_stage_order(self.in_force))
 
         # A header that waits must not change, so a write meanwhile waits with it.
         written = Signal.like(self.in_force)
-        selected = ((self.address ^ self.mask_member) & ~self.mask) == 0
-        latest = Mux(self.mask_write & selected, self.mask, written)
+        latest = Mux(self.mask_write & self.is_written, self.mask, written)
         m.d.sync += written.eq(latest)
         with m.If(~(header & self.o.valid & ~self.o.ready)):
             m.d.sync += self.in_force.eq(latest)
         return m
+
+    def effective_tag(self, tag: Value) -> Value:
+        """The tag that is sent in place of another one."""
+        allowed = self._in_stage_order(self.in_force)
+        fixed = 0 if self.tags.routing == "xor" else self._in_stage_order(self.address)
+        return tag & allowed | fixed & ~allowed
+
+    @property
+    def is_written(self) -> Value:
+        """Whether a write applies to this terminal."""
+        return ((self.address ^ self.mask_member) & ~self.mask) == 0
 
     def _in_stage_order(self, code: Value) -> Value:
         """Address digits in the order of a tag: the top one for stage 0."""
