@@ -50,7 +50,10 @@ class _Line(NamedTuple):
     selection: Selection = "random"
 
 
-def _delays(lines: Sequence[_Line], options: Options, notes: tuple[str, ...]) -> PaperResult:
+def _delays(
+    lines: Sequence[_Line], options: Options, *notes: str, compares: bool = False
+) -> PaperResult:
+    """Delays of all points; with `compares`, of several selections beside printed simulations."""
     length = _QUICK_LENGTH if options.quick else _LENGTH
     wanted = [(line, *point) for line in lines for point in line.points]
     simulated = [
@@ -65,12 +68,12 @@ def _delays(lines: Sequence[_Line], options: Options, notes: tuple[str, ...]) ->
     found = dict(zip(simulated, measured(points, options)))
     rows = [_compared(*each, length, found.get(number)) for number, each in enumerate(wanted)]
     columns = (
-        Column("panel"),
+        *(() if compares else (Column("panel"),)),
         Column("line"),
-        Column("selection"),
+        *((Column("selection"),) if compares else ()),
         Column("nodes", "N"),
         Column("alpha", format=".2f"),
-        Column("published", "printed, simulated", ".1f"),
+        *((Column("published", "printed, simulated", ".1f"),) if compares else ()),
         Column("predicted", "R, printed formula", ".3f"),
         Column("clocked", "with a clock", ".3f"),
         Column("measured", "RTL", ".3f"),
@@ -80,9 +83,9 @@ def _delays(lines: Sequence[_Line], options: Options, notes: tuple[str, ...]) ->
     about = (
         f"RTL: geometric lengths of {length} flits on average, one seed; windows in which about "
         f"{64 * _TIME:,} packets are sent, {_LONGER} times as many where the formula has links "
-        f"busier than {_BUSY:.0%}. With a clock: the formula with queues in discrete time.",
+        f"busier than {_BUSY:.0%}. With a clock: the formula with queues in discrete time."
     )
-    return PaperResult(columns, rows, partial(_draw_delays, rows), (*about, *notes))
+    return PaperResult(columns, rows, partial(_draw_delays, rows), (about, *notes))
 
 
 def _finite(value: float) -> float | None:
@@ -128,9 +131,12 @@ def _draw_delays(rows: Sequence[dict[str, Any]]) -> Figure:
         for number, (line, selection) in enumerate(lines):
             own = [row for row in shown if (row["line"], row["selection"]) == (line, selection)]
             name = line if selection == "random" else f"{line}, {selection}"
-            places, heights = ([row[key] for row in own] for key in (x, "predicted"))
+            places, heights, discrete = (
+                [row[key] for row in own] for key in (x, "predicted", "clocked")
+            )
             if selection == "random":
                 axes.plot(places, heights, f"C{number}-", label=name)
+                axes.plot(places, discrete, f"C{number}--", linewidth=1)
             _bars(axes, own, x, f"C{number}o", "" if selection == "random" else name)
             printed = [row for row in own if row["published"] is not None]
             if printed:
@@ -148,7 +154,10 @@ def _draw_delays(rows: Sequence[dict[str, Any]]) -> Figure:
         )
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
-    figure.suptitle("lines: printed formulas; dots: RTL, with 99 % confidence", fontsize="small")
+    figure.suptitle(
+        "lines: printed formulas; dashes: with a clock; dots: RTL, with 99 % confidence",
+        fontsize="small",
+    )
     return figure
 
 
@@ -186,7 +195,7 @@ def _fig8(options: Options) -> PaperResult:
         _Line("b", f"d = {c}", [(Hypercube(d, c), 0.8) for d in range(5, 9)], Rates(1, 1, 1))
         for c in (3, 2)
     ]
-    return _delays(lines, options, ())
+    return _delays(lines, options)
 
 
 def _fig9(options: Options) -> PaperResult:
@@ -205,7 +214,7 @@ def _fig9(options: Options) -> PaperResult:
         lines.append(
             _Line("b", f"d = {c}", [(TwoLevel("bh", c, d - c), 0.8) for d in sizes], rates)
         )
-    return _delays(lines, options, ())
+    return _delays(lines, options)
 
 
 _PRINTED = {
@@ -236,7 +245,7 @@ def _fig12(options: Options) -> PaperResult:
         "The paper's improved routing is least-count. It expects shortest-queue to be somewhat "
         "better."
     )
-    result = _delays(lines, options, (note,))
+    result = _delays(lines, options, note, compares=True)
     for row in result.rows:
         if row["nodes"] == 64:
             row["published"] = _PRINTED.get((row["selection"], row["alpha"]))
