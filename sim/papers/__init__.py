@@ -15,6 +15,7 @@ from . import (
     combining_hotspot,
     combining_latency,
     dandamudi_queueing,
+    dandamudi_replication,
     dandamudi_simulated,
     dandamudi_static,
     dcsh_figures,
@@ -61,6 +62,7 @@ _MODULES = (
     ginosar_silicon,
     dandamudi_static,
     dandamudi_queueing,
+    dandamudi_replication,
     dandamudi_simulated,
 )
 
