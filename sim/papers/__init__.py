@@ -15,6 +15,7 @@ from . import (
     combining_hotspot,
     combining_latency,
     dandamudi_queueing,
+    dandamudi_silicon,
     dandamudi_simulated,
     dandamudi_static,
     dcsh_figures,
@@ -62,6 +63,7 @@ _MODULES = (
     dandamudi_static,
     dandamudi_queueing,
     dandamudi_simulated,
+    dandamudi_silicon,
 )
 
 
