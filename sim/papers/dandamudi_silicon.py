@@ -108,7 +108,7 @@ References = dict[tuple[int, str], dict[tuple[float, int], Speed]]
 def _all_measured(
     options: Options,
 ) -> Iterator[tuple[References, TwoLevel, dict[tuple[str, str], Measured]]]:
-    """All networks, each with the hypercubes."""
+    """All networks, each with the hypercubes; without those whose process was ended."""
     networks = _networks(options)
     wanted = sorted({(n.nodes, s) for n in networks for s in _switchings(n, options)})
     budgets: dict[tuple[int, str], Cost] = {}
@@ -130,9 +130,11 @@ def _all_measured(
         for number, result in finished_jobs(jobs, joblib.cpu_count()):
             results[number] = result
             bar.update()
-    references = {key: results[number] for number, key in enumerate(wanted)}
+    references = {key: results[n] for n, key in enumerate(wanted) if n in results}
     for number, network in enumerate(reversed(networks), len(wanted)):
-        yield references, network, results[number]
+        cubes = {(network.nodes, switching) for switching in _switchings(network, options)}
+        if number in results and cubes <= references.keys():
+            yield references, network, results[number]
 
 
 # --- The item ----------------------------------------------------------------------------------
@@ -242,6 +244,12 @@ def silicon(options: Options) -> PaperResult:
         for alpha in _alphas(options)
         for key in [(alpha, network.cluster)]
     ]
+    got = {(row["network"], row["nodes"], row["size"]) for row in rows}
+    missing = ", ".join(
+        f"{network.name} of {network.nodes} nodes in clusters of {1 << network.cluster}"
+        for network in _networks(options)
+        if (network.name, network.nodes, 1 << network.cluster) not in got
+    )
     keys = ("nodes", "alpha", "switching", "cost", "network", "size")
     rows.sort(key=lambda row: [row[key] for key in keys])
     notes = (
@@ -255,6 +263,7 @@ def silicon(options: Options) -> PaperResult:
         "LR: the paper's ratio by its formulas, at this load; a dash if saturated. "
         "±: 99 % confidence. Sizes joined by `or` have overlapping intervals.",
         *_notes(rows),
+        *((f"Not measured, as a process was ended: {missing}.",) if missing else ()),
     )
     return PaperResult(_COLUMNS, rows, partial(_draw, rows), notes)
 
