@@ -16,6 +16,7 @@ from . import (
     combining_latency,
     dandamudi_queueing,
     dandamudi_replication,
+    dandamudi_silicon,
     dandamudi_simulated,
     dandamudi_static,
     dcsh_figures,
@@ -64,6 +65,7 @@ _MODULES = (
     dandamudi_queueing,
     dandamudi_replication,
     dandamudi_simulated,
+    dandamudi_silicon,
 )
 
 
