@@ -29,6 +29,7 @@ from multicube.hdl.routing.survey import survey
 from multicube.hdl.terminals.loop_partition import LoopPartitionInterface
 from multicube.hdl.topology import single_stage
 from multicube.hdl.topology.conversion import to_networkx
+from multicube.hdl.topology.cube_connected_cycles import CubeConnectedCycles
 from multicube.hdl.topology.graph import End, check_graph
 from multicube.hdl.topology.single_stage import Lambda, LoopSwitching, ManYo, SingleStageCube
 from multicube.sim import simulate
@@ -108,6 +109,22 @@ def test_names() -> None:
     for stages in (1, 11):
         with pytest.raises(ValueError, match=f"^Stages m must be from 2 to 10, not {stages}$"):
             build("lambda", stages=stages)
+
+
+@pytest.mark.parametrize("stages", [2, 3, 5])
+def test_cube_connected_cycles_are_lambda_with_two_nodes_for_each(stages: int) -> None:
+    """Node m w + p, at position p of the ring at corner w, is that of loop w in stage p. The links
+    across are inside the nodes of Lambda."""
+    graph, cycles = Lambda(stages), CubeConnectedCycles(stages)
+
+    def node(number: int) -> int:
+        corner, position = divmod(number, stages)
+        return graph.node(position, corner)
+
+    ends = ((node(link.node), node(link.peer)) for link in cycles.links())
+    assert Counter(pair for pair in ends if pair[0] != pair[1]) == Counter(
+        (link.node, link.peer) for link in graph.links()
+    )
 
 
 # Distances.
