@@ -90,6 +90,9 @@ def test_every_packet_arrives_and_no_cycle_is_left(routing: str, given_graph: nx
     for destination in range(relation.ports):
         for header in relation.headers(destination):
             places = walked(relation, header)
+            assert {
+                (node, came): sorted(nexts) for node, came, nexts in relation.steps(header)
+            } == {place: sorted(nexts) for place, nexts in places.items()}
             ends = {node for (node, _), nexts in places.items() if not nexts}
             assert ends == {relation.graph.homes[destination]}
             steps = nx.DiGraph(
@@ -105,6 +108,11 @@ def test_every_packet_arrives_and_no_cycle_is_left(routing: str, given_graph: nx
     assert relation.deadlock() == found.cycle
     assert relation.turns() == found.turns
     assert relation.diameter == found.diameter
+    ends = {(node, turn.output) for node, own in found.turns.items() for turn in own}
+    for link in relation.graph.links():
+        for number in range(link.channels):
+            channel = Channel(link.node, link.port, number)
+            assert relation.carries(channel) == ((link.node, (link.port, number)) in ends)
 
 
 @settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate])

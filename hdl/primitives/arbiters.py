@@ -2,8 +2,9 @@
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value, ValueLike
 
+from ..core.checks import check_limit
 from ..core.errors import InvalidValue
-from .random_bits import RandomOrder
+from .random_bits import MOST_RANDOM, RandomOrder
 from .round_robin import RoundRobin, lowest
 
 __all__ = ["ARBITERS", "arbitrate", "check_arbiter"]
@@ -17,10 +18,12 @@ ARBITERS = {
 """The kinds of arbiters, and what they grant."""
 
 
-def check_arbiter(arbiter: str) -> str:
-    """Check the name of a kind of arbiter, and return it."""
+def check_arbiter(arbiter: str, inputs: int) -> str:
+    """Check a kind of arbiter, and that it can have so many inputs; return it."""
     if arbiter not in ARBITERS:
         raise InvalidValue(f"Arbiter must be one of {', '.join(ARBITERS)}, not {arbiter!r}")
+    if arbiter == "random":
+        check_limit("Inputs that a random arbiter chooses from", inputs, MOST_RANDOM)
     return arbiter
 
 

@@ -1,21 +1,20 @@
 """A router of packets that are single words: a queue at each output, and links that take time."""
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import stream
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
-from .selection import SELECTIONS, Selection, Selector
+from .graph_router import GraphRouter, RouteLogic
+from .selection import Selection
 from .shape import RouterShape
-from .worm_router import RouteLogic, exits_of
 
 __all__ = ["PacketRouter"]
 
 
-class PacketRouter(wiring.Component):
+class PacketRouter(GraphRouter):
     """Packet switching: each output has a queue of whole packets, which several inputs can enter in
     a cycle. So no packet waits for one that leaves by another output.
 
@@ -31,23 +30,16 @@ class PacketRouter(wiring.Component):
 
     Parameters
     ----------
-    packet : Packet
-        With a length.
-    shape : RouterShape
-        With links of one channel each.
-    logic : RouteLogic or None
-        None if outputs are looked up outside.
+    packet, shape, logic, selection, weights
+        As in `GraphRouter`. Packets have a length, links one channel each. The selection must not
+        be "first-free" if headers have a choice.
     depth : int
         Packets that fit into each queue, at least 1.
-    selection : Selection
-        Not "first-free", if headers have a choice.
-    weights : int
-        As in `WormRouter`.
 
     Members
     -------
     address, seed, i, o, tag, exits
-        As in `WormRouter`.
+        As in `GraphRouter`.
 
     Raises
     ------
@@ -70,40 +62,19 @@ class PacketRouter(wiring.Component):
             raise InvalidValue("Packet must have a length")
         if any(len(link) > 1 for link in shape.links):
             raise InvalidValue("Links must have one channel each")
-        if selection not in SELECTIONS:
-            raise InvalidValue(
-                f"Selection must be one of {', '.join(SELECTIONS)}, not {selection!r}"
-            )
         if shape.choice and selection == "first-free":
             raise InvalidValue("Selection must not be first-free if headers have a choice")
-        self.packet = packet
-        self.shape = shape
-        self.logic = logic
-        self.selection = selection if shape.choice else "first-free"
-        self.weights = weights
-        ports = stream.Signature(packet)
-        inputs, outputs = len(shape.inputs), len(shape.outputs)
-        members = {"i": In(ports).array(inputs), "o": Out(ports).array(outputs)}
-        if logic is None:
-            members["tag"] = Out(packet.members["tag"]).array(inputs)
-            members["exits"] = In(outputs * weights).array(inputs)
-        elif logic.address:
-            members["address"] = In(logic.address)
-        if self.selection != "first-free":
-            members["seed"] = In(32)
-        super().__init__(members)
+        super().__init__(
+            packet, shape, logic=logic, selection=selection, weights=weights, members={}
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         shape = self.shape
-        exits = [exits_of(self, m, i, self.i[i].payload.tag) for i in range(len(shape.inputs))]
+        exits = [self._permitted(m, i, one.payload.tag) for i, one in enumerate(self.i)]
         left: list[Value] = [Const(0)] * len(shape.outputs)
-        selector = None
-        if self.selection != "first-free":
-            m.submodules.selector = selector = Selector(
-                shape, selection=self.selection, weights=self.weights
-            )
-            m.d.comb += selector.seed.eq(self.seed)
+        selector = self._selector(m)
+        if selector is not None:
             for i, offered in enumerate(exits):
                 accepted = self.i[i].valid & self.i[i].ready
                 m.d.comb += [selector.offered[i].eq(offered), selector.accepted[i].eq(accepted)]

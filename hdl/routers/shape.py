@@ -125,6 +125,11 @@ class RouterShape:
         return [tuple(number for number, _ in channels) for _, channels in ports]
 
     @property
+    def most_inputs(self) -> int:
+        """The most inputs that can turn to one output."""
+        return max(len(output.inputs) for output in self.outputs)
+
+    @property
     def credited_inputs(self) -> list[int]:
         """Inputs whose senders count credits."""
         return [i for i, one in enumerate(self.inputs) if one.credits]

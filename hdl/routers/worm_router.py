@@ -1,10 +1,9 @@
 """The router of static networks: worms that hold outputs, virtual channels, and shared links."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
@@ -14,51 +13,11 @@ from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin, lowest
-from ..topology.graph import End
-from .selection import SELECTIONS, Selection, Selector
+from .graph_router import GraphRouter, RouteLogic
+from .selection import Selection, Selector
 from .shape import SWITCHINGS, RouterShape, Switching, space_needed
 
-__all__ = ["RouteLogic", "WormRouter", "check_worms", "decided", "exits_of"]
-
-
-class RouteLogic(Protocol):
-    """The gates of a routing relation, which give the same outputs as `Relation.route`.
-
-    It must be hashable: routers with equal logic share a module.
-
-    Attributes
-    ----------
-    address : int
-        Width in bits of a node's position, which it needs; 0 if it needs none.
-    """
-
-    @property
-    def address(self) -> int:
-        """Width in bits of a node's position."""
-
-    def position(self, node: int) -> int:
-        """The position of a node."""
-
-    def exits(
-        self, m: Module, name: str, came: End | None, here: Value, tag: Value
-    ) -> Mapping[End, Value]:
-        """Whether a header may take an output, by the output's port and channel.
-
-        Those left out are never taken. A terminal has port -1, -2, ...
-
-        Parameters
-        ----------
-        m : Module
-            Where signals may be added.
-        name : str
-            A suffix for their names.
-        came : End or None
-            Port and channel of the input; None for a terminal.
-        here : Value
-            The position of this node.
-        tag : Value
-            The tag of the header.
-        """
+__all__ = ["WormRouter", "check_worms", "decided"]
 
 
 def check_worms(packet: Packet, tag: int, network: str) -> None:
@@ -83,20 +42,7 @@ def decided(m: Module, name: str, head: stream.Interface, cycles: int) -> Value:
     return waited == cycles - 1
 
 
-def exits_of(router: Any, m: Module, i: int, tag: Value) -> Value:
-    """The outputs that a header with this tag may take from input i of a router, one bit each (or
-    their weights)."""
-    if router.logic is None:
-        m.d.comb += router.tag[i].eq(tag)
-        return router.exits[i]
-    entry = router.shape.inputs[i]
-    here = router.address if router.logic.address else Const(0, 0)
-    came = None if entry.is_terminal else entry.end
-    found = router.logic.exits(m, f"{i}", came, here, tag)
-    return Cat(found.get(output.end, Const(0)) for output in router.shape.outputs)
-
-
-class WormRouter(wiring.Component):
+class WormRouter(GraphRouter):
     """A queue of flits at each input, and each output held by one worm at a time.
 
     Inputs and outputs are virtual channels of links, and terminals; `shape` lists them. A header
@@ -153,11 +99,8 @@ class WormRouter(wiring.Component):
 
     Parameters
     ----------
-    packet : Packet
-        With flits.
-    shape : RouterShape
-    logic : RouteLogic or None
-        None if outputs are looked up outside.
+    packet, shape, logic, selection, weights
+        As in `GraphRouter`. Packets have flits.
     depth : int
         Flits that fit into each queue, at least 1. With wormhole switching packets may be longer.
     decision : int
@@ -171,23 +114,11 @@ class WormRouter(wiring.Component):
         Whether a slot that is freed in a cycle can be filled in the same cycle.
     levels : bool
         Whether it tells how many flits are in its queues.
-    selection : Selection
-        Which of several outputs a header waits for; without a choice it changes nothing.
-    weights : int
-        Without logic: bits of the weight of an output, for the random selection.
 
     Members
     -------
-    address : In(logic.address)
-        Position of the node. Constant. Only if the logic needs it.
-    seed : In(32)
-        With random arbiters, or a selection other than "first-free": constant, not zero.
-    i : In(stream.Signature(packet)).array(inputs)
-    o : Out(stream.Signature(packet)).array(outputs)
-    tag : Out(width).array(inputs)
-        Without logic: the tags of the arriving headers.
-    exits : In(outputs * weights).array(inputs)
-        Without logic: the outputs that each of these may take, one bit each; or their weights.
+    address, seed, i, o, tag, exits
+        As in `GraphRouter`.
     open : In(1).array(guarded outputs)
         For each of `shape.guarded_outputs(switching)`, whether a header may enter the queue behind
         it.
@@ -239,37 +170,16 @@ class WormRouter(wiring.Component):
             raise InvalidValue("Refill must be off if headers have a choice of outputs")
         if refill and max(map(len, shape.links)) > 2:
             raise InvalidValue("Refill must be off if a link has more than two channels")
-        if selection not in SELECTIONS:
-            raise InvalidValue(
-                f"Selection must be one of {', '.join(SELECTIONS)}, not {selection!r}"
-            )
-        most = max(len(output.inputs) for output in shape.outputs)
-        if arbiter == "random" and most > 64:
-            raise InvalidValue(f"Random arbiters must have at most 64 inputs, not {most}")
-        self.packet = packet
-        self.shape = shape
-        self.logic = logic
         self.depth = depth
         self.decision = decision
         self.switching = switching
         self.longest = longest
-        self.arbiter = check_arbiter(arbiter)
+        self.arbiter = check_arbiter(arbiter, shape.most_inputs)
         self.refill = refill
         self.levels = levels
-        self.selection = selection if shape.choice else "first-free"
-        self.weights = weights
         self.guarded_outputs = shape.guarded_outputs(switching)
         self.guarded_inputs = shape.guarded_inputs(switching)
-        ports = stream.Signature(packet)
-        inputs, outputs = len(shape.inputs), len(shape.outputs)
-        members = {"i": In(ports).array(inputs), "o": Out(ports).array(outputs)}
-        if logic is None:
-            members["tag"] = Out(packet.members["tag"]).array(inputs)
-            members["exits"] = In(outputs * weights).array(inputs)
-        elif logic.address:
-            members["address"] = In(logic.address)
-        if arbiter == "random" or self.selection != "first-free":
-            members["seed"] = In(32)
+        members = {}
         for name, flow, count in (
             ("open", In, len(self.guarded_outputs)),
             ("space", Out, len(self.guarded_inputs)),
@@ -280,7 +190,15 @@ class WormRouter(wiring.Component):
         if levels:
             links = sum(not entry.is_terminal for entry in shape.inputs)
             members["level"] = Out(range(depth + 1)).array(links)
-        super().__init__(members)
+        super().__init__(
+            packet,
+            shape,
+            logic=logic,
+            selection=selection,
+            weights=weights,
+            random=arbiter == "random",
+            members=members,
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -301,7 +219,9 @@ class WormRouter(wiring.Component):
         held = Signal(len(outputs))
         m.d.comb += held.eq(Cat(Cat(one[j] for one in kept.values()).any() for j in outputs))
         heads: dict[int, stream.Interface] = {}
-        selector = self._selector(m, held)
+        selector = self._selector(m)
+        if selector is not None:
+            m.d.comb += selector.held.eq(held)
         for i in inputs:
             exits = self._exits(i)
             queue, asked = self._receive(m, i, exits, selector)
@@ -360,16 +280,6 @@ class WormRouter(wiring.Component):
         """The outputs that worms of an input can leave by."""
         return [j for j, output in enumerate(self.shape.outputs) if i in output.inputs]
 
-    def _selector(self, m: Module, held: Value) -> Selector | None:
-        """The selection function, if headers are sent to an output when they arrive."""
-        if self.selection == "first-free":
-            return None
-        m.submodules.selector = selector = Selector(
-            self.shape, selection=self.selection, weights=self.weights
-        )
-        m.d.comb += [selector.seed.eq(self.seed), selector.held.eq(held)]
-        return selector
-
     def _receive(
         self, m: Module, i: int, exits: Sequence[int], selector: Selector | None
     ) -> tuple[ArrivalQueue, Signal]:
@@ -384,7 +294,7 @@ class WormRouter(wiring.Component):
         source, arrival = self.i[i], queue.i[0]
         count = len(self.shape.outputs)
         route, asked = (Signal(count, name=f"{name}_{i}") for name in ("route", "asked"))
-        offered = exits_of(self, m, i, source.payload.tag)
+        offered = self._permitted(m, i, source.payload.tag)
         if selector is not None:
             begins = Signal(init=1, name=f"begins_{i}")
             enters = arrival.valid & arrival.ready

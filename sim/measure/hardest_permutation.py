@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.routing.communication_steps import Transfer
@@ -18,6 +17,7 @@ from ...hdl.topology.permutations import (
     random_permutation,
     transpose,
 )
+from .assignment import best_permutation
 
 __all__ = ["RoutedPermutation", "candidates", "hardest_permutation", "route"]
 
@@ -83,16 +83,11 @@ def candidates(
     for number in range(3):
         yield f"random-{seed + number}", random_permutation(nodes, seed + number)
     distances = np.array(router.distances).T
-    yield "farthest", _assigned(distances)
+    yield "farthest", best_permutation(distances)
     inside = np.zeros(nodes, bool)
     inside[list(side)] = True
     crossing = inside[:, None] != inside[None, :]
-    yield "halves", _assigned(distances + nodes * crossing)
-
-
-def _assigned(gains: np.ndarray) -> list[int]:
-    """The permutation of the greatest sum of gains."""
-    return [int(to) for to in linear_sum_assignment(gains, maximize=True)[1]]
+    yield "halves", best_permutation(distances + nodes * crossing)
 
 
 def hardest_permutation(

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.routing.relation import Relation
 from ...hdl.topology.graph import Link
+from .assignment import best_permutation
 
 __all__ = ["heavy_permutations", "link_uses", "most_loaded_link", "worst_permutation"]
 
@@ -93,12 +93,8 @@ def most_loaded_link(uses: NDArray[np.uint8], destinations: list[int]) -> int:
 
 def _heaviest(shares: NDArray[np.number]) -> list[_Permutation]:
     """For each link the permutation that loads it most, the highest loads first."""
-    firsts = {_assigned(uses) for uses in shares}
+    firsts = {tuple(best_permutation(uses)) for uses in shares}
     return sorted(firsts, key=lambda one: (-_loads(shares, one).max(), one))
-
-
-def _assigned(weights: NDArray[np.number]) -> _Permutation:
-    return tuple(linear_sum_assignment(weights, maximize=True)[1].tolist())
 
 
 def _loads(shares: NDArray[np.number], permutation: _Permutation) -> NDArray[np.float64]:
@@ -110,7 +106,7 @@ def _climb(shares: NDArray[np.number], first: _Permutation) -> Iterator[_Permuta
     yield first
     loads = _loads(shares, first)
     for _ in range(_CLIMBS):
-        after = _assigned(np.tensordot(loads, shares, axes=1))
+        after = tuple(best_permutation(np.tensordot(loads, shares, axes=1)))
         before, loads = loads, _loads(shares, after)
         if (loads**2).sum() <= (before**2).sum() * (1 + 1e-9):
             return

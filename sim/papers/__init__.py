@@ -15,6 +15,8 @@ from . import (
     combining_hotspot,
     combining_latency,
     dandamudi_queueing,
+    dandamudi_replication,
+    dandamudi_silicon,
     dandamudi_simulated,
     dandamudi_static,
     dcsh_figures,
@@ -61,7 +63,9 @@ _MODULES = (
     ginosar_silicon,
     dandamudi_static,
     dandamudi_queueing,
+    dandamudi_replication,
     dandamudi_simulated,
+    dandamudi_silicon,
 )
 
 
