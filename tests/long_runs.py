@@ -14,9 +14,9 @@ ALIKE = {name for name, family in FAMILIES.items() if family.preset is not None}
     *("man-yo", "lambda"),
     *("clos", "benes", "hierarchical", "bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"),
 }
-"""Networks that have the cells of another one: presets, other wirings of boxes, and other graphs
-for the routers and tables of `graph` and `dragonfly`, or the gates of `lssn`. Of tests that compile an engine for each
-network, short runs leave these out."""
+"""Networks that have the cells of another one: presets, other wirings of boxes, other graphs for
+the routers and tables of `graph` and `dragonfly`, or for the gates of `lssn`. Of tests that compile
+an engine for each network, short runs leave these out."""
 
 
 def long(*values: Any, **options: Any) -> Any:

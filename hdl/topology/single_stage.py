@@ -54,7 +54,8 @@ class SingleStageCube(RoutedGraph):
     *cut* of its direction, or when it turns from backward to forward. Between two of these events
     it meets each stage at most once, in the order of the links. So it meets all buffers in
     ascending order, and packets can't wait for each other in a cycle (Dally and Seitz, 1987). The
-    cut is at stage 0 forward and at stage m // 2 backward, which needs the fewest channels.
+    cut is at stage 0 forward and at stage m // 2 backward: no other stage there needs fewer
+    channels.
 
     Attributes
     ----------
@@ -122,9 +123,9 @@ class SingleStageCube(RoutedGraph):
 
     def terminal(self, stage: int, loop: int) -> int:
         """The terminal of a loop in a stage."""
-        return (
-            stage << self.stages | loop if self.terminals_of_node == 2 else self.node(stage, loop)
-        )
+        if self.terminals_of_node == 2:
+            return stage << self.stages | loop
+        return self.node(stage, loop)
 
     def _label(self, node: int) -> int:
         return node & (1 << self.stages - 1) - 1
@@ -224,7 +225,7 @@ class SingleStageCube(RoutedGraph):
         """The stages as a ring."""
         return routing_ring(self.stages)
 
-    @property
+    @cached_property
     def channels_per_link(self) -> int:
         """Virtual channels of each link: one for each buffer class."""
         return 1 + max(way.channel for ways in self.passages for _, way in ways if way)
