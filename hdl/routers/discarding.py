@@ -1,6 +1,6 @@
 """Discarding of packets whose header has not moved for some time."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream
 
 __all__ = ["discarding"]
@@ -27,20 +27,19 @@ def discarding(
     timeout : int
         In cycles, at least 1.
     """
-    inside, swallows, begins, stands = (
-        Signal(name=f"{each}_{name}") for each in ("inside", "swallows", "begins", "stands")
+    inside, swallows, begins = (
+        Signal(name=f"{each}_{name}") for each in ("inside", "swallows", "begins")
     )
     stood = Signal(range(timeout), name=f"stood_{name}")
-    m.d.comb += [
-        stands.eq(head.valid & ~head.ready & ~inside & ~arrived),
-        begins.eq(stands & (stood == timeout - 1)),
-    ]
-    m.d.sync += stood.eq(Mux(stands & ~begins, stood + 1, 0))
-    with m.If(head.valid & head.ready):
-        m.d.sync += [
-            inside.eq(~head.payload.flit.last),
-            swallows.eq(swallows & ~head.payload.flit.last),
-        ]
-    with m.If(begins):
-        m.d.sync += swallows.eq(1)
+    late = stood == timeout - 1
+    moves = head.valid & head.ready
+    m.d.comb += begins.eq(late & head.valid & ~head.ready & ~inside & ~arrived)
+    with m.If(moves):
+        m.d.sync += [stood.eq(0), inside.eq(~head.payload.flit.last)]
+        with m.If(head.payload.flit.last):
+            m.d.sync += swallows.eq(0)
+    with m.Elif(begins):
+        m.d.sync += [stood.eq(0), swallows.eq(1)]
+    with m.Elif(head.valid & ~inside & ~arrived):
+        m.d.sync += stood.eq(stood + 1)
     return swallows, begins
