@@ -85,7 +85,7 @@ def test_a_circle_of_worms(family: str, stages: int, engine: str) -> None:
     stuck = build(f"{words} channels=1 allow_deadlock=1")
     trace = circle(stuck)
     count = len(trace.packets)
-    with pytest.raises(SimulationError, match=f"{count} lost or stuck"):
+    with pytest.raises(SimulationError, match="lost or stuck"):
         simulate(stuck, traffic=trace, engine=engine)
     assert simulate(build(words), traffic=trace, engine=engine).delivered == count
     result = simulate(build(f"{words} channels=1 recovery=discard"), traffic=trace, engine=engine)
