@@ -37,6 +37,39 @@ def acknowledged(packet: Packet, address: int) -> Packet:
     return Packet(packet.members["tag"], layout, flits=packet.flits)
 
 
+class _Kept:
+    """The packets that an interface keeps, one in each place.
+
+    Attributes
+    ----------
+    busy, due, turn : Signal
+        For each place: whether it has a packet, whether this is to be sent, and its turn.
+    tag : list[Signal]
+        For each place.
+    newest, fresh : Signal
+        The place of the newest packet, one bit each; the same only until that may be sent.
+    filling : Signal
+        The newest packet has not arrived completely.
+    stored : Signal
+        Its flits so far.
+    turns : Memory
+        For each tag, the turn of the next packet.
+    flits : Memory
+        The flits of each place.
+    """
+
+    def __init__(self, places: int, width: int, longest: int, turns: Memory, flits: Memory) -> None:
+        names = ("busy", "due", "turn", "newest", "fresh")
+        self.busy, self.due, self.turn, self.newest, self.fresh = (
+            Signal(places, name=name) for name in names
+        )
+        self.tag = [Signal(width, name=f"tag_{place}") for place in range(places)]
+        self.filling = Signal(name="filling")
+        self.stored = Signal(range(longest + 1), name="stored")
+        self.turns = turns
+        self.flits = flits
+
+
 class RetransmissionInterface(wiring.Component):
     """Keeps the packets of a terminal until they are acknowledged, and sends them again until then;
     acknowledges packets for this terminal, and passes each once.
@@ -173,80 +206,79 @@ class RetransmissionInterface(wiring.Component):
         ]
         return owed
 
-    def _send(self, m: Module, owed: ArrivalQueue) -> None:
-        """Send acknowledgements, and packets until they are acknowledged."""
+    def _store(self, m: Module, kept: _Kept) -> tuple[Value, Value]:
+        """Write packets to free places.
+
+        Returns which packet begins to be due, and its turn. The newest packet waits for that until
+        no other one to its destination is under way.
+        """
         places, width = range(self.window), self.packet.members["tag"]
-        # For each place: whether it has a packet; whether this is to be sent, or waits for its
-        # acknowledgement, and how long still; its tag and turn.
-        busy, due, waits, turn = (
-            Signal(self.window, name=name) for name in ("busy", "due", "waits", "turn")
-        )
-        tag = [Signal(width, name=f"tag_{place}") for place in places]
-        left = [Signal(range(LONGEST_WAIT * self.delay), name=f"left_{place}") for place in places]
-        m.submodules.turns = turns = Memory(shape=1, depth=1 << width, init=[])
-        toggle, next_ = turns.write_port(), turns.read_port(domain="comb")
-
-        # The newest packet. It is `fresh` until no other one to its destination is under way.
-        newest, fresh, filling = Signal(range(self.window)), Signal(), Signal()
-        stored = Signal(range(self.longest + 1))
-        is_newest = Cat(newest == place for place in places)
-        its_tag = Signal(width)
-        other = Cat(tag[place] == its_tag for place in places) & busy & ~is_newest
-        for place in places:
-            with m.If(is_newest[place]):
-                m.d.comb += its_tag.eq(tag[place])
-        m.d.comb += next_.addr.eq(its_tag)
-        alone = Signal()
-        m.d.comb += alone.eq(fresh & ~other.any())
-        with m.If(alone):
-            m.d.sync += fresh.eq(0)
-
-        # A packet is written to the first free place.
-        room = (self.longest - 1).bit_length()
-        flits = Memory(shape=self.packet, depth=self.window << room, init=[])
-        m.submodules.flits = flits
-        write, read = flits.write_port(), flits.read_port(domain="comb")
-        entry = Signal(range(self.window))
+        entry, newest, fresh = Signal(range(self.window)), Signal(range(self.window)), Signal()
         for place in reversed(places):
-            with m.If(~busy[place]):
+            with m.If(~kept.busy[place]):
                 m.d.comb += entry.eq(place)
-        with m.If(filling):
+        with m.If(kept.filling):
             m.d.comb += entry.eq(newest)
+        room = (self.longest - 1).bit_length()
+        write = kept.flits.write_port()
         m.d.comb += [
-            self.i.ready.eq(filling | (~fresh & ~busy.all())),
+            self.i.ready.eq(kept.filling | (~fresh & ~kept.busy.all())),
             write.en.eq(self.i.valid & self.i.ready),
-            write.addr.eq(Cat(Mux(filling, stored, 0)[:room], entry)),
+            write.addr.eq(Cat(Mux(kept.filling, kept.stored, 0)[:room], entry)),
             write.data.eq(self.i.payload),
+            kept.newest.eq(Cat(newest == place for place in places)),
+            kept.fresh.eq(Mux(fresh, kept.newest, 0)),
         ]
-        with m.If(write.en):
-            m.d.sync += [filling.eq(~self.i.payload.last), stored.eq(Mux(filling, stored + 1, 1))]
-            with m.If(~filling):
-                m.d.sync += [newest.eq(entry), fresh.eq(1), busy.bit_select(entry, 1).eq(1)]
-                m.d.sync += Cat(tag).word_select(entry, width).eq(self.i.payload.tag)
 
-        # What is sent: an acknowledgement, or else a packet that is due, in turn. A packet is then
-        # sent to its end.
+        tag = Signal(width)
+        for place in places:
+            with m.If(kept.newest[place]):
+                m.d.comb += tag.eq(kept.tag[place])
+        others = Cat(each == tag for each in kept.tag) & kept.busy & ~kept.newest
+        next_ = kept.turns.read_port(domain="comb")
+        m.d.comb += next_.addr.eq(tag)
+        begins = Mux(others.any(), 0, kept.fresh)
+        with m.If(~others.any()):
+            m.d.sync += fresh.eq(0)
+        with m.If(write.en):
+            m.d.sync += [
+                kept.filling.eq(~self.i.payload.last),
+                kept.stored.eq(Mux(kept.filling, kept.stored + 1, 1)),
+            ]
+            with m.If(~kept.filling):
+                m.d.sync += [newest.eq(entry), fresh.eq(1)]
+                m.d.sync += kept.busy.bit_select(entry, 1).eq(1)
+                m.d.sync += Cat(kept.tag).word_select(entry, width).eq(self.i.payload.tag)
+        return begins, next_.data
+
+    def _choose(self, m: Module, kept: _Kept, owed: ArrivalQueue) -> tuple[Value, Value]:
+        """Send acknowledgements, or else packets that are due, in turn and each to its end.
+
+        Returns which packet is being sent, and whether its tail leaves.
+        """
+        places, room = range(self.window), (self.longest - 1).bit_length()
         m.submodules.choice = choice = RoundRobin(self.window)
         sending, chosen, index = Signal(), Signal(self.window), Signal(range(self.longest))
         current, number = Signal(self.window), Signal(range(self.window))
-        ack, stays = Signal(), Signal()
-        moves = self.sent.valid & self.sent.ready
+        ack, present, ends = Signal(), Signal(), Signal()
+        read = kept.flits.read_port(domain="comb")
         own, head = self.sent.payload.payload, owed.o
         m.d.comb += [
             ack.eq(head.valid & ~sending),
-            choice.request.eq(due),
-            choice.taken.eq(~sending & ~ack),
+            choice.request.eq(Mux(ack, 0, kept.due)),
+            choice.taken.eq(~sending),
             current.eq(Mux(sending, chosen, choice.granted)),
             *(
                 number[bit].eq(Cat(current[p] for p in places if p >> bit & 1).any())
                 for bit in range(len(number))
             ),
             read.addr.eq(Cat(index[:room], number)),
-            stays.eq(current.any() & (((current & is_newest) == 0) | ~filling | (index < stored))),
-            self.sent.valid.eq(ack | stays),
+            present.eq(~(current & kept.newest).any() | ~kept.filling | (index < kept.stored)),
+            self.sent.valid.eq(ack | (current.any() & present)),
             head.ready.eq(ack & self.sent.ready),
             own.source.eq(self.address),
             own.acknowledgement.eq(ack),
+            ends.eq(~ack & self.sent.valid & self.sent.ready & read.data.last),
         ]
         with m.If(ack):
             m.d.comb += [
@@ -259,52 +291,68 @@ class RetransmissionInterface(wiring.Component):
                 self.sent.payload.tag.eq(read.data.tag),
                 self.sent.payload.last.eq(read.data.last),
                 own.payload.eq(read.data.payload),
-                own.turn.eq((turn & current).any()),
+                own.turn.eq((kept.turn & current).any()),
             ]
-            m.d.sync += [sending.eq(current.any()), chosen.eq(current)]
-        ended = Signal()
-        m.d.comb += ended.eq(moves & ~ack & read.data.last)
-        with m.If(moves & ~ack):
+        m.d.sync += [sending.eq(current.any() & ~ends), chosen.eq(current)]
+        with m.If(~ack & self.sent.valid & self.sent.ready):
             m.d.sync += index.eq(Mux(read.data.last, 0, index + 1))
-        with m.If(ended):
-            m.d.sync += sending.eq(0)
+        return current, ends
 
-        # An acknowledgement that comes while its packet is being sent again is ignored: this
-        # repetition has one too.
-        came, header = self.came, self.came.payload.payload
-        back = self._tag(m, "from", header.source)
-        sent = Signal(self.window)
+    def _acknowledged(self, m: Module, kept: _Kept, current: Value) -> Value:
+        """Which packet an acknowledgement says to have arrived.
+
+        One that comes while its packet is being sent again is ignored: this repetition has one too.
+        """
+        header = self.came.payload.payload
+        tag = self._tag(m, "from", header.source)
+        matches = Cat(each == tag for each in kept.tag) & ~(
+            kept.turn ^ header.turn.replicate(self.window)
+        )
+        arrived = Signal(self.window)
+        toggle = kept.turns.write_port()
         m.d.comb += [
-            sent.eq(
-                Cat(
-                    busy[place] & (tag[place] == back) & (turn[place] == header.turn)
-                    for place in places
+            arrived.eq(
+                Mux(
+                    self.came.valid & header.acknowledgement,
+                    matches & kept.busy & ~kept.fresh & ~current,
+                    0,
                 )
-                & ~Mux(ack, 0, current)
-                & ~Mux(fresh, is_newest, 0)
-                & (came.valid & header.acknowledgement).replicate(self.window)
             ),
-            toggle.en.eq(sent.any()),
-            toggle.addr.eq(back),
+            toggle.en.eq(arrived.any()),
+            toggle.addr.eq(tag),
             toggle.data.eq(~header.turn),
         ]
+        return arrived
+
+    def _send(self, m: Module, owed: ArrivalQueue) -> None:
+        """Send acknowledgements, and packets until they are acknowledged."""
+        width, room = self.packet.members["tag"], (self.longest - 1).bit_length()
+        m.submodules.turns = turns = Memory(shape=1, depth=1 << width, init=[])
+        m.submodules.flits = flits = Memory(shape=self.packet, depth=self.window << room, init=[])
+        kept = _Kept(self.window, width, self.longest, turns, flits)
+        begins, turn = self._store(m, kept)
+        current, ends = self._choose(m, kept, owed)
+        arrived = self._acknowledged(m, kept, current)
 
         m.submodules.random = random = RandomBits(self.delay.bit_length() - 1)
         m.d.comb += random.seed.eq(self.seed)
         doublings = Signal(range(_DOUBLINGS + 1))
-        with m.If(self.resent.any() & ~sent.any() & (doublings != _DOUBLINGS)):
+        with m.If(self.resent.any() & ~arrived.any() & (doublings != _DOUBLINGS)):
             m.d.sync += doublings.eq(doublings + 1)
-        with m.Elif(sent.any() & ~self.resent.any() & (doublings != 0)):
+        with m.Elif(arrived.any() & ~self.resent.any() & (doublings != 0)):
             m.d.sync += doublings.eq(doublings - 1)
-        for place in places:
-            m.d.comb += self.resent[place].eq(waits[place] & (left[place] == 0))
-            m.d.sync += left[place].eq(left[place] - 1)
-            with m.If(alone & is_newest[place]):
-                m.d.sync += [due[place].eq(1), turn[place].eq(next_.data)]
+        for place in range(self.window):
+            # How long it still waits for its acknowledgement, if it does.
+            waits = Signal(name=f"waits_{place}")
+            left = Signal(range(LONGEST_WAIT * self.delay), name=f"left_{place}")
+            m.d.comb += self.resent[place].eq(waits & (left == 0))
+            m.d.sync += left.eq(left - 1)
+            with m.If(begins[place]):
+                m.d.sync += [kept.due[place].eq(1), kept.turn[place].eq(turn)]
             with m.If(self.resent[place]):
-                m.d.sync += [waits[place].eq(0), due[place].eq(1)]
-            with m.If(ended & current[place]):
-                m.d.sync += [due[place].eq(0), waits[place].eq(1)]
-                m.d.sync += left[place].eq(Cat(random.value, 1) << doublings)
-            with m.If(sent[place]):
-                m.d.sync += [busy[place].eq(0), due[place].eq(0), waits[place].eq(0)]
+                m.d.sync += [waits.eq(0), kept.due[place].eq(1)]
+            with m.If(ends & current[place]):
+                m.d.sync += [kept.due[place].eq(0), waits.eq(1)]
+                m.d.sync += left.eq(Cat(random.value, 1) << doublings)
+            with m.If(arrived[place]):
+                m.d.sync += [kept.busy[place].eq(0), kept.due[place].eq(0), waits.eq(0)]
