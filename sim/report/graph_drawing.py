@@ -103,9 +103,7 @@ def draw_graph(
     _draw(graph, axes, marks or {}, layout(graph), names)
 
 
-def _draw(
-    graph: Graph, axes: Axes, marks: Mapping[Link, str], places: Points, names: bool
-) -> None:
+def _draw(graph: Graph, axes: Axes, marks: Mapping[Link, str], places: Points, names: bool) -> None:
     counts = {link.channels for link in graph.links()}
     whole, around = _parts(graph)
     plain, parallel = [], dict.fromkeys(((one.node, one.peer) for one, _ in whole), 0)
@@ -125,19 +123,19 @@ def _draw(
             text = axes.text(x, y, "/".join(map(str, dict.fromkeys(ways))), fontsize=6)
             text.set(ha="center", va="center", color="0.35", zorder=2.5)
             text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.3})
-    for way in _ways_around(around, places):
-        plain += way.halves
-        for link in way.links:
-            colour = marks.get(link, "" if len(way.links) > 1 else "black")
+    for cut in _cut_links(around, places):
+        plain += cut.halves
+        for link in cut.links:
+            colour = marks.get(link, "" if len(cut.links) > 1 else "black")
             forward = places[link.node][0] > places[link.peer][0]
-            for half in way.halves if colour else ():
+            for half in cut.halves if colour else ():
                 if link in marks:
                     axes.plot(*half.T, color=colour, linewidth=2.2, zorder=2)
                 _arrow(axes, half if forward else half[::-1], colour)
-        for (x, y), side in zip((way.halves[0][-1], way.halves[1][0]), ("left", "right")):
-            if names:
-                gap = 0.1 if side == "left" else -0.1
-                axes.text(x + gap, y, way.name, ha=side, va="center", fontsize=7)
+        if names:
+            (left, height), (right, _) = cut.halves[1][0], cut.halves[0][-1]
+            for x, side in ((left - 0.1, "right"), (right + 0.1, "left")):
+                axes.text(x, height, cut.name, ha=side, va="center", fontsize=7)
     axes.add_collection(LineCollection(plain, colors="black", linewidths=0.8, zorder=1))
     own = list(graph.homes) == list(graph.exit_homes) == list(range(graph.nodes))
     for node, (x, y) in enumerate(places):
@@ -166,8 +164,10 @@ def _draw(
     axes.set_axis_off()
 
 
-class _Around(NamedTuple):
-    """A link around the picture: its name, its directions, and its halves, both to the right."""
+class _Cut(NamedTuple):
+    """A link that leads around: its name, its directions, and its halves from left to right: from
+    the last column to the right edge, and from the left edge to the first column.
+    """
 
     name: str
     links: Sequence[Link]
@@ -191,30 +191,30 @@ def _parts(graph: Graph) -> tuple[list[tuple[Link, Link | None]], dict[str, list
     return whole, around
 
 
-def _edges(places: Points) -> tuple[float, float]:
-    """Where links that lead around enter at the left and leave at the right."""
+def _outside(places: Points) -> tuple[float, float]:
+    """Where links that lead around come in at the left, and go out at the right."""
     columns = np.unique(places[:, 0])
     return float(columns[0]) - _STUB, float(columns[-1] + np.diff(columns).min())
 
 
-def _ways_around(around: Mapping[str, list[Link]], places: Points) -> Iterator[_Around]:
-    """The links that lead around, each at the height of its node at the left."""
+def _cut_links(around: Mapping[str, list[Link]], places: Points) -> Iterator[_Cut]:
+    """The links that lead around. Both ends are at the height of the node at the left, where the
+    first by name is on top."""
     if not around:
         return
-    first, last = _edges(places)
-    ends, at = {}, defaultdict(list)
+    left, right = _outside(places)
+    at = defaultdict(list)
     for name, links in around.items():
-        left, right = sorted((links[0].node, links[0].peer), key=lambda node: places[node][0])
-        ends[name] = left, right
-        at[left].append(name)
-    for left, names in at.items():
-        for rank, name in enumerate(sorted(names)):
-            height = places[left][1] + ((len(names) - 1) / 2 - rank) * 0.8 / len(names)
-            t = np.linspace(0, 1, 25)[:, None]
-            out, back = np.array([last, height]), np.array([first, height])
-            start, end = places[ends[name][1]], places[left]
-            halves = start + t * (out - start), back + t * (end - back)
-            yield _Around(name, around[name], halves)
+        ends = links[0].node, links[0].peer
+        first, last = sorted(ends, key=lambda node: float(places[node][0]))
+        at[first].append((name, last))
+    t = np.linspace(0, 1, 25)[:, None]
+    for first, named in at.items():
+        for rank, (name, last) in enumerate(sorted(named)):
+            height = places[first][1] + ((len(named) - 1) / 2 - rank) * 0.8 / len(named)
+            start, end = np.array([left, height]), np.array([right, height])
+            out = places[last] + t * (end - places[last])
+            yield _Cut(name, around[name], (out, start + t * (places[first] - start)))
 
 
 def graph_figure(
@@ -225,7 +225,7 @@ def graph_figure(
     places = layout(graph)
     width, height = places.max(axis=0) - places.min(axis=0)
     if any(map(graph.around, graph.links())):
-        left, right = _edges(places)
+        left, right = _outside(places)
         width = right - left + 1.5
     inches = min(_INCHES, _LARGEST / max(width, height, 1.0))
     figure = Figure(
