@@ -38,8 +38,8 @@ def rows(name: str, **options: Any) -> list[dict[str, Any]]:
 # --- The command ------------------------------------------------------------------------------
 
 NAMES = [
-    *(f"siegel-fig{number}" for number in range(1, 10)),
-    *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
+    *(f"siegel-fig{number}" for number in range(1, 15)),
+    *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines", "siegel-lssn"),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
@@ -54,6 +54,8 @@ NAMES = [
 
 SLOW = (
     *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
+    *(f"siegel-fig{number}" for number in range(10, 15)),
+    "siegel-lssn",
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
