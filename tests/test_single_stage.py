@@ -315,6 +315,30 @@ def test_gates_decide_as_the_description(plan: SingleStageCube) -> None:
     simulator.run()
 
 
+@pytest.mark.parametrize("lookup", ["logic", "table"])
+def test_direction_of_1024_processors(lookup: str) -> None:
+    """In gates, for all differences and resultants: the direction is a shortest one."""
+    plan = Lambda(8, lookup)
+    ring, module = plan.ring, Module()
+    wanted, stage, differs, back = Signal(3), Signal(3), Signal(8), Signal()
+    found = SingleStageLogic(plan)._backward(module, plan, wanted, stage, differs)
+    module.d.comb += back.eq(found)
+
+    async def bench(context: Any) -> None:
+        context.set(stage, 5)
+        for difference, resultant in itertools.product(range(8), range(256)):
+            context.set(wanted, 5 + difference)
+            context.set(differs, ring.turned(resultant, -5))
+            taken = context.get(back)
+            assert taken == ring.backward(difference, resultant)
+            if ring.distance(difference, resultant):
+                assert ring.shortest(difference, resultant)[taken]
+
+    simulator = Simulator(module)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
 @pytest.mark.parametrize("stages", [long(3), long(4)])
 def test_table_and_logic_are_the_same_network(stages: int) -> None:
     """Every packet takes as long with both."""

@@ -4,8 +4,7 @@ The hypercube has flits of 32 bits. The other network has flits so wide that it 
 
 - *links*, as Dandamudi and Eager count: links times the bits of a flit.
 - *silicon*: the 4-input tables of all routers on an ECP5, with their routing. One router of each
-  shape is synthesised alone, with flits of two widths. Between these, tables grow in proportion to
-  the width.
+  shape is synthesised alone, with flits of two widths. Tables lie on the line through both points.
 
 Messages have 512 bits, so a wider flit means fewer flits in a message.
 
@@ -75,8 +74,8 @@ class Cost(NamedTuple):
 
 
 def equal_width(budget: float, narrow: Cost, wide: Cost) -> int:
-    """The widest flit with which a network takes no more tables than `budget`, if they grow in
-    proportion to the width.
+    """The widest flit with which a network takes no more tables than `budget`, if they lie
+    on a line.
 
     Raises
     ------
@@ -121,8 +120,10 @@ class Speed:
     @classmethod
     def of(cls, loaded: Result, full: Result) -> "Speed":
         """From the runs at `LOAD` and at full load."""
-        mean = None if loaded.saturated else loaded.latency.mean
-        return cls(full.throughput, full.throughput_ci99 or 0, mean, loaded.latency.ci99)
+        rate, mean, ci99 = full.throughput, loaded.latency.mean, loaded.latency.ci99
+        if loaded.saturated or rate <= LOAD:
+            mean = ci99 = None
+        return cls(rate, full.throughput_ci99 or 0, mean, ci99)
 
 
 def speeds_of(

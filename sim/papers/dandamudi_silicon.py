@@ -38,7 +38,7 @@ from .dandamudi_equal_cost import (
     message_flits,
     reference_speeds,
 )
-from .dandamudi_static import SOURCE, STYLES
+from .dandamudi_static import SOURCE
 from .ginosar_networks import plain_numbers
 from .item import Column, Item, Options, PaperResult
 
@@ -47,12 +47,10 @@ __all__ = ["ITEMS", "Ratio", "best_sizes"]
 _ALPHAS = (0.5, 0.8, 0.95)
 _NETWORKS = (
     *(TwoLevel("bh", d, 8 - d) for d in range(1, 7)),
-    *(TwoLevel(top, d, 8 - d) for top in ("br", "cc") for d in (4, 5)),
-    TwoLevel("ccc", 2, 4),
-    *(TwoLevel("bh", d, 10 - d) for d in range(1, 7)),
-    TwoLevel("ccc", 4, 4),
+    *(TwoLevel("bh", d, 10 - d) for d in (1, 3, 5)),
 )
-"""All networks. Those that are no BH/BH are measured with wormhole switching only."""
+"""All networks. Those of the fewest nodes are measured with both switchings, others with wormhole
+switching only."""
 _QUICK = (TwoLevel("bh", 1, 3), TwoLevel("bh", 2, 2))
 
 
@@ -97,8 +95,8 @@ def _networks(options: Options) -> Sequence[TwoLevel]:
     return _QUICK if options.quick else _NETWORKS
 
 
-def _switchings(network: TwoLevel, options: Options) -> list[str]:
-    return [*SWITCHINGS][: 1 if options.quick or network.top != "bh" else 2]
+def _switchings(network: TwoLevel) -> list[str]:
+    return [*SWITCHINGS][: 2 if network.nodes == _NETWORKS[0].nodes else 1]
 
 
 References = dict[tuple[int, str], dict[tuple[float, int], Speed]]
@@ -110,7 +108,7 @@ def _all_measured(
 ) -> Iterator[tuple[References, TwoLevel, dict[tuple[str, str], Measured]]]:
     """All networks, each with the hypercubes; without those whose process was ended."""
     networks = _networks(options)
-    wanted = sorted({(n.nodes, s) for n in networks for s in _switchings(n, options)})
+    wanted = sorted({(n.nodes, s) for n in networks for s in _switchings(n)})
     budgets: dict[tuple[int, str], Cost] = {}
     with phase("synthesising hypercubes", options.progress):
         for nodes, switching in wanted:
@@ -123,7 +121,7 @@ def _all_measured(
         dimension = nodes.bit_length() - 1
         jobs.append((reference_speeds, (dimension, switching, alphas, sizes, options), {}))
     for network in reversed(networks):  # The longest ones first.
-        own = {s: budgets[network.nodes, s] for s in _switchings(network, options)}
+        own = {s: budgets[network.nodes, s] for s in _switchings(network)}
         jobs.append((measured, (network, own, alphas, options), {}))
     results: dict[int, Any] = {}
     with tqdm(total=len(jobs), unit="jobs", disable=None if options.progress else True) as bar:
@@ -132,7 +130,7 @@ def _all_measured(
             bar.update()
     references = {key: results[n] for n, key in enumerate(wanted) if n in results}
     for number, network in enumerate(reversed(networks), len(wanted)):
-        cubes = {(network.nodes, switching) for switching in _switchings(network, options)}
+        cubes = {(network.nodes, switching) for switching in _switchings(network)}
         if number in results and cubes <= references.keys():
             yield references, network, results[number]
 
@@ -168,7 +166,7 @@ def _row(
         "ratio": ratio.value,
         "ratio_ci": ratio.ci99,
         "delay": speed.delay,
-        "delay_ci": None if speed.delay is None else speed.delay_ci,
+        "delay_ci": speed.delay_ci,
         "delay_ratio": None if delay is None else delay.value,
         "delay_ratio_ci": None if delay is None else delay.ci99,
         "printed": _printed(network, alpha),
@@ -275,11 +273,7 @@ _LINES = {
     ("wormhole", "silicon"): ("C1", "-", "o"),
 }
 """Colour, line and marker of BH/BH by switching and cost."""
-
-_MEASURES = {
-    "ratio": ("throughput", True),
-    "delay_ratio": ("delay", False),
-}
+_MEASURES = {"ratio": "throughput", "delay_ratio": "delay"}
 
 
 def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
@@ -292,7 +286,7 @@ def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
             own = [row for row in rows if (row["nodes"], row["alpha"]) == (n, alpha)]
             _draw_panel(axes, own, key)
             axes.set_title(f"N = {n}, alpha = {alpha}", fontsize="medium")
-        line[0].set_ylabel(f"{_MEASURES[key][0]} / hypercube's")
+        line[0].set_ylabel(f"{_MEASURES[key]} / hypercube's")
     sizes = sorted({row["size"] for row in rows})
     for axes in panels[-1]:
         axes.set_xlabel("nodes of a cluster")
@@ -332,22 +326,10 @@ def _draw_panel(axes: Axes, rows: Sequence[Mapping[str, Any]], key: str) -> None
             capsize=2,
             label=f"BH/BH, {switching}, equal {cost}",
         )
-        for name, sign in (("BH/BR", "v"), ("BH/CC", "^"), ("BH/CCC", "D")):
-            others = [row for row in own if row["network"] == name and cost == "silicon"]
-            axes.plot(
-                [row["size"] for row in others],
-                [row[key] for row in others],
-                color=STYLES[name][:2],
-                ls="",
-                marker=sign,
-                ms=5,
-                mfc="none",
-                label=f"{name}, wormhole, equal silicon" if others else None,
-            )
     axes.axhline(1, color="grey", lw=1)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_locator(LogLocator(base=2, subs=(1, 1.5)))
+    axes.yaxis.set_major_locator(LogLocator(base=2))
     plain_numbers(axes.xaxis, axes.yaxis)
     axes.grid(alpha=0.3)
 
