@@ -4,10 +4,10 @@ al., VIII-C).
 All have the same packets of one flit, queues of the same depth at the inputs of 2 x 2 boxes, and
 closed-loop sources. The request interval begins when the network has taken a packet: the paper
 speaks of transmission by one processor, and of reception by the other. If the interval began at the
-delivery, the printed ratios could not all hold: N processors of one packet each, and no interval,
-have throughput times delay N. So a fourth of the throughput of 64 ports would mean four times their
-delay. The printed delay is three times that of 16 ports, which would then have a longer one than
-64.
+delivery, the printed ratios could not all hold. Without an interval, N processors would have N
+packets on their way, so throughput times delay would be N. A fourth of the throughput of 64 ports
+would mean four times their delay. The printed delay is three times that of 16 ports, so 64 ports
+would have a shorter delay than 16.
 """
 
 from collections.abc import Callable, Sequence
