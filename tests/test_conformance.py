@@ -10,6 +10,7 @@ import json
 import random
 import re
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -249,7 +250,8 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
 @every_kind_compiled
 def test_packets_take_their_path(words: str) -> None:
     """All flits of a packet that is alone cross the links of `path`, and no others of any path; or
-    links by which a packet may go by way of an intermediate terminal."""
+    links by which a packet may go by way of an intermediate terminal. An acknowledgement, if there
+    is one, takes the path back."""
     network = packets_of(words)
     skip_if_combining(network)
     flits = network.lengths[0] if network.packet.flits else 1
@@ -260,7 +262,10 @@ def test_packets_take_their_path(words: str) -> None:
         crossed = {link: count for link, count in moved.items() if count and link in links}
         # Serial wires have no meters.
         path = [str(pin) for pin in network.path(*pair) if str(pin) in moved]
-        if network.punctual:
+        if network.recovers:
+            back = map(str, network.path(*reversed(pair)))
+            assert crossed == Counter(dict.fromkeys(path, flits)) + Counter(back), pair
+        elif network.punctual:
             assert crossed == dict.fromkeys(path, flits), pair
         elif legs_of(network):
             assert set(crossed.values()) == {flits}, pair

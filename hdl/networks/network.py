@@ -348,6 +348,9 @@ class PacketNetwork(Network):
         (`routing.partitions`), if their tags can be partitioned. If not, `channels` is examined.
     punctual : bool
         Whether an unblocked packet takes `path` in whichever cycle it starts.
+    recovers : bool
+        Whether it ends deadlocks by discarding packets, which it sends again. Then every packet
+        that arrives is acknowledged by one of one flit, back to its source.
     combine : str
         The operation that merges the payloads of packets to the same terminal, or "none".
     transparent : bool
@@ -365,6 +368,7 @@ class PacketNetwork(Network):
     consumes_tags: bool = False
     isolates: bool = False
     punctual: bool = True
+    recovers: bool = False
     combine: str = "none"
     transparent: bool = False
 
