@@ -463,7 +463,10 @@ def test_circuits_that_are_not_told_wait_for_ever() -> None:
         ),
         ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
         ({"payload": 0}, "Payload must be from 1 to 4096, not 0"),
-        ({"routing": "random"}, "Routing must be one of destination, xor, not 'random'"),
+        (
+            {"routing": "random"},
+            "Routing must be one of destination, xor, difference, not 'random'",
+        ),
         ({"broadcast": 2}, "Broadcast must be from 0 to 1, not 2"),
         ({"parity": "odd"}, "Parity must be one of none, packet, byte, not 'odd'"),
         ({"faults": "box:9:9"}, "Stage of fault box:9:9 must be from 0 to 3"),

@@ -346,7 +346,10 @@ def test_build_rejects(name: str, parameters: dict[str, Any], message: str) -> N
             "wormhole, cut-through, circuit, not 'optical'",
         ),
         ({"wiring": "mesh"}, "Wiring must be one of cube, "),
-        ({"routing": "random"}, "Routing must be one of destination, xor, not 'random'"),
+        (
+            {"routing": "random"},
+            "Routing must be one of destination, xor, difference, not 'random'",
+        ),
         ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
     ],
     ids=lambda value: "-".join(map(str, value.items())) if isinstance(value, dict) else "",

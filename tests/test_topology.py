@@ -186,7 +186,7 @@ def test_plans_are_topologically_equal(name: str, ports: int, radix: int) -> Non
             for port in range(radix):
                 line = plan.line(s, box, port)
                 if s + 1 < n:
-                    line = plan.relabel(line, plan.stages[s + 1].entry)
+                    line = plan.relabel(s + 1, line)
                     edges.append(((s, box), (s + 1, plan.port(s + 1, line)[0])))
         ports_of_boxes.append(edges)
     for m in range(2, n + 1):
@@ -279,7 +279,9 @@ def test_multistage_plan_rejects_a_wrong_type(value: object) -> None:
 
 def test_tag_scheme_rejects_routing() -> None:
     plan: MultistagePlan = multistage_plan("cube", 8)
-    with pytest.raises(ValueError, match=r"^Routing must be destination or xor, not 'random'$"):
+    with pytest.raises(
+        ValueError, match=r"^Routing must be destination, xor or difference, not 'random'$"
+    ):
         plan.tags("random")
 
 

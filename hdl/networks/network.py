@@ -383,7 +383,7 @@ class PacketNetwork(Network):
 
         These are the terminals whose addresses differ only in the lowest digit.
         """
-        return self.tags.code.radix
+        return self.tags.code.radices[0]
 
     @abstractmethod
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:

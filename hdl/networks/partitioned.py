@@ -103,7 +103,7 @@ def _check_channels(network: PacketNetwork) -> None:
             f"Partitions of this network can be checked for up to {_MOST_CHECKED} terminals, "
             f"not {network.ports}"
         )
-    shared = shared_channel(network)
+    shared = shared_channel(network, network.tags.code)
     if shared is not None:
         one, other = shared.subnetworks
         raise InvalidValue(

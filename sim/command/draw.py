@@ -29,8 +29,9 @@ def draw(
     counts = {"ports": built.ports}
     if built.wiring_plan is not None:
         plan = built.wiring_plan
-        counts["boxes"] = plan.boxes
-        shown = f"{len(plan.stages)} stages of {plan.boxes} boxes"
+        columns = sorted(set(plan.columns), reverse=True)
+        counts["boxes"] = columns[0] if len(columns) == 1 else list(plan.columns)
+        shown = f"{len(plan.stages)} stages of {' or '.join(map(str, columns))} boxes"
     else:
         assert built.relation is not None  # it was drawn
         graph = built.relation.graph
