@@ -34,7 +34,10 @@ if TYPE_CHECKING:
         HypercubeNetwork,
         HyperXNetwork,
         KautzNetwork,
+        LambdaNetwork,
         LeisersonFatTreeNetwork,
+        LoopSwitchingNetwork,
+        ManYoNetwork,
         MultidimensionalMemory,
         MultistageNetwork,
         Network,
@@ -83,7 +86,10 @@ __all__ = [
     "InputQueuedSwitch",
     "InterchangeBox",
     "KautzNetwork",
+    "LambdaNetwork",
     "LeisersonFatTreeNetwork",
+    "LoopSwitchingNetwork",
+    "ManYoNetwork",
     "MulticubeError",
     "MultidimensionalMemory",
     "MultistageNetwork",
@@ -118,8 +124,9 @@ __getattr__, __dir__ = lazy_names(
             "ConnectionMachine CrossbarNetwork CubeConnectedCyclesNetwork CyclesNetwork "
             "DCSHNetwork DeBruijnNetwork DragonflyNetwork ExpressMeshNetwork FatTreeNetwork "
             "GraphNetwork HierarchicalNetwork HyperXNetwork HypercubeNetwork KautzNetwork "
-            "LeisersonFatTreeNetwork MultidimensionalMemory MultistageNetwork Network "
-            "PacketNetwork PartitionedNetwork ReconfigurableExtraStageCube RingNetwork "
+            "LambdaNetwork LeisersonFatTreeNetwork LoopSwitchingNetwork ManYoNetwork "
+            "MultidimensionalMemory MultistageNetwork Network PacketNetwork "
+            "PartitionedNetwork ReconfigurableExtraStageCube RingNetwork "
             "ShuffleExchangeNetwork ShuffleNearestNeighborNetwork StageControlledNetwork "
             "StageSequencedNetwork StarNetwork TorusNetwork TreeNetwork TwoLevelNetwork build"
         ),

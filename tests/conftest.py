@@ -23,6 +23,9 @@ from multicube.sim.engines.compiled.netlist import lowered
 # Most runs of tests are so short that a quick compilation is worth more than quick code.
 os.environ.setdefault("CFLAGS", "-O0")
 
+# Many tests start Python: each would translate the library anew, which takes half a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Elaborated hardware stays for long and has no cycles to speak of: with Python's usual thresholds
 # the search for garbage takes a third of the tests' time, and frees next to nothing.
 gc.set_threshold(5_000, 20, 100)

@@ -105,6 +105,11 @@ def test_every_packet_arrives_and_no_cycle_is_left(routing: str, given_graph: nx
     assert relation.deadlock() == found.cycle
     assert relation.turns() == found.turns
     assert relation.diameter == found.diameter
+    ends = {(node, turn.output) for node, own in found.turns.items() for turn in own}
+    for link in relation.graph.links():
+        for number in range(link.channels):
+            channel = Channel(link.node, link.port, number)
+            assert relation.carries(channel) == ((link.node, (link.port, number)) in ends)
 
 
 @settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate])

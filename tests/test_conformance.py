@@ -25,6 +25,7 @@ from multicube.hdl.networks import Network, PacketNetwork, PartitionedNetwork
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.routing.deadlock import deadlock_cycle
 from multicube.hdl.routing.partitions import Partition, shared_channel
+from multicube.hdl.routing.relation import Relation
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
@@ -84,6 +85,11 @@ def assert_refused(outcome: Any, *parts: str) -> None:
         assert part in outcome.err, outcome
 
 
+def legs_of(network: Network) -> tuple[Relation, Relation] | None:
+    """The routing to an intermediate terminal and from there on, if packets go by way of one."""
+    return network.relation.legs if network.relation else None
+
+
 def skip_if_combining(network: Network) -> None:
     """Packets that become one can't be traced; `send_messages` has the books of such networks."""
     if getattr(network, "combine", "none") != "none":
@@ -118,7 +124,13 @@ def test_stages_are_the_switches_on_the_longest_path(words: str) -> None:
     def is_switch(pin: Pin) -> bool:
         return any(1 in path for path in cells[pin.cell].type.leaves)
 
-    pairs = itertools.product(range(network.ports), repeat=2)
+    terminals = range(network.ports)
+    if legs := legs_of(network):
+        first, second = (leg.lengths for leg in legs)
+        triples = itertools.product(terminals, repeat=3)
+        assert network.stages == 1 + max(first[a][via] + second[via][b] for a, via, b in triples)
+        return
+    pairs = itertools.product(terminals, repeat=2)
     assert network.stages == max(sum(map(is_switch, network.path(*pair))) for pair in pairs)
 
 
@@ -236,18 +248,25 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
 
 @every_kind_compiled
 def test_packets_take_their_path(words: str) -> None:
-    """All flits of a packet that is alone cross the links of `path`, and no others of any path."""
+    """All flits of a packet that is alone cross the links of `path`, and no others of any path; or
+    links by which a packet may go by way of an intermediate terminal."""
     network = packets_of(words)
     skip_if_combining(network)
     flits = network.lengths[0] if network.packet.flits else 1
     pairs = itertools.product(range(network.ports), repeat=2)
-    links = {str(pin) for pair in pairs for pin in network.path(*pair)}
+    ways = network.channels if legs_of(network) else network.path
+    links = {str(pin) for pair in pairs for pin in ways(*pair)}
     for pair, moved in singles(network):
         crossed = {link: count for link, count in moved.items() if count and link in links}
         # Serial wires have no meters.
         path = [str(pin) for pin in network.path(*pair) if str(pin) in moved]
         if network.punctual:
             assert crossed == dict.fromkeys(path, flits), pair
+        elif legs_of(network):
+            assert set(crossed.values()) == {flits}, pair
+            assert len(crossed) <= network.stages, pair
+            assert path[-1] in crossed, pair
+            assert crossed.keys() <= set(map(str, network.channels(*pair))), pair
         else:
             assert list(crossed.values()) == [flits] * len(path), pair
             assert path[-1] in crossed, pair
@@ -341,11 +360,17 @@ def test_partitions_are_refused_by_the_command_too(words: str, call: Call) -> No
         assert not Path("parts.v").exists()
 
 
-def some_partitions(ports: int) -> list[Partition]:
+def some_partitions(network: PacketNetwork) -> list[Partition]:
     """In halves by each bit, and unequal ones."""
-    bits = range(ports.bit_length() - 1)
-    halves = [Partition.whole(ports).halved(0, bit) for bit in bits]
-    return [*halves, *(one.halved(0, (bit + 1) % len(bits)) for bit, one in enumerate(halves))]
+    whole = network.undivided
+    halves = [whole.halved(whole.subnetworks[0].members[0], bit) for bit in range(whole.bits)]
+    return [
+        *halves,
+        *(
+            one.halved(one.subnetworks[0].members[0], (bit + 1) % whole.bits)
+            for bit, one in enumerate(halves)
+        ),
+    ]
 
 
 @every_kind
@@ -355,7 +380,7 @@ def test_subnetworks_share_no_channel(words: str) -> None:
     partitioned(network)
     if network.isolates:
         assert shared_channel(network) is None
-    for partition in some_partitions(network.ports):
+    for partition in some_partitions(network):
         used = [
             {
                 channel
@@ -377,7 +402,7 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
     parted = partitioned(network)
     print("seed", SEED)
     generator = random.Random(SEED)
-    partition = generator.choice(some_partitions(network.ports))
+    partition = generator.choice(some_partitions(network))
     length, packets = network.lengths[0], 12
 
     def flit(source: int, number: int) -> int:
@@ -388,7 +413,7 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
 
     flits = length * packets
     scripts = [[flit(source, number) for number in range(flits)] for source in range(network.ports)]
-    limits = [f"limit_{partition.of(source).value}" for source in range(network.ports)]
+    limits = [f"limit_{partition.of(source).members[0]}" for source in range(network.ports)]
     fabric = broadcast.scripted(parted, scripts, network.ports * flits, waits=True, limits=limits)
     pairs = itertools.product(range(network.ports), repeat=2)
     channels = {pin for pair in pairs for pin in network.channels(*pair)}
@@ -404,7 +429,7 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
         for part in partition.subnetworks:
             pairs = itertools.product(part.members, repeat=2)
             free = {pin for pair in pairs for pin in network.channels(*pair)} - taken
-            engine.set(f"limit_{part.value}", flits)
+            engine.set(f"limit_{part.members[0]}", flits)
             idle = 0
             while idle < 50:
                 engine.step(1)
@@ -416,5 +441,7 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
     offset = parted.packet["payload"].offset
     for terminal, record in enumerate(records):
         senders = {word >> offset & 0xFFFF for word in record}
-        assert senders
-        assert senders <= set(partition.of(terminal).members)
+        part = partition.of(terminal)
+        # The terminals of no subnetwork don't send.
+        assert senders or part not in partition.subnetworks
+        assert senders <= set(part.members)

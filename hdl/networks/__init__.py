@@ -29,6 +29,7 @@ from .scalable import (
     HyperXNetwork,
     KautzNetwork,
 )
+from .single_stage import LambdaNetwork, LoopSwitchingNetwork, ManYoNetwork
 from .static import (
     ChordalRingNetwork,
     CompleteNetwork,
@@ -66,7 +67,10 @@ __all__ = [
     "HyperXNetwork",
     "HypercubeNetwork",
     "KautzNetwork",
+    "LambdaNetwork",
     "LeisersonFatTreeNetwork",
+    "LoopSwitchingNetwork",
+    "ManYoNetwork",
     "MultidimensionalMemory",
     "MultistageNetwork",
     "Network",

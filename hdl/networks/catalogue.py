@@ -18,6 +18,7 @@ from . import (
     hypercube,
     rearrangeable,
     scalable,
+    single_stage,
     static,
     torus,
 )
@@ -38,6 +39,7 @@ _MODULES = (
     torus,
     scalable,
     static,
+    single_stage,
     rearrangeable,
     bus,
     hierarchical,

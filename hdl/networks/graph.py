@@ -2,18 +2,18 @@
 """Networks of a user's own graph: from a file, from networkx, or described in Python."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import networkx as nx
-
-from ..core.checks import check_kind
-from ..core.errors import InvalidValue
+from ..core.errors import InvalidType, InvalidValue
 from ..core.parameters import Parameter, word
 from ..routing.relation import Relation
-from ..topology.conversion import from_networkx
+from ..topology.conversion import from_networkx, is_networkx
 from ..topology.graph import Graph
-from ..topology.graph_file import read_graph
 from .any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from .family import Family
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["FAMILIES", "GraphNetwork", "GraphParameters"]
 
@@ -33,19 +33,17 @@ class GraphParameters(AnyRoutingParameters):
     `file` is then "given".
     """
 
-    graph: Relation | Graph | nx.Graph | None = word(
-        None,
-        "a graph as an object",
-        (),
-        objects=(Relation, Graph, nx.Graph, type(None)),
-        listed=False,
+    graph: "Relation | Graph | nx.Graph | None" = word(
+        None, "a graph as an object", (), objects=(object,), listed=False
     )
     file: str = field(default="petersen", metadata={"about": _FILE})
 
     def __post_init__(self) -> None:
         if self.graph is not None:
-            kinds = (Relation, Graph, nx.Graph)
-            check_kind("Graph", self.graph, kinds, "a graph or a routing relation")
+            if not isinstance(self.graph, Relation | Graph) and not is_networkx(self.graph):
+                raise InvalidType(
+                    f"Graph must be a graph or a routing relation, not {self.graph!r}"
+                )
             self._resolve(file="given")
         super().__post_init__()
 
@@ -62,14 +60,18 @@ class GraphNetwork(AnyRoutingNetwork):
 
     def _described(self) -> Graph | Relation:
         given = self.parameters
-        if isinstance(given.graph, nx.Graph):
+        if is_networkx(given.graph):
             return from_networkx(given.graph)
         if given.graph is not None:
             return given.graph
         if given.file == "given":
             raise InvalidValue("File must be named unless a graph is given in Python")
         if given.file == "petersen":
-            return from_networkx(nx.petersen_graph())
+            from networkx import petersen_graph
+
+            return from_networkx(petersen_graph())
+        from ..topology.graph_file import read_graph
+
         return read_graph(given.file)
 
 

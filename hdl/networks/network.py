@@ -6,7 +6,7 @@ the attributes and methods here, and never about its class or family.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
@@ -17,18 +17,29 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import nearest
 from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import Fabric, FabricComponent, Pin, Scope
+from ..core.fabric import CellType, Fabric, FabricComponent, Pin, Scope
 from ..core.parameters import Parameters
 from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
 from ..routing.looping import BoxSettings
+from ..routing.partitions import Partition, check_isolated, check_partitionable
 from ..routing.relation import Relation
+from ..terminals.partition import PartitionInterface
 from ..topology.multistage import MultistagePlan
 from ..topology.permutations import Permutation
 from ..topology.tags import AddressCode, TagScheme
 from .flits import geometric_mean
 
-__all__ = ["LinkCounts", "Network", "PacketNetwork", "Readings", "Terminals", "Theory", "Window"]
+__all__ = [
+    "Confinement",
+    "LinkCounts",
+    "Network",
+    "PacketNetwork",
+    "Readings",
+    "Terminals",
+    "Theory",
+    "Window",
+]
 
 
 class Terminals(NamedTuple):
@@ -46,6 +57,24 @@ class Theory(NamedTuple):
 
     model: str
     arguments: dict[str, Any]
+
+
+class Confinement(NamedTuple):
+    """What keeps packets inside their subnetwork, whatever their tags.
+
+    Attributes
+    ----------
+    interface : CellType
+        A kind of `PartitionInterface`, for each terminal.
+    mask_bits : int
+        Width of a mask.
+    address : Callable[[int], int]
+        What the interface of a terminal has as its address.
+    """
+
+    interface: CellType
+    mask_bits: int
+    address: Callable[[int], int]
 
 
 class Window(NamedTuple):
@@ -384,6 +413,25 @@ class PacketNetwork(Network):
         These are the terminals whose addresses differ only in the lowest digit.
         """
         return self.tags.code.radices[0]
+
+    @property
+    def undivided(self) -> Partition:
+        """All terminals in one subnetwork. To halve it makes further partitions."""
+        return Partition.whole(self.tags.code)
+
+    def confinement(self) -> Confinement:
+        """What keeps packets inside their subnetwork.
+
+        Raises
+        ------
+        ValueError
+            If it can't be partitioned.
+        """
+        check_partitionable(self.tags)
+        if not self.isolates:
+            check_isolated(self, self.tags.code)
+        interface = CellType(PartitionInterface, packet=self.packet, tags=self.tags)
+        return Confinement(interface, self.tags.code.width, self.tags.code.encode)
 
     @abstractmethod
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:

@@ -1,14 +1,25 @@
 """The contents of routers' tables, from a routing relation."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import gcd
+from typing import NamedTuple
 
 from ..core.errors import InvalidValue
 from ..routers.shape import RouterShape
 from ..routing.relation import Relation
 from ..topology.graph import Channel
 
-__all__ = ["Rows", "leg_tables", "memory_rows", "route_tables", "shared_memories", "weight_bits"]
+__all__ = [
+    "Rows",
+    "TableMemories",
+    "leg_tables",
+    "memory_rows",
+    "route_tables",
+    "shared_memories",
+    "table_memories",
+    "weight_bits",
+]
 
 Rows = dict[int, int]
 """The outputs that a header may take, one bit each, or their weights, by its tag; only for tags
@@ -36,8 +47,10 @@ def weight_bits(relation: Relation) -> int:
     """The width of the largest weight."""
     most = 1
     for destination in range(relation.ports):
-        for _, _, nexts in relation.steps(destination):
-            if len(nexts) > 1:
+        seen: set[int] = set()
+        for node, _, nexts in relation.steps(destination):
+            if len(nexts) > 1 and (relation.looks_back or node not in seen):
+                seen.add(node)
                 most = max(most, *weights_of(relation, nexts, destination).values())
     return most.bit_length()
 
@@ -83,13 +96,16 @@ def route_tables(
     ]
     for destination, exit_ in enumerate(graph.exits):
         tag = tags.tag(0, destination)
+        known: dict[int, int] = {}
         for node, came, nexts in relation.steps(destination):
-            exits = sum(bits[channel] for channel in nexts) if nexts else bits[exit_]
-            if weights > 1 and nexts:
-                shares = weights_of(relation, nexts, destination)
-                exits = sum(bits[channel] * share for channel, share in shares.items())
+            if relation.looks_back or node not in known:
+                exits = sum(bits[channel] for channel in nexts) if nexts else bits[exit_]
+                if weights > 1 and nexts:
+                    shares = weights_of(relation, nexts, destination)
+                    exits = sum(bits[channel] * share for channel, share in shares.items())
+                known[node] = exits
             for rows in sources[node] if came is None else (behind[came],):
-                rows[tag] = exits
+                rows[tag] = known[node]
     return tables
 
 
@@ -117,6 +133,53 @@ def leg_tables(
                 second[i] = starts
                 first[i] = {tag: exits for tag, exits in rows.items() if not exits >> links}
     return around, onward
+
+
+class TableMemories(NamedTuple):
+    """The memories of all routers' tables.
+
+    Attributes
+    ----------
+    readers, vias : Mapping[RouterShape, tuple[int | None, ...]]
+        For each shape, the numbers of the memories that each input reads: by destination, and by
+        intermediate terminal. There are no `vias` if packets have no intermediate terminal.
+    contents : Sequence[Mapping[str, tuple[int, ...]]]
+        For each node, the rows of each memory.
+    """
+
+    readers: Mapping[RouterShape, tuple[int | None, ...]]
+    vias: Mapping[RouterShape, tuple[int | None, ...]]
+    contents: Sequence[Mapping[str, tuple[int, ...]]]
+
+
+@lru_cache(maxsize=1)
+def table_memories(
+    relation: Relation, shapes: tuple[RouterShape, ...], weights: int
+) -> TableMemories:
+    """The memories of all routers' tables, in which inputs with equal rows share one.
+
+    Those of the last call are kept: a network is placed by itself, on the bench, and with other
+    parameters of its routers.
+
+    Parameters
+    ----------
+    relation, shapes, weights
+        As in `route_tables`.
+    """
+    around: list[list[Rows]] = [[{} for _ in shape.inputs] for shape in shapes]
+    if relation.legs is None:
+        onward = route_tables(relation, shapes, weights)
+    else:
+        around, onward = leg_tables(relation.legs, shapes)
+    readers = shared_memories(shapes, onward)
+    vias = shared_memories(shapes, around, skip=True) if relation.legs else {}
+    count = 1 << relation.tags.code.width
+    contents = [
+        memory_rows("rows", readers[shape], rows, count)
+        | memory_rows("via", vias.get(shape, ()), via, count)
+        for shape, rows, via in zip(shapes, onward, around)
+    ]
+    return TableMemories(readers, vias, contents)
 
 
 def memory_rows(

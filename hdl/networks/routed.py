@@ -32,7 +32,7 @@ from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .network import LinkCounts, PacketNetwork, Terminals
-from .route_tables import Rows, leg_tables, memory_rows, route_tables, shared_memories, weight_bits
+from .route_tables import table_memories, weight_bits
 
 __all__ = ["RoutedNetwork", "RouterParameters"]
 
@@ -393,16 +393,10 @@ class RoutedNetwork(PacketNetwork):
 
     def _place_tables(self, fabric: Fabric | Scope) -> None:
         """A table beside each router: rows of outputs, by tag."""
-        legs, width = self.relation.legs, self.tags.code.width
-        around: list[list[Rows]] = [[{} for _ in shape.inputs] for shape in self.shapes]
-        if legs is None:
-            onward = route_tables(self.relation, self.shapes, self._weights)
-        else:
-            around, onward = leg_tables(legs, self.shapes)
-        readers = shared_memories(self.shapes, onward)
-        vias = shared_memories(self.shapes, around, skip=True) if legs else {}
+        width = self.tags.code.width
+        readers, vias, memories = table_memories(self.relation, tuple(self.shapes), self._weights)
         types: dict[RouterShape, CellType] = {}
-        for node, shape in enumerate(self.shapes):
+        for node, (shape, contents) in enumerate(zip(self.shapes, memories)):
             if shape not in types:
                 types[shape] = CellType(
                     RouteTable,
@@ -411,8 +405,6 @@ class RoutedNetwork(PacketNetwork):
                     readers=readers[shape],
                     via=vias.get(shape, ()),
                 )
-            contents = memory_rows("rows", readers[shape], onward[node], 1 << width)
-            contents |= memory_rows("via", vias.get(shape, ()), around[node], 1 << width)
             fabric.place(Cell(f"table_{node}", types[shape], contents=contents))
             for i in range(len(shape.inputs)):
                 here, there = f"router_{node}", f"table_{node}"

@@ -23,11 +23,11 @@ and the butterfly do not: between their stages, the links of two subnetworks wou
 """
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import product
 from math import prod
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
@@ -45,11 +45,18 @@ __all__ = [
     "RoutedNetwork",
     "SharedChannel",
     "Subnetwork",
+    "check_isolated",
     "check_mask",
     "check_partitionable",
     "effective_tag",
     "shared_channel",
 ]
+
+_MOST_CHECKED = 256
+"""Largest number of terminals for which all paths are examined."""
+
+_MOST_CHECKED = 256
+"""Largest number of terminals for which all paths are examined."""
 
 Channel = TypeVar("Channel", bound=Hashable)
 _Taken = TypeVar("_Taken", bound=Hashable, covariant=True)
@@ -156,7 +163,7 @@ class Subnetwork:
                 f"not {self.value:0{self.bits}b}"
             )
         check_mask(address_tags(self.code), self.mask)
-        if not self.size:
+        if not all(self._digits):
             raise InvalidValue(
                 f"Value of a subnetwork must have digits below {_told(self.code)}, "
                 f"not {', '.join(map(str, reversed(self.code.unpack(self.value))))}"
@@ -247,7 +254,7 @@ class Subnetwork:
         """The members that two overlapping subnetworks share."""
         return Subnetwork(self.code, self.mask & other.mask, self.value | other.value)
 
-    def parts(self, digit: int) -> list["Subnetwork"]:
+    def parts(self, digit: int) -> list[Self]:
         """The members with each value of a digit of their addresses.
 
         Raises
@@ -267,7 +274,7 @@ class Subnetwork:
         mask = self.mask & ~((1 << width) - 1 << place)
         fixed = self.value & ~((1 << width) - 1 << place)
         return [
-            Subnetwork(self.code, mask, fixed | value << place) for value in self._digits[digit]
+            replace(self, mask=mask, value=fixed | value << place) for value in self._digits[digit]
         ]
 
 
@@ -362,13 +369,13 @@ class Partition:
 
     of_bits = of_digits
 
-    def divided(self, terminal: int, digit: int) -> "Partition":
+    def divided(self, terminal: int, digit: int) -> Self:
         """The partition with the subnetwork of a terminal divided by a digit of addresses."""
         parts = self.of(terminal).parts(digit)
         others = [part for part in self.subnetworks if terminal not in part]
-        return Partition(self.code, (*others, *parts))
+        return replace(self, subnetworks=(*others, *parts))
 
-    def halved(self, terminal: int, bit: int) -> "Partition":
+    def halved(self, terminal: int, bit: int) -> Self:
         """As `divided`, for addresses of bits."""
         return self.divided(terminal, bit)
 
@@ -434,7 +441,7 @@ def shared_channel(
     >>> channel, str(one), str(other)
     ('bus', '0, 2', '1, 3')
     """
-    code = _code_of(network.ports) if code is None else code
+    code = _code_of(network.ports if code is None else code)
     users: dict[Channel, list[Subnetwork]] = {}
     common: dict[Channel, Subnetwork] = {}
     for source, destination in product(range(network.ports), repeat=2):
@@ -460,17 +467,39 @@ def _least_mask(differing: int, radix: int, width: int) -> int:
     return min((mask for mask in masks if _confines("destination", mask, radix)), key=int.bit_count)
 
 
+def check_isolated(network: RoutedNetwork[Channel], code: AddressCode | None = None) -> None:
+    """Check that disjoint subnetworks of a network share no channel.
+
+    Raises
+    ------
+    ValueError
+        If they would, or there are too many terminals to examine all paths.
+    """
+    if network.ports > _MOST_CHECKED:
+        raise InvalidValue(
+            f"Partitions of this network can be checked for up to {_MOST_CHECKED} terminals, "
+            f"not {network.ports}"
+        )
+    shared = shared_channel(network, code)
+    if shared is not None:
+        one, other = shared.subnetworks
+        raise InvalidValue(
+            f"Partitions need subnetworks that share no channel; here those of terminals {one} and "
+            f"of {other} would share {shared.channel}"
+        )
+
+
 def _code(code: AddressCode | int) -> AddressCode:
-    """The code; a number stands for bits."""
+    """The code; a number stands for bits. The digits of a plain code are its bits."""
     if isinstance(code, AddressCode):
-        return code
+        return AddressCode(2, code.width) if code.is_plain else code
     return AddressCode(2, check_integer("Address bits", code, 1))
 
 
 def _code_of(ports: AddressCode | int) -> AddressCode:
     """The code; a number stands for terminals with binary addresses."""
     if isinstance(ports, AddressCode):
-        return ports
+        return _code(ports)
     ports = check_integer("Ports", ports, 2)
     if ports & (ports - 1):
         raise InvalidValue(f"Ports of a partitioned network must be a power of two, not {ports}")

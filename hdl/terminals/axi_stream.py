@@ -82,7 +82,8 @@ def output_stream(packet: Packet, tags: TagScheme) -> AxiStream:
     """The stream that a terminal receives.
 
     `tdest` is the terminal itself. `tid` is the source; it is present if the tag tells the source:
-    XOR and difference tags do, unless a broadcast mask hides some of their bits. `tlast` is always present.
+    XOR and difference tags do, unless a broadcast mask hides some of their bits. `tlast` is always
+    present.
     """
     address = _address(tags.code)
     known = tags.routing != "destination" and not packet.broadcast

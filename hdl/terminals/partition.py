@@ -1,5 +1,7 @@
 """The network interface that keeps a terminal inside its partition (Siegel et al., III-D)."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -9,7 +11,20 @@ from ..primitives.packet import Packet, digits_of
 from ..routing.partitions import check_partitionable
 from ..topology.tags import TagScheme
 
-__all__ = ["PartitionInterface"]
+__all__ = ["PartitionInterface", "interface_members"]
+
+
+def interface_members(packet: Packet, address: int, mask: int) -> dict[str, Any]:
+    """The members of an interface: those of `PartitionInterface`, for other widths."""
+    return {
+        "i": In(stream.Signature(packet)),
+        "o": Out(stream.Signature(packet)),
+        "address": In(address),
+        "mask": In(mask),
+        "mask_member": In(mask),
+        "mask_write": In(1),
+        "in_force": Out(mask, init=(1 << mask) - 1),
+    }
 
 
 class PartitionInterface(wiring.Component):
@@ -18,8 +33,9 @@ class PartitionInterface(wiring.Component):
     E = T AND M for XOR and difference tags, E = D AND M OR S AND NOT M for destination tags, and
     broadcast mask AND M; M has a 1 in each address bit in which the members of the subnetwork
     differ, and must be one that `routing.partitions.check_mask` allows: with 2 x 2 boxes any, in
-    base b one that fixes digits. In packets of several flits only the header is changed. Nothing is stored: `o` depends combinationally on
-    `i`, and `i.ready` on `o.ready`; latency 0, throughput one flit per cycle.
+    base b one that fixes digits. In packets of several flits only the header is changed. Nothing is
+    stored: `o` depends combinationally on `i`, and `i.ready` on `o.ready`; latency 0, throughput
+    one flit per cycle.
 
     M is a register that the *privileged port* writes: `mask`, `mask_member` and `mask_write`. Only
     the operating system may drive this port. `mask_member` is any member of the subnetwork. One
@@ -68,17 +84,7 @@ class PartitionInterface(wiring.Component):
             )
         self.packet = packet
         self.tags = tags
-        super().__init__(
-            {
-                "i": In(stream.Signature(packet)),
-                "o": Out(stream.Signature(packet)),
-                "address": In(width),
-                "mask": In(width),
-                "mask_member": In(width),
-                "mask_write": In(1),
-                "in_force": Out(width, init=(1 << width) - 1),
-            }
-        )
+        super().__init__(interface_members(packet, width, width))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -96,22 +102,30 @@ class PartitionInterface(wiring.Component):
         else:
             m.d.comb += header.eq(1)
 
-        allowed = self._in_stage_order(self.in_force)
         with m.If(header):
-            relative = self.tags.routing != "destination"
-            fixed = 0 if relative else self._in_stage_order(self.address)
-            m.d.comb += sent.tag.eq(arriving.tag & allowed | fixed & ~allowed)
+            m.d.comb += sent.tag.eq(self.effective_tag(arriving.tag))
             if self.packet.broadcast:
-                m.d.comb += sent.mask.eq(arriving.mask & allowed)
+                m.d.comb += sent.mask.eq(arriving.mask & self._in_stage_order(self.in_force))
 
         # A header that waits must not change, so a write meanwhile waits with it.
         written = Signal.like(self.in_force)
-        selected = ((self.address ^ self.mask_member) & ~self.mask) == 0
-        latest = Mux(self.mask_write & selected, self.mask, written)
+        latest = Mux(self.mask_write & self.is_written, self.mask, written)
         m.d.sync += written.eq(latest)
         with m.If(~(header & self.o.valid & ~self.o.ready)):
             m.d.sync += self.in_force.eq(latest)
         return m
+
+    def effective_tag(self, tag: Value) -> Value:
+        """The tag that is sent in place of another one."""
+        allowed = self._in_stage_order(self.in_force)
+        relative = self.tags.routing != "destination"
+        fixed = 0 if relative else self._in_stage_order(self.address)
+        return tag & allowed | fixed & ~allowed
+
+    @property
+    def is_written(self) -> Value:
+        """Whether a write applies to this terminal."""
+        return ((self.address ^ self.mask_member) & ~self.mask) == 0
 
     def _in_stage_order(self, code: Value) -> Value:
         """Address digits in the order of a tag: the top one for stage 0."""

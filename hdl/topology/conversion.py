@@ -1,23 +1,34 @@
 """Conversion of graphs to those of networkx, and back."""
 
+import sys
 from collections.abc import Hashable
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..core.checks import check_integer, check_kind
 from ..core.errors import InvalidValue
 from .graph import Graph, Link, ListedGraph
 
-__all__ = ["from_networkx", "to_networkx"]
+if TYPE_CHECKING:  # it takes as long to import as all networks
+    import networkx as nx
+
+__all__ = ["from_networkx", "is_networkx", "to_networkx"]
 
 
-def to_networkx(graph: Graph) -> nx.MultiDiGraph:
+def is_networkx(given: Any) -> "TypeGuard[nx.Graph]":
+    """Whether something is a graph of networkx, of any of its four kinds."""
+    networkx = sys.modules.get("networkx")  # whoever has such a graph has imported it
+    return networkx is not None and isinstance(given, networkx.Graph)
+
+
+def to_networkx(graph: Graph) -> "nx.MultiDiGraph":
     """A directed multigraph with an edge for each link, in the order of `Graph.links`.
 
     The attributes of an edge are those of its link: `port`, `peer_port`, `channels` and `latency`.
     Nodes have `name`, and their list of `terminals`; and if packets leave at other nodes than they
     enter, the list of terminals for which they leave there, `exits`.
     """
+    import networkx as nx
+
     found = nx.MultiDiGraph()
     one_way = list(graph.exit_homes) != list(graph.homes)
     for node, (own, leaving) in enumerate(zip(graph.terminals, graph.exit_terminals)):
@@ -30,7 +41,7 @@ def to_networkx(graph: Graph) -> nx.MultiDiGraph:
     return found
 
 
-def from_networkx(given: nx.Graph) -> ListedGraph:
+def from_networkx(given: "nx.Graph") -> ListedGraph:
     """The graph with the nodes and edges of one of networkx, of any of its four kinds.
 
     An edge of an undirected graph becomes a link in each direction. Edges may have the attributes
@@ -46,6 +57,8 @@ def from_networkx(given: nx.Graph) -> ListedGraph:
     TypeError, ValueError
         If an attribute is not an integer, or as `check_graph`.
     """
+    import networkx as nx
+
     check_kind("Graph", given, nx.Graph, "a graph of networkx")
     number: dict[Hashable, int] = {node: index for index, node in enumerate(given)}
     outputs, inputs = [0] * len(number), [0] * len(number)
@@ -71,7 +84,7 @@ def from_networkx(given: nx.Graph) -> ListedGraph:
     return ListedGraph(len(number), links, _homes(given, names), names)
 
 
-def _homes(given: nx.Graph, names: list[str]) -> list[int]:
+def _homes(given: "nx.Graph", names: list[str]) -> list[int]:
     """For each terminal, its node."""
     numbered: dict[int, int] = {}
 

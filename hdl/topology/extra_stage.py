@@ -200,7 +200,7 @@ class ExtraStagePlan(MultistagePlan):
         # On the lines that leave a stage, the digit that it routes is the destination's.
         routed = fault.stage if fault.kind == "link" else fault.stage - 1
         # The digits of the address that the digits of a label hold, of source or destination.
-        held = range(self.code.digits)
+        held = list(range(self.code.digits))
         for stage in self.stages[: fault.stage + 1]:
             held = [held[j] for j in stage.entry]
         box = fault.kind == "box"

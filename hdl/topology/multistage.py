@@ -294,15 +294,17 @@ def parse_radices(text: str) -> tuple[int, ...]:
 
 def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
     """The radix of each stage; arguments and errors are those of `multistage_plan`."""
-    mixed = isinstance(radix, str) and "x" in radix
-    radices = parse_radices(radix) if mixed else (check_radix(radix),)
-    ports = check_integer("Ports", ports, 2)
-    if not mixed:
-        while prod(radices) < ports:
-            radices += radices[:1]
-    if prod(radices) != ports:
-        if mixed:
+    if isinstance(radix, str) and "x" in radix:
+        radices = parse_radices(radix)
+        ports = check_integer("Ports", ports, 2)
+        if prod(radices) != ports:
             raise InvalidValue(f"Ports must be {prod(radices)} with radix={radix}, not {ports}")
+        return radices
+    radices = (check_radix(radix),)
+    ports = check_integer("Ports", ports, 2)
+    while prod(radices) < ports:
+        radices += radices[:1]
+    if prod(radices) != ports:
         raise InvalidValue(f"Ports must be a power of the radix {radix}, not {ports}")
     return radices
 

@@ -257,13 +257,13 @@ class TagScheme:
 
     def __post_init__(self) -> None:
         check_routing(self.routing, *self.code.radices)
-        if self.routing != "destination" and self.source_code != self.code:
-            if not self.code.is_plain:
-                raise InvalidValue(
-                    "Routing must be destination if sources have other digits "
-                    f"({_told(self.source_code)}) than destinations ({_told(self.code)}), "
-                    f"not {self.routing}"
-                )
+        equal = self.source_code == self.code or self.code.is_plain
+        if self.routing != "destination" and not equal:
+            raise InvalidValue(
+                "Routing must be destination if sources have other digits "
+                f"({_told(self.source_code)}) than destinations ({_told(self.code)}), "
+                f"not {self.routing}"
+            )
 
     @cached_property
     def tag_code(self) -> AddressCode:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 __all__ = ["CONFIDENCE", "PARTS", "Estimate", "ratio_estimate", "ratio_interval"]
 
@@ -86,6 +85,8 @@ def ratio_interval(
     batches = len(x)
     if batches < least or not n.sum():
         return None
+    from scipy.special import stdtrit  # as slow to import as Amaranth
+
     residuals = _residuals(x, n)
     deviation = np.sqrt((residuals**2).sum() / (batches * (batches - 1))) / n.mean()
     return float(stdtrit(batches - 1, 0.5 + CONFIDENCE / 2) * deviation)

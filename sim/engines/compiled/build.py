@@ -113,11 +113,24 @@ def _machine() -> str:
         return platform.processor()
 
 
+_in_use: dict[tuple[Path, str, tuple[str, ...]], ctypes.CDLL] = {}
+"""The libraries that this process has loaded and can't unload, by folder, key and functions."""
+
+
 def load_libraries(programs: Sequence[tuple[str, tuple[str, ...]]]) -> list[ctypes.CDLL]:
-    """`load_library` for several programs, which are compiled in parallel."""
-    distinct = list(dict.fromkeys(programs))
-    loaded = dict(zip(distinct, in_threads(lambda each: load_library(*each), distinct)))
-    return [loaded[each] for each in programs]
+    """`load_library` for several programs, which are compiled in parallel.
+
+    A program that this process has loaded before is not looked for again.
+    """
+    try:
+        folder = cache_folder()
+    except RuntimeError:  # there is no home folder
+        folder = _own_folder()
+    keys = {each: (folder, _key(each[0]), tuple(each[1])) for each in programs}
+    missing = [each for each, key in keys.items() if key not in _in_use]
+    for each, loaded in zip(missing, in_threads(lambda each: load_library(*each), missing)):
+        _in_use[keys[each]] = loaded
+    return [_in_use[keys[each]] for each in programs]
 
 
 def load_library(source: str, functions: Sequence[str] = ()) -> ctypes.CDLL:
@@ -167,14 +180,22 @@ def library(source: str) -> Path:
     NoCompiler, CompilerFailed
         As for `load_library`.
     """
-    command = compiler_command()
-    options = (*_OPTIONS, *_flags())
-    content = "\0".join((source, *command, *options, _version(command), _machine()))
-    key = hashlib.sha256(content.encode()).hexdigest()[:32]
+    key, command = _key(source), _compilation()
     try:
-        return _kept(_safe_folder(), key, (*command, *options), source)
+        return _kept(_safe_folder(), key, command, source)
     except (OSError, RuntimeError):  # it can't be used, or there is no home folder
-        return _kept(_own_folder(), key, (*command, *options), source)
+        return _kept(_own_folder(), key, command, source)
+
+
+def _compilation() -> tuple[str, ...]:
+    """The compiler, with its options but that for this machine."""
+    return (*compiler_command(), *_OPTIONS, *_flags())
+
+
+def _key(source: str) -> str:
+    """A hash of all that a program's library is made from."""
+    made_from = (source, *_compilation(), _version(compiler_command()), _machine())
+    return hashlib.sha256("\0".join(made_from).encode()).hexdigest()[:32]
 
 
 def _flags() -> list[str]:
@@ -213,7 +234,7 @@ def _own_folder() -> Path:
 
 def _kept(folder: Path, key: str, command: Sequence[str], source: str) -> Path:
     """The library of this key in a folder; compiled if it is not there, or damaged."""
-    for found in sorted(folder.glob(f"{key}-*.so")):
+    for found in _files(folder, f"{key}-"):
         if _is_own(found, stat.S_ISREG) and found.stem == f"{key}-{_digest(found)}":
             with suppress(OSError):  # the folder can't be written
                 os.utime(found)
@@ -226,6 +247,12 @@ def _kept(folder: Path, key: str, command: Sequence[str], source: str) -> Path:
         made.replace(target)
     _trim(folder, target)
     return target
+
+
+def _files(folder: Path, prefix: str) -> list[Path]:
+    """The libraries of a folder of thousands whose names begin so."""
+    names = (name for name in os.listdir(folder) if name.startswith(prefix))
+    return [folder / name for name in sorted(names) if name.endswith(".so")]
 
 
 def _is_own(path: Path, kind: Callable[[int], bool]) -> bool:
@@ -259,9 +286,9 @@ def _compile(work: Path, command: Sequence[str], source: str) -> Path:
 
 def _trim(folder: Path, newest: Path) -> None:
     """Remove the least recently used libraries beyond the limit, and leftovers of killed runs."""
-    libraries = sorted((*_status(path), path) for path in folder.glob("*.so"))
+    libraries = [(*_status(path), path) for path in _files(folder, "")]
     excess = sum(size for _, size, _ in libraries) - CACHE_LIMIT
-    for _, size, old in libraries:
+    for _, size, old in sorted(libraries) if excess > 0 else ():
         if excess > 0 and old != newest:
             excess -= size
             with suppress(OSError):

@@ -203,7 +203,7 @@ class TypeCode:
     late: tuple[tuple[Path, ...], ...]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def emit(code: TypeCode) -> str:
     """The C program of a cell type."""
     emitter = _TypeEmitter(code)

@@ -25,7 +25,7 @@ _REGISTER_ROWS = 4
 """Memories with at most this many rows are kept in registers, updated in all lanes at once."""
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def lowered(type_: CellType) -> Module:
     """The module of all cells of a type, made once per process. Raises as `lower`.
 
@@ -58,7 +58,19 @@ def lower(component: wiring.Component, name: str) -> Module:
     except nir.CombinationalCycle as error:
         path = " ".join(str(error).split())
         raise CombinationalLoop(f"In {name}: {path}") from None
-    return _Lowering(name, netlist, design, paths).module()
+    return _Lowering(name, netlist, paths).module(_signal_names(design, netlist))
+
+
+def _signal_names(design: Design, netlist: nir.Netlist) -> dict[str, nir.Value]:
+    """What each named signal is in the netlist, by its hierarchical name."""
+    names: dict[str, nir.Value] = {}
+    for info in design.fragments.values():
+        prefix = ".".join(info.name[1:])
+        for signal, name in info.signal_names.items():
+            if signal in netlist.signals:
+                full = f"{prefix}.{name}" if prefix else name
+                names[full] = netlist.signals[signal]
+    return names
 
 
 def _place(cell: nir.Cell) -> str:
@@ -75,12 +87,9 @@ def _message(cell: nir.AsyncProperty | nir.SyncProperty) -> str:
 
 
 class _Lowering:
-    def __init__(
-        self, name: str, netlist: nir.Netlist, design: Design, paths: Mapping[str, Path]
-    ) -> None:
+    def __init__(self, name: str, netlist: nir.Netlist, paths: Mapping[str, Path]) -> None:
         self.name = name
         self.netlist = netlist
-        self.design = design
         self.paths = paths
         self.graph = Graph()
         self.arithmetic = Arithmetic(self.graph)
@@ -94,7 +103,7 @@ class _Lowering:
             (start, width, port) for port, (start, width) in netlist.top.ports_i.items()
         )
 
-    def module(self) -> Module:
+    def module(self, names: Mapping[str, nir.Value]) -> Module:
         cells = self.netlist.cells
         for index, cell in enumerate(cells):
             if isinstance(cell, nir.Memory):
@@ -134,7 +143,6 @@ class _Lowering:
             for port, (_, width) in self.netlist.top.ports_i.items()
             if port in self.paths
         }
-        names = self._signal_names()
         return Module(
             name=self.name,
             graph=self.graph,
@@ -493,16 +501,6 @@ class _Lowering:
                 case nir.AsyncPrint() | nir.SyncPrint():
                     raise UnsupportedConstruct(f"Print at {_place(cell)} can't be simulated here")
         return events
-
-    def _signal_names(self) -> dict[str, nir.Value]:
-        names: dict[str, nir.Value] = {}
-        for info in self.design.fragments.values():
-            prefix = ".".join(info.name[1:])
-            for signal, name in info.signal_names.items():
-                if signal in self.netlist.signals:
-                    full = f"{prefix}.{name}" if prefix else name
-                    names[full] = self.netlist.signals[signal]
-        return names
 
     def _signal(self, value: nir.Value) -> tuple[Words, int]:
         return self.value(value), len(value)

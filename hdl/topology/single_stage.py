@@ -1,0 +1,314 @@
+"""Single-stage variants of the multistage cube: MAN-YO, LSSN and Lambda (Siegel et al., VIII)."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import ClassVar, NamedTuple
+
+from ..core.checks import check_field
+from ..core.parameters import integer, word
+from ..routing.relation import RoutedGraph
+from ..routing.routing_ring import RoutingRing, routing_ring
+from .graph import Channel, Link, Turn
+
+__all__ = ["LOOKUPS", "Lambda", "LoopSwitching", "ManYo", "SingleStageCube", "Way"]
+
+LOOKUPS = {
+    "logic": "the minimal sum of products",
+    "table": "a table of 2 N rows in each router, for N nodes",
+}
+"""How a router of a Lambda network finds the direction of a packet."""
+
+
+class Way(NamedTuple):
+    """A direction between the stages, and the number of a channel."""
+
+    backward: bool
+    channel: int
+
+
+@dataclass(frozen=True)
+class SingleStageCube(RoutedGraph):
+    """A multistage cube of m stages of 2^(m-1) boxes whose outputs are its inputs: boxes are nodes.
+
+    *Loops*: straight through the boxes, 2^m loops lead through all stages and back to the first.
+    Loop l is a number of m bits. Loops that differ in bit i alone meet in a node of stage i, and
+    there packets can change between them. So a node is named by its stage and by the bits that its
+    two loops have in common: (i) l_{m-1} ... l_{i+1} l_{i-1} ... l_0. Node numbers have the stage
+    on top, and this label of m - 1 bits below it.
+
+    *Links* follow the loops: from stage i to stage i + 1, modulo m. Port b of a node in stage i is
+    for the loop whose bit i is b, both as an output and as an input. With links in both directions,
+    port 2 + b leads back along this loop, and a packet from ahead comes in by it.
+
+    *Routing* is by destination tags: a packet leaves a node in stage j on the loop whose bit j is
+    that of its destination. The loop of a destination has a don't care in the bit of its own stage,
+    if that has one terminal; there the tag has the next lower bit again (in stage 0, the highest),
+    so that both loops carry the same load. A subclass chooses the direction (`backward`).
+
+    *Channels* are buffer classes in this order: channel 0 forward, channel 0 backward, channel 1
+    forward, and so on. A packet begins in channel 0. It goes on to the next one as it passes the
+    *cut* of its direction, or when it turns from backward to forward. Between two of these events
+    it meets each stage at most once, in the order of the links. So it meets all buffers in
+    ascending order, and packets can't wait for each other in a cycle (Dally and Seitz, 1987). The
+    cut is at stage 0 forward and at stage m // 2 backward, which needs the fewest channels.
+
+    Attributes
+    ----------
+    stages : int
+        m, from 2 to 10.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If m is not as above.
+    """
+
+    stages: int = integer(
+        4, "stages m: there are m 2^(m-1) nodes", least=2, most=10, title="Stages m"
+    )
+
+    two_way: ClassVar[bool] = False
+    """Whether links lead in both directions."""
+    terminals_of_node: ClassVar[int] = 1
+    """Terminals at each node: one, or one of each loop."""
+
+    alike = True
+    deadlock_free = True
+
+    def __post_init__(self) -> None:
+        check_field(self, "stages", "Stages m", 2, 10)
+
+    # Addresses.
+
+    @property
+    def nodes(self) -> int:
+        return self.stages << self.stages - 1
+
+    def stage(self, node: int) -> int:
+        """The stage of a node."""
+        return node >> self.stages - 1
+
+    def loops(self, node: int) -> tuple[int, int]:
+        """The two loops through a node."""
+        stage = self.stage(node)
+        low, high = node & (1 << stage) - 1, self._label(node) >> stage
+        first = high << stage + 1 | low
+        return first, first | 1 << stage
+
+    def node(self, stage: int, loop: int) -> int:
+        """The node in which a loop passes a stage."""
+        low, high = loop & (1 << stage) - 1, loop >> stage + 1
+        return stage << self.stages - 1 | high << stage | low
+
+    def terminal(self, stage: int, loop: int) -> int:
+        """The terminal of a loop in a stage."""
+        return (
+            stage << self.stages | loop if self.terminals_of_node == 2 else self.node(stage, loop)
+        )
+
+    def _label(self, node: int) -> int:
+        return node & (1 << self.stages - 1) - 1
+
+    def name(self, node: int) -> str:
+        """As in the paper: the stage in parentheses, and the bits that both loops have."""
+        return f"({self.stage(node)}) {self._label(node):0{self.stages - 1}b}"
+
+    def loop(self, terminal: int) -> int:
+        """The loop of a terminal. If its node has one terminal, the don't care is a copy of the bit
+        below it; of the highest bit, in stage 0."""
+        if self.terminals_of_node == 2:
+            return terminal & (1 << self.stages) - 1
+        low, high = self.loops(terminal)
+        stage = self.stage(terminal)
+        beside = (stage or self.stages) - 1
+        return high if low >> beside & 1 else low
+
+    @cached_property
+    def homes(self) -> Sequence[int]:
+        if self.terminals_of_node == 1:
+            return range(self.nodes)
+        pairs = product(range(self.stages), range(1 << self.stages))
+        return tuple(self.node(*pair) for pair in pairs)
+
+    # Links.
+
+    def links(self) -> Iterator[Link]:
+        count = self.channels_per_link
+        for stage, loop in product(range(self.stages), range(1 << self.stages)):
+            ahead = (stage + 1) % self.stages
+            here, there = self.node(stage, loop), self.node(ahead, loop)
+            port, peer_port = loop >> stage & 1, loop >> ahead & 1
+            yield Link(here, port, there, peer_port, count)
+            if self.two_way:
+                yield Link(there, 2 + peer_port, here, 2 + port, count)
+
+    def position(self, node: int) -> tuple[float, float]:
+        """Stages from left to right, as in Fig. 10; labels from top to bottom."""
+        return 2.0 * self.stage(node), -float(self._label(node))
+
+    def direction(self, link: Link) -> str:
+        loop = f"loop {self.loops(link.node)[link.port % 2]:0{self.stages}b}"
+        return f"{('forward', 'back')[link.port // 2]} {loop}" if self.two_way else loop
+
+    # Routing.
+
+    @abstractmethod
+    def backward(self, difference: int, resultant: int) -> bool:
+        """The direction in which a packet goes on.
+
+        Parameters
+        ----------
+        difference : int
+            Steps forward to the stage of its destination.
+        resultant : int
+            The exclusive or of its loop and that of its destination; bit k is of the stage that is
+            k steps ahead. Bit 0 does not matter.
+        """
+
+    @property
+    def cuts(self) -> tuple[int, int]:
+        """The stages where a packet that passes through forward, or backward, goes on to the next
+        channel."""
+        return 0, self.stages // 2
+
+    def next_channel(self, stage: int, came: Way | None, *, backward: bool) -> int:
+        """The channel in which a packet leaves a stage."""
+        if came is None:
+            return 0
+        if came.backward == backward:
+            return came.channel + (stage == self.cuts[backward])
+        return came.channel + came.backward
+
+    def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
+        """The next channel of a packet in a node; none if it has arrived."""
+        ring, stage, wanted = self.ring, self.stage(node), self.loop(destination)
+        difference = (self.stage(self.homes[destination]) - stage) % self.stages
+        resultant = ring.turned(wanted ^ self.loops(node)[0], stage)
+        if difference or resultant & ~1:
+            backward = self.backward(difference, resultant)
+            way = None if came is None else Way(came.port >= 2, came.number)
+            channel = self.next_channel(stage, way, backward=backward)
+            yield Channel(node, 2 * backward + (wanted >> stage & 1), channel)
+
+    @property
+    def ring(self) -> RoutingRing:
+        """The stages as a ring."""
+        return routing_ring(self.stages)
+
+    @property
+    def channels_per_link(self) -> int:
+        """Virtual channels of each link: one for each buffer class."""
+        return 1 + max(way.channel for ways in self.passages for _, way in ways if way)
+
+    @cached_property
+    def passages(self) -> list[set[tuple[Way | None, Way | None]]]:
+        """For each stage, how packets come to it and how they leave it; None for terminals.
+
+        They are followed through stages and channels, from everywhere.
+        """
+        count = self.stages
+        found: list[set[tuple[Way | None, Way | None]]] = [set() for _ in range(count)]
+        waiting: list[tuple[int, int, int, Way | None]] = [
+            (stage, difference, resultant, None)
+            for stage, difference in product(range(count), repeat=2)
+            for resultant in range(0, 1 << count, 2)
+        ]
+        seen = set(waiting)
+        for stage, difference, resultant, came in waiting:
+            if not difference and not resultant:
+                found[stage].add((came, None))
+                continue
+            backward = self.backward(difference, resultant)
+            way = Way(backward, self.next_channel(stage, came, backward=backward))
+            found[stage].add((came, way))
+            after = (
+                (stage + (-1 if backward else 1)) % count,
+                *self.ring.step(difference, resultant, backward=backward),
+                way,
+            )
+            if after not in seen:
+                seen.add(after)
+                waiting.append(after)
+        return found
+
+    def turns(self) -> Mapping[int, frozenset[Turn]]:
+        """As `Relation.turns`. A packet turns back only on the other loop."""
+        turns = [
+            frozenset(
+                Turn(
+                    None if came is None else (2 * came.backward + entered, came.channel),
+                    None if way is None else (2 * way.backward + left, way.channel),
+                )
+                for came, way in ways
+                for entered, left in product(range(2), repeat=2)
+                if came is None or way is None or came.backward == way.backward or entered != left
+            )
+            for ways in self.passages
+        ]
+        return {node: turns[self.stage(node)] for node in range(self.nodes)}
+
+
+@dataclass(frozen=True)
+class ManYo(SingleStageCube):
+    """MAN-YO (also CBAR and HCSN): one-way links, and one terminal at each node (VIII-B).
+
+    A packet goes forward. After at most m - 1 links it is on a loop of its destination, and after
+    at most m - 1 more it is there.
+
+    Examples
+    --------
+    >>> graph = ManYo(4)
+    >>> [graph.name(channel.node) for channel in graph.path(0b01_000, 0b00_111)]
+    ['(1) 000', '(2) 000', '(3) 010', '(0) 111']
+    """
+
+    def backward(self, difference: int, resultant: int) -> bool:
+        return False
+
+    @property
+    def diameter(self) -> int:
+        """Links on the longest path."""
+        return 2 * self.stages - 2
+
+
+@dataclass(frozen=True)
+class LoopSwitching(ManYo):
+    """LSSN, the loop structured switching network: one-way links, and one terminal of each loop at
+    each node (VIII-C).
+
+    So there are m 2^m terminals. The number of a terminal has the stage on top and all bits of the
+    loop below it. A packet that comes on the other loop changes to its destination's in the last
+    node.
+    """
+
+    terminals_of_node = 2
+
+
+@dataclass(frozen=True)
+class Lambda(SingleStageCube):
+    """Lambda: two-way links, and one terminal at each node (VIII-D).
+
+    Packets take shortest paths, with at most two turns: those of the routing ring
+    (`routing.routing_ring`).
+
+    Attributes
+    ----------
+    stages : int
+    lookup : "logic" or "table"
+        How routers find the direction. Packets take the same paths with both.
+    """
+
+    lookup: str = word("logic", "how routers find the direction of a packet", LOOKUPS)
+
+    two_way = True
+
+    def backward(self, difference: int, resultant: int) -> bool:
+        return self.ring.backward(difference, resultant)
+
+    @property
+    def diameter(self) -> int:
+        """Links on the longest path."""
+        return self.ring.diameter
