@@ -55,7 +55,12 @@ def test_every_single_fault_leaves_every_pair_connected(ports: int) -> None:
     assert len(faults) == len(set(faults)) == (n + 1) * (ports // 2 + 2 * ports)
     for fault in faults:
         configuration = plan.configure([fault])
-        exchange = configuration.exchanges(sources, destinations)
+        if configuration.bypass_extra:
+            exchange = 0
+        elif configuration.bypass_last:
+            exchange = (sources ^ destinations) & 1
+        else:
+            exchange = configuration.meets(sources, destinations)
         line = sources
         for stage in range(n + 1):
             used = not (
@@ -231,8 +236,9 @@ def test_selector_makes_the_tags_of_the_plan(simulate: Callable[..., None], rout
 
 
 def all_pairs(ports: int) -> Trace:
-    """In cycle k, every S sends to S xor k."""
-    return Trace("all", tuple(TracePacket(k, s, s ^ k) for k in range(ports) for s in range(ports)))
+    """In cycle k, every S sends to S plus k."""
+    pairs = itertools.product(range(ports), repeat=2)
+    return Trace("all", tuple(TracePacket(k, s, (s + k) % ports) for k, s in pairs))
 
 
 def told(bench: PacketBench, faults: str) -> PacketBench:

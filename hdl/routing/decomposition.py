@@ -177,7 +177,7 @@ def _linear(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
         return None
     replaced, chosen = (
         [bit for digit in digits for bit in _bits(digit, code)]
-        for digits, code in zip(_orders(plan), (plan.tags().source_code, plan.code))
+        for digits, code in zip(_orders(plan), (plan.source_code, plan.code))
     )
     # For each bit of the intermediate terminal: what it adds to the input and, so far, to the
     # output.

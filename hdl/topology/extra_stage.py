@@ -29,7 +29,7 @@ from typing import Literal, cast, get_args
 
 from ..core.errors import InvalidValue
 from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan, terminal_digits
-from .tags import Routing, box_output, tag_digit
+from .tags import Routing, TagScheme, box_output, tag_digit
 
 __all__ = ["Configuration", "ExtraStagePlan", "Fault", "extra_stage_plan", "parse_faults"]
 
@@ -215,14 +215,19 @@ class ExtraStagePlan(MultistagePlan):
             label=self._ordered(label),
         )
 
+    @cached_property
+    def _order(self) -> TagScheme:
+        """The order of the digits of a tag."""
+        return self.tags()
+
     def _ordered(self, digits: Mapping[int, int]) -> int:
         """Digits of an address, by position, in the order of a tag; others are 0."""
         code = self.code.pack([digits.get(j, 0) for j in range(self.code.digits)])
-        return self.tags().in_stage_order(code)
+        return self._order.in_stage_order(code)
 
     def address(self, terminal: int) -> int:
         """The address of a terminal in the order of a tag."""
-        return self.tags().in_stage_order(self.code.encode(terminal))
+        return self._order.in_stage_order(self.code.encode(terminal))
 
     def path(
         self,

@@ -91,6 +91,11 @@ class MultistagePlan:
         return MixedCode.of([radices[digits.index(j)] for j in range(len(digits))])
 
     @cached_property
+    def source_code(self) -> AddressCode:
+        """The code of the numbers of inputs."""
+        return self.tags().source_code
+
+    @cached_property
     def ports(self) -> int:
         return self.code.count
 
@@ -124,7 +129,7 @@ class MultistagePlan:
     def codes(self) -> tuple[AddressCode, ...]:
         """The code of the labels in each stage, and of the lines that leave it."""
         codes = []
-        code = self.tags().source_code
+        code = self.source_code
         for stage in self.stages:
             code = code.permuted(stage.entry)
             codes.append(code)
@@ -146,7 +151,7 @@ class MultistagePlan:
         """
         behind = stage == len(self.stages)
         entry = self.exit if behind else self.stages[stage].entry
-        before = self.codes[stage - 1] if stage else self.tags().source_code
+        before = self.codes[stage - 1] if stage else self.source_code
         after = self.code if behind else self.codes[stage]
         old = before.split(line)
         return after.join([old[j] for j in entry])
@@ -287,13 +292,15 @@ def parse_radices(text: str) -> tuple[int, ...]:
     words = text.split("x")
     if not all(word.isdecimal() and int(word) >= 2 for word in words):
         raise InvalidValue(
-            f"Radix must be a number of at least 2, or several such as 4x4x8, not {text!r}"
+            f"Radix must be a number of at least 2, or several such as 4x4x8, or 4+, not {text!r}"
         )
     return tuple(map(int, words))
 
 
 def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
     """The radix of each stage; arguments and errors are those of `multistage_plan`."""
+    if isinstance(radix, str) and radix.endswith("+"):
+        return _filled(check_integer("Ports", ports, 2), *parse_radices(radix[:-1]))
     if isinstance(radix, str) and "x" in radix:
         radices = parse_radices(radix)
         ports = check_integer("Ports", ports, 2)
@@ -309,6 +316,20 @@ def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
     return radices
 
 
+def _filled(ports: int, radix: int, *others: int) -> tuple[int, ...]:
+    """Stages of one radix, and one of a smaller radix if that gives this number of ports."""
+    radices = ()
+    while ports % radix == 0:
+        radices += (radix,)
+        ports //= radix
+    if others or ports >= radix:
+        raise InvalidValue(
+            f"Ports must be a power of {radix}, times a number below {radix}, "
+            f"with radix={radix}+, not {prod(radices) * ports}"
+        )
+    return radices if ports == 1 else (*radices, ports)
+
+
 def multistage_plan(name: str, ports: int, radix: int | str = 2) -> MultistagePlan:
     """The wiring plan of a multistage network.
 
@@ -321,7 +342,8 @@ def multistage_plan(name: str, ports: int, radix: int | str = 2) -> MultistagePl
         product of the radices.
     radix : int or str
         Inputs and outputs of a box, at least 2; or those of the boxes of each stage, in the order
-        in which a packet meets them, such as "4x4x8".
+        in which a packet meets them, such as "4x4x8"; or "4+" for 4 x 4 boxes, and smaller ones in
+        the last stage if ports is no power of 4.
 
     Raises
     ------

@@ -145,7 +145,7 @@ def draw_multistage(
     pitch = (plan.ports * copies + (copies - 1)) / plan.ports
     terminals = [-(line + 0.5) * pitch + 0.5 for line in range(plan.ports)]
 
-    codes = [plan.tags().source_code, *plan.codes]
+    codes = [plan.source_code, *plan.codes]
 
     def wire(
         column: int, label: int, x0: float, y0: float, x1: float, y1: float, plain: str

@@ -39,7 +39,8 @@ class MultistageParameters(Parameters):
     `depth` "auto" is 4, or twice the largest length for cut-through, or the only depth that the
     switch has; `resubmit` "auto" is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
     "auto" a slot freed in a cycle can be filled in the same cycle only at depth 1. `ports` "auto"
-    is the least power of the radix from 8 on, or the product of the radices.
+    is the least power of the radix from 8 on, or the product of the radices. Radix "4+" is 4 x 4
+    boxes, and smaller ones in the last stage if `ports` is no power of 4.
     """
 
     ports: int | Literal["auto"] = integer(
@@ -50,7 +51,11 @@ class MultistageParameters(Parameters):
         choices=("auto",),
     )
     radix: int | str = integer(
-        2, "inputs and outputs of a box, or of those of each stage", least=2, most=64, form="AxBxC"
+        2,
+        "inputs and outputs of a box, or of those of each stage",
+        least=2,
+        most=64,
+        form="AxBxC, A+",
     )
     wiring: str = word("cube", "wiring plan", tuple(multistage.PLANS), listed=False)
     switch: str = word(
@@ -121,20 +126,19 @@ class MultistageParameters(Parameters):
     def _resolve_size(self) -> None:
         """Resolve ports and radix; several equal radices become one."""
         radix = self.radix
+        given = parse_radices(str(radix).removesuffix("+"))
+        for each in given:
+            check_integer("Radix", each, 2, 64)
+        if self.ports == "auto":
+            # The product of several; otherwise the least power of one from 8 on.
+            size = prod(given)
+            while len(given) == 1 and size < 8:
+                size *= given[0]
+            self._resolve(ports=check_integer("Ports", size, 2, MOST_PORTS))
         if isinstance(radix, str):
-            radices = parse_radices(radix)
-            for each in radices:
-                check_integer("Radix", each, 2, 64)
-            if self.ports == "auto":
-                self._resolve(ports=check_integer("Ports", prod(radices), 2, MOST_PORTS))
-            stage_radices(int(self.ports), radix)
-            if len(set(radices)) == 1:
-                self._resolve(radix=radices[0])
-        elif self.ports == "auto":
-            ports = radix
-            while ports < 8:
-                ports *= radix
-            self._resolve(ports=ports)
+            radices = stage_radices(int(self.ports), radix)
+            several = len(set(radices)) > 1
+            self._resolve(radix="x".join(map(str, radices)) if several else radices[0])
 
     def _check_options(self, resubmit: int) -> None:
         """Raise ValueError if an option is not compatible with the switch or resubmission."""
