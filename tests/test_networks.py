@@ -321,7 +321,7 @@ def test_catalogue_builds_each_family(name: str) -> None:
         (
             "fly",
             {"routing": "random"},
-            "Parameter routing must be one of destination, xor, not 'random'",
+            "Parameter routing must be one of destination, xor, difference, not 'random'",
         ),
         (
             "cube",

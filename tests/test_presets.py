@@ -31,8 +31,8 @@ PAPER: dict[str, dict[str, Any]] = {
         **{"routing": "destination", "payload": 16, "parity": "byte", "policy": "hold"},
     },
     # "4 x 4 interchange boxes", "butterfly", "wormhole", "destination tag", "blocked packets are
-    # immediately dropped", "retransmitted after a random time delay", "four bits wide"; the bandwidths
-    # are for N = 128. That is no power of four: the last stage has smaller boxes.
+    # immediately dropped", "retransmitted after a random time delay", "four bits wide"; bandwidths
+    # are for N = 128, which is no power of four: the last stage has smaller boxes.
     "gp1000": {
         **{"ports": 128, "radix": "4x4x4x2", "wiring": "butterfly", "switch": "wormhole"},
         **{"policy": "drop", "routing": "destination", "payload": 4},
@@ -149,7 +149,7 @@ def test_books_of_the_whole_machine_balance(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("gp1000", {"ports": 16, "length": 30}),
+        ("gp1000", {"ports": 16, "radix": 4, "length": 30}),
         ("pasm", {"parity": "none"}),
         ("aspro", {"ports": 4}),
     ],

@@ -377,7 +377,7 @@ def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
         "routing": {"destination", "xor", "difference"},
         "depth": {"auto"},
         "ports": {"auto"},
-        "radix": {"AxBxC, A+"},
+        "radix": {"AxBxC"},
         "resubmit": {"auto"},
         "length": {"LOW:HIGH"},
         "faults": {"FAULTS"},

@@ -61,7 +61,7 @@ def _compared(
         for kind, factor in (("basic", 1), (name, _FACTOR)):
             parameters = enhancement if factor > 1 else {}
             network = MultistageNetwork(ports, switch="unbuffered", **parameters)
-            predicted = throughput(1, network.plan.radix, network.stages, factor)
+            predicted = throughput(1, network.radix, network.stages, factor)
             result = measure_unbuffered(ports, 2, [1.0], options, **parameters)[0]
             rows.append(
                 {"network": kind, "ports": ports}

@@ -94,6 +94,11 @@ class MultistageNetwork(PacketNetwork):
             box.build()  # An invalid box must be rejected now, not during elaboration.
 
     @property
+    def radix(self) -> int:
+        """The radix of all boxes; ValueError if stages differ."""
+        return self.plan.radix
+
+    @property
     def extra_plan(self) -> ExtraStagePlan:
         """The plan of a network with an extra stage; ValueError for one without."""
         if not isinstance(self.plan, ExtraStagePlan):

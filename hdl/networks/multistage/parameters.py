@@ -52,10 +52,10 @@ class MultistageParameters(Parameters):
     )
     radix: int | str = integer(
         2,
-        "inputs and outputs of a box, or of those of each stage",
+        "inputs and outputs of a box, or of those of each stage; 4+: smaller ones in the last",
         least=2,
         most=64,
-        form="AxBxC, A+",
+        form="AxBxC",
     )
     wiring: str = word("cube", "wiring plan", tuple(multistage.PLANS), listed=False)
     switch: str = word(
