@@ -30,6 +30,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # the search for garbage takes a third of the tests' time, and frees next to nothing.
 gc.set_threshold(5_000, 20, 100)
 
+
+def pytest_collection_finish() -> None:
+    """The tests and all that they have imported stay to the end: no search for garbage there."""
+    gc.collect()
+    gc.freeze()
+
+
 Testbench = Callable[[Any], Coroutine[Any, Any, None]]
 
 

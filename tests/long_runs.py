@@ -11,11 +11,12 @@ ALIKE = {name for name, family in FAMILIES.items() if family.preset is not None}
     *("baseline", "butterfly", "flip", "indirect-cube", "mesh", "ring"),
     *("fat-tree", "hyperx", "kautz", "de-bruijn", "express-mesh", "cube-connected-cycles"),
     *("complete", "star", "tree", "chordal-ring", "psnn", "pse", "leiserson-fat-tree"),
+    *("man-yo", "lambda"),
     *("clos", "benes", "hierarchical", "bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"),
 }
-"""Networks that have the cells of another one: presets, other wirings of boxes, and other graphs
-for the routers and tables of `graph` and `dragonfly`. Of tests that compile an engine for each
-network, short runs leave these out."""
+"""Networks that have the cells of another one: presets, other wirings of boxes, other graphs for
+the routers and tables of `graph` and `dragonfly`, or for the gates of `lssn`. Of tests that compile
+an engine for each network, short runs leave these out."""
 
 
 def long(*values: Any, **options: Any) -> Any:

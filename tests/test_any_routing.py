@@ -90,6 +90,9 @@ def test_every_packet_arrives_and_no_cycle_is_left(routing: str, given_graph: nx
     for destination in range(relation.ports):
         for header in relation.headers(destination):
             places = walked(relation, header)
+            assert {
+                (node, came): sorted(nexts) for node, came, nexts in relation.steps(header)
+            } == {place: sorted(nexts) for place, nexts in places.items()}
             ends = {node for (node, _), nexts in places.items() if not nexts}
             assert ends == {relation.graph.homes[destination]}
             steps = nx.DiGraph(

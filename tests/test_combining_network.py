@@ -317,8 +317,8 @@ def test_one_box_is_serial(policy: str, merge: str, pace: float | None) -> None:
     ("policy", "merge"),
     [
         ("none", "pairwise"),
-        ("rp3", "pairwise"),
-        ("all", "pairwise"),
+        long("rp3", "pairwise"),
+        long("all", "pairwise"),
         ("all", "unlimited"),
     ],
 )
@@ -340,12 +340,12 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
         (8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
         (8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
         (16, {"width": 32, "wait": 2, "outstanding": 2}, {"words": 2, "requests": 20}),
-        (16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
+        long(16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
         (16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
         (8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
         (4, {"lengths": (1, 3), "merge": "unlimited"}, {"words": 2, "memory": 0.4}),
         (8, {"paths": 2}, {"words": 2}),
-        (8, {"paths": 2, "radix": 4, "lengths": "1:2"}, {"words": 3, "requests": 40}),
+        long(8, {"paths": 2, "radix": 4, "lengths": "1:2"}, {"words": 3, "requests": 40}),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
@@ -402,7 +402,9 @@ def test_networks_with_queues_at_the_inputs_are_serial(
 INPUT_QUEUES = {"queues": "input", "combine": "none", "depth": 8, "delay": 2, "lengths": "2:3"}
 
 
-@pytest.mark.parametrize("parameters", [{}, {"lengths": (2, 3)}, INPUT_QUEUES, {"paths": 2}])
+@pytest.mark.parametrize(
+    "parameters", [{}, long({"lengths": (2, 3)}), INPUT_QUEUES, long({"paths": 2})]
+)
 def test_engines_agree(parameters: dict) -> None:
     network = small(4, **parameters)
     traffic = Traffic(take=0.7, requests=25)

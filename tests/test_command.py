@@ -428,7 +428,7 @@ def test_installed_program(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [long(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_program(number: int, status: int, tmp_path: Path) -> None:
     # Small memories, so that the file grows by cycles and not by its first lines.
     words = (
@@ -456,7 +456,7 @@ def test_interrupted_program(number: int, status: int, tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["waves.vcd"]
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), long(signal.SIGTERM, 143)])
 def test_interrupted_sweep(number: int, status: int, tmp_path: Path) -> None:
     """Loads that had been simulated are written, and nobody goes on with the others."""
     words = "sweep cube ports=2 --loads 0.1,0.5 --no-refine --engine amaranth --processes 2 "

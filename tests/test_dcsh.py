@@ -167,10 +167,10 @@ def check_arrivals(load: Load, trace: list) -> None:
     "parameters",
     [
         {"k": 3, "n": 2, "depth": 1, "length": "1:4"},
-        {"k": 2, "n": 3, "depth": 3, "length": "1:8", "decision": 2},
+        long({"k": 2, "n": 3, "depth": 3, "length": "1:8", "decision": 2}),
         {"k": 4, "n": 1, "depth": 2, "length": 2, "decision": 4},
-        {"k": 3, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1},
-        {"k": 4, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1},
+        long({"k": 3, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1}),
+        long({"k": 4, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1}),
         {"k": 2, "n": 3, "depth": 8, "length": "1:4", "decision": 3, "broadcast": 1},
     ],
     ids=str,
@@ -212,7 +212,7 @@ def run(network: DCSHNetwork, **options: Any) -> Result:
         {"k": 3, "n": 2, "length": "1:8", "decision": 2},
         {"k": 3, "n": 2, "depth": 8, "length": "1:8", "broadcast": 1},
         *(
-            (long if n == 3 or k > 4 else dict)(
+            (long if k > 2 else dict)(
                 {"k": k, "n": n, "depth": depth, "length": "1:8", "broadcast": broadcast}
             )
             for k, n in ((2, 4), (4, 2), (4, 3), (5, 2), (8, 2))
@@ -340,8 +340,8 @@ def test_broadcasts_would_deadlock_if_packets_were_not_taken_whole(
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"k": 3, "n": 2, "decision": 2, "depth": 1},
-        {"k": 2, "n": 3, "length": "1:4"},
+        long({"k": 3, "n": 2, "decision": 2, "depth": 1}),
+        long({"k": 2, "n": 3, "length": "1:4"}),
         {"k": 2, "n": 3, "length": 4, "broadcast": 1},
     ],
     ids=str,

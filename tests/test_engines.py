@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import build
@@ -80,12 +81,12 @@ def start(*engines: AmaranthEngine | CompiledEngine) -> None:
         ("cube", "hotspot:0.4", {"ports": 8, "switch": "input-queued", "depth": 1}),
         ("omega", "uniform", {"ports": 8, "depth": 1, "routing": "xor"}),
         ("omega", "trace", {"ports": 9, "radix": 3}),
-        ("baseline", "bit-reversal", {"ports": 8, "switch": "input-queued"}),
-        ("baseline", "uniform", {"ports": 9, "radix": 3, "switch": "input-queued", "depth": 1}),
-        ("indirect-cube", "uniform", {"ports": 16, "radix": 4, "depth": 1}),
-        ("butterfly", "hotspot:0.2", {"ports": 16, "radix": 4, "switch": "input-queued"}),
-        ("butterfly", "trace", {"ports": 8, "switch": "input-queued", "routing": "xor"}),
-        ("flip", "perfect-shuffle", {"ports": 8, "depth": 1}),
+        long("baseline", "bit-reversal", {"ports": 8, "switch": "input-queued"}),
+        long("baseline", "uniform", {"ports": 9, "radix": 3, "switch": "input-queued", "depth": 1}),
+        long("indirect-cube", "uniform", {"ports": 16, "radix": 4, "depth": 1}),
+        long("butterfly", "hotspot:0.2", {"ports": 16, "radix": 4, "switch": "input-queued"}),
+        long("butterfly", "trace", {"ports": 8, "switch": "input-queued", "routing": "xor"}),
+        long("flip", "perfect-shuffle", {"ports": 8, "depth": 1}),
         ("flip", "uniform", {"ports": 9, "radix": 3, "depth": 1, "payload": 100}),
         ("cube", "uniform", {"ports": 4, "radix": 4, "switch": "input-queued", "routing": "xor"}),
     ],

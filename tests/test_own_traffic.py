@@ -129,9 +129,9 @@ MIXED = "matrix:0,1,2,0/1,0,0,0/0,0,0,0/1,1,1,5"
         (f"{MIXED}+bursts:3:2", "cube", {"switch": "wormhole", "length": "1:3"}),
         ("3,x,0,0", "cube", {"broadcast": 1}),
         ("2,3,1,0+bursts:5:1", "cube", {"broadcast": 1}),
-        (f"{MIXED}+bursts:3:2", "combining", {"lengths": "1:2"}),
+        long(f"{MIXED}+bursts:3:2", "combining", {"lengths": "1:2"}),
         long(MIXED, "combining", {"paths": 2, "radix": 2}),
-        long("2,3,1,0+bursts:5:1", "combining", {}),
+        ("2,3,1,0+bursts:5:1", "combining", {}),
     ],
 )
 def test_engines_agree(traffic: str, family: str, parameters: dict[str, Any]) -> None:

@@ -29,7 +29,9 @@ VARIANTS = [
 ]
 # The routing meets the queues nowhere, so a few depths are enough for the second kind.
 CASES = [
-    long(radix, routing, depth) if radix == 8 and depth != 3 else (radix, routing, depth)
+    long(radix, routing, depth)
+    if (radix == 8 and (depth, routing) != (3, "destination")) or (radix == 4 and depth > 4)
+    else (radix, routing, depth)
     for radix, routing in VARIANTS
     for depth in (DEPTHS if routing == "destination" else [1, 3])
 ]

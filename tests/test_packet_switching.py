@@ -15,7 +15,7 @@ from multicube.hdl.bench.geometric import bit_probabilities, geometric_length
 from multicube.hdl.networks import AxiStreamNetwork
 from multicube.hdl.networks.flits import geometric_mean, parse_lengths
 from multicube.sim import simulate as run
-from multicube.sim.papers.dandamudi_rtl import clocked, measured
+from multicube.sim.papers.dandamudi_rtl import Point, clocked, measured
 from multicube.sim.papers.item import Options
 from multicube.sim.theory.hierarchical import Rates, TwoLevel
 from multicube.sim.workload.trace import Trace, TracePacket
@@ -151,7 +151,7 @@ def test_better_selections(selection: str) -> None:
 def test_clock_of_the_paper(rates: Rates) -> None:
     """Links serve at their rates, and with long packets delays are those of M/M/1 queues."""
     network = TwoLevel("bh", 3, 3)
-    delays = [network.delay(0.8, clocked(rates, length)) for length in (4, 16, 64, 10**6)]
+    delays = [network.delay(0.8, clocked(network, rates, length)) for length in (4, 16, 64, 10**6)]
     assert delays == sorted(delays)
     assert delays[-1] == pytest.approx(network.delay(0.8, rates), rel=1e-4)
 
@@ -160,7 +160,9 @@ def test_clock_of_the_paper(rates: Rates) -> None:
 def test_rtl_is_close_to_the_formula() -> None:
     network, rates = TwoLevel("bh", 2, 1), Rates(1, 1.5, 3)
     formula = network.delay(0.6, rates)
-    found = measured(network, 0.6, rates, Options(seed=SEED), length=16, time=40_000)
+    (found,) = measured([Point(network, 0.6, rates, 16, 40_000)], Options(seed=SEED))
+    assert found is not None
+    assert found.ci99 is not None
     assert found.ci99 < 0.05 * formula
     assert found.delay == pytest.approx(formula, abs=found.ci99 + 0.05 * formula)
 

@@ -25,13 +25,14 @@ SEED = 11
 LENGTH = 6
 SMALL: list[tuple[str, dict[str, int]]] = [
     ("torus", {"k": 5, "n": 1}),
+    ("hypercube", {"n": 3}),
+    ("dcsh", {"k": 2, "n": 2}),
+]
+LARGER: list[tuple[str, dict[str, int]]] = [
     ("torus", {"k": 3, "n": 2}),
     ("mesh", {"k": 3, "n": 2}),
     ("ring", {"k": 4, "n": 1}),
-    ("hypercube", {"n": 3}),
     ("dcsh", {"k": 3, "n": 2}),
-]
-LARGER: list[tuple[str, dict[str, int]]] = [
     *(("torus", {"k": k, "n": 2, "decision": 1 + k % 2}) for k in (2, 4, 5, 6)),
     ("torus", {"k": 3, "n": 3}),
     ("mesh", {"k": 4, "n": 3}),

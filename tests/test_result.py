@@ -26,7 +26,7 @@ def from_values(values: list[int], bins: int) -> Latency:
     return Latency.from_counts(counts, sum(values), max(values, default=0), None)
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(derandomize=True, max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=300), st.integers(2, 60))
 def test_latency_from_counts(values: list[int], bins: int) -> None:
     latency = from_values(values, bins)

@@ -230,7 +230,8 @@ class Looked(wiring.Component):
     [
         "torus k=4x3x2 length=1:4",
         "mesh k=5x2 channels=3 length=1:4",
-        "torus k=5 channels=4 length=1:4 depth=2",
+        "torus k=5 n=1 channels=4 length=1:4 depth=2",
+        long("torus k=5 channels=4 length=1:4 depth=2"),
         "torus k=4 latency=3 depth=6 length=1:4",
         "torus k=3 switching=cut-through depth=4 length=1:4 decision=3",
         long("ring k=4x3 switching=store-and-forward depth=4 length=1:4"),
@@ -286,7 +287,7 @@ def test_verilog_has_a_module_for_each_shape(
     yosys_check: Callable[[Sequence[Path]], str],
 ) -> None:
     """And one for each table; tools read it."""
-    network = GraphNetwork(graph=SpanningTree(irregular(1)), depth=6, length="1:4")
+    network = GraphNetwork(graph=SpanningTree(nx.star_graph(3)), depth=6, length="1:4")
     path = tmp_path / "network.v"
     write_verilog(network.fabric, path)
     text = path.read_text()

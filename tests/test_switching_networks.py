@@ -45,8 +45,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
 }
 SLOW = {"output-queued, radix 4", "unbuffered, three copies"}
 QUICK = {
-    *("unbuffered", "single-buffered", "output-queued, extra stage"),
-    *("wormhole", "cut-through", "circuit, dropping"),
+    *("unbuffered", "output-queued, extra stage", "wormhole", "circuit, dropping"),
 }
 """What the engines agree on in short test runs; tests/test_engines.py has input queues."""
 

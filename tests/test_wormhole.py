@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from amaranth.lib.wiring import Component
+from long_runs import long
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.primitives.packet import Packet
 
@@ -169,13 +170,12 @@ CASES = [
     *((wormhole, 2, routing, depth) for routing in ("destination", "xor") for depth in (1, 2, 4)),
     *((wormhole, radix, "destination", depth) for radix in (3, 4) for depth in (1, 3, 16)),
     (wormhole, 8, "destination", 1),
-    (wormhole, 8, "xor", 4),
     *((cut_through, 2, routing, depth) for routing in ("destination", "xor") for depth in (0, 1)),
     *((cut_through, radix, "destination", depth) for radix in (3, 4) for depth in (0, 5, 11)),
-    (cut_through, 8, "xor", 0),
     *((crosspoint, radix, "destination", depth) for radix in (2, 3, 4) for depth in (0, 1, 5)),
     (crosspoint, 4, "xor", 3),
 ]
+LARGER = [(wormhole, 8, "xor", 4), (cut_through, 8, "xor", 0)]
 
 
 def sometimes(seed: int) -> Callable[[int, int], bool]:
@@ -199,7 +199,9 @@ def check_worms(wires: Wires, flits: list[int]) -> list[tuple[int, int]]:
     return packets
 
 
-@pytest.mark.parametrize(("kind", "radix", "routing", "depth"), CASES)
+@pytest.mark.parametrize(
+    ("kind", "radix", "routing", "depth"), [*CASES, *(long(*case) for case in LARGER)]
+)
 def test_flit_switch_follows_the_model(
     transport: Callable[..., list], kind: Callable, radix: int, routing: str, depth: int
 ) -> None:
@@ -264,8 +266,8 @@ def packets(wires: Wires, order: list[list[int]], length: int) -> list[list[int]
 @pytest.mark.parametrize(
     ("kind", "radix", "routing", "depth", "length"),
     [
-        (*case, length)
-        for case in CASES
+        (long if case in LARGER or (case[1] == 4 and length == 2) else pytest.param)(*case, length)
+        for case in (*CASES, *LARGER)
         for length in (2, LONGEST)
         # A queue as deep as the longest packet and no deeper stops behind shorter ones.
         if case[0] is wormhole or case[3] > 0 or length == LONGEST

@@ -54,7 +54,7 @@ class SingleStageLogic:
         bit, goes, back = (Signal(name=f"{what}_{name}") for what in ("bit", "goes", "back"))
         m.d.comb += [
             differs.eq(label ^ own),
-            bit.eq((label & among).any()),
+            bit.eq(self._bit(came, label, differs, among, wanted == stage)),
             goes.eq((wanted != stage) | (differs & ~among).any()),
         ]
         if isinstance(plan, Lambda):
@@ -78,6 +78,16 @@ class SingleStageLogic:
                     leaves = goes & (back == backward) & (bit == port) & here_so
                     found[2 * backward + port, channel] = leaves
         return found
+
+    def _bit(
+        self, came: End | None, label: Value, differs: Value, among: Value, there: Value
+    ) -> Value:
+        """The bit of the loop that a packet takes; `there` in the stage of its destination."""
+        wanted = (label & among).any()
+        if self.plan.terminals_of_node == 2:
+            return wanted
+        stays = Const(came[0] % 2) if came is not None else (differs & among.rotate_right(1)).any()
+        return Mux(there, stays, wanted)
 
     def _backward(
         self, m: Module, plan: Lambda, wanted: Value, stage: Value, differs: Value

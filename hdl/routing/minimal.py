@@ -1,6 +1,6 @@
 """All shortest paths in any graph, without regard to deadlock."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from math import lcm
 
@@ -60,6 +60,33 @@ class Minimal(Relation):
 
     # What other relations find by following every header follows from distances here.
 
+    def steps(
+        self, header: int, starts: Iterable[int] | None = None
+    ) -> Iterator[tuple[int, Channel | None, list[Channel]]]:
+        if starts is not None:
+            yield from super().steps(header, starts)
+            return
+        end = 1 << header
+        nexts: list[list[Channel]] = [[] for _ in range(self._graph.nodes)]
+        for link, ends in self._shorter.items():
+            if ends & end:
+                nexts[link.node] += self._channels[link]
+        for node, own in enumerate(self._graph.terminals):
+            if own:
+                yield node, None, nexts[node]
+        for link, ends in self._carried.items():
+            if ends & end:
+                for channel in self._channels[link]:
+                    yield link.peer, channel, nexts[link.peer]
+
+    @cached_property
+    def _channels(self) -> dict[Link, list[Channel]]:
+        """The channels of each link, links by node and port."""
+        return {
+            link: [Channel(link.node, link.port, number) for number in range(link.channels)]
+            for link in sorted(self._graph.links())
+        }
+
     @property
     def diameter(self) -> int:
         graph = self._graph
@@ -78,7 +105,7 @@ class Minimal(Relation):
         ends = [(1 << end, graph.distances[home]) for end, home in enumerate(graph.exit_homes)]
         return {
             link: sum(bit for bit, away in ends if away[link.peer] < away[link.node])
-            for link in graph.links()
+            for link in self._channels
         }
 
     @cached_property

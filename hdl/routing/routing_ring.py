@@ -43,9 +43,10 @@ class RoutingRing:
         return (resultant >> steps | resultant << self.stages - steps) & (1 << self.stages) - 1
 
     def step(self, difference: int, resultant: int, *, backward: bool) -> tuple[int, int]:
-        """Difference and resultant after one step; the loop is changed where the packet comes."""
+        """Difference and resultant after one step. The packet changes loops, if it must, before it,
+        and again where it comes."""
         steps = -1 if backward else 1
-        return (difference - steps) % self.stages, self.turned(resultant, steps) & ~1
+        return (difference - steps) % self.stages, self.turned(resultant & ~1, steps) & ~1
 
     def distance(self, difference: int, resultant: int) -> int:
         """Steps on the shortest way."""

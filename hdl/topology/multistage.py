@@ -318,7 +318,7 @@ def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
 
 def _filled(ports: int, radix: int, *others: int) -> tuple[int, ...]:
     """Stages of one radix, and one of a smaller radix if that gives this number of ports."""
-    radices = ()
+    radices: tuple[int, ...] = ()
     while ports % radix == 0:
         radices += (radix,)
         ports //= radix

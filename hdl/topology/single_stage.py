@@ -44,16 +44,18 @@ class SingleStageCube(RoutedGraph):
     port 2 + b leads back along this loop, and a packet from ahead comes in by it.
 
     *Routing* is by destination tags: a packet leaves a node in stage j on the loop whose bit j is
-    that of its destination. The loop of a destination has a don't care in the bit of its own stage,
-    if that has one terminal; there the tag has the next lower bit again (in stage 0, the highest),
-    so that both loops carry the same load. A subclass chooses the direction (`backward`).
+    that of its destination. If its node has one terminal, a destination in stage i has a don't care
+    in bit i: in stage i a packet stays on its loop. One that enters there takes the loop whose bit
+    i tells whether bit i - 1 of the labels differs; so loops carry nearly the same load. A subclass
+    chooses the direction (`backward`).
 
     *Channels* are buffer classes in this order: channel 0 forward, channel 0 backward, channel 1
     forward, and so on. A packet begins in channel 0. It goes on to the next one as it passes the
     *cut* of its direction, or when it turns from backward to forward. Between two of these events
     it meets each stage at most once, in the order of the links. So it meets all buffers in
     ascending order, and packets can't wait for each other in a cycle (Dally and Seitz, 1987). The
-    cut is at stage 0 forward and at stage m // 2 backward, which needs the fewest channels.
+    cut is at stage 0 forward and at stage m // 2 backward: no other stage there needs fewer
+    channels.
 
     Attributes
     ----------
@@ -105,9 +107,9 @@ class SingleStageCube(RoutedGraph):
 
     def terminal(self, stage: int, loop: int) -> int:
         """The terminal of a loop in a stage."""
-        return (
-            stage << self.stages | loop if self.terminals_of_node == 2 else self.node(stage, loop)
-        )
+        if self.terminals_of_node == 2:
+            return stage << self.stages | loop
+        return self.node(stage, loop)
 
     def _label(self, node: int) -> int:
         return node & (1 << self.stages - 1) - 1
@@ -117,14 +119,16 @@ class SingleStageCube(RoutedGraph):
         return f"({self.stage(node)}) {self._label(node):0{self.stages - 1}b}"
 
     def loop(self, terminal: int) -> int:
-        """The loop of a terminal. If its node has one terminal, the don't care is a copy of the bit
-        below it; of the highest bit, in stage 0."""
+        """The loop of a terminal; if its node has one, the one of its two loops whose don't care is
+        a copy of the bit below it (in stage 0, of the highest)."""
         if self.terminals_of_node == 2:
             return terminal & (1 << self.stages) - 1
         low, high = self.loops(terminal)
-        stage = self.stage(terminal)
-        beside = (stage or self.stages) - 1
-        return high if low >> beside & 1 else low
+        return high if low >> self.below(self.stage(terminal)) & 1 else low
+
+    def below(self, stage: int) -> int:
+        """The stage behind a stage, whose bit is the one below its own."""
+        return (stage or self.stages) - 1
 
     @cached_property
     def homes(self) -> Sequence[int]:
@@ -190,15 +194,21 @@ class SingleStageCube(RoutedGraph):
         if difference or resultant & ~1:
             backward = self.backward(difference, resultant)
             way = None if came is None else Way(came.port >= 2, came.number)
-            channel = self.next_channel(stage, way, backward=backward)
-            yield Channel(node, 2 * backward + (wanted >> stage & 1), channel)
+            number = self.next_channel(stage, way, backward=backward)
+            bit = wanted >> stage & 1
+            if not difference and self.terminals_of_node == 1:
+                differs = wanted ^ self.loops(node)[0]
+                bit = differs >> self.below(stage) & 1
+                if came is not None:
+                    bit = self.link_of(came).peer_port & 1
+            yield Channel(node, 2 * backward + bit, number)
 
     @property
     def ring(self) -> RoutingRing:
         """The stages as a ring."""
         return routing_ring(self.stages)
 
-    @property
+    @cached_property
     def channels_per_link(self) -> int:
         """Virtual channels of each link: one for each buffer class."""
         return 1 + max(way.channel for ways in self.passages for _, way in ways if way)
@@ -224,14 +234,14 @@ class SingleStageCube(RoutedGraph):
             backward = self.backward(difference, resultant)
             way = Way(backward, self.next_channel(stage, came, backward=backward))
             found[stage].add((came, way))
-            after = (
-                (stage + (-1 if backward else 1)) % count,
-                *self.ring.step(difference, resultant, backward=backward),
-                way,
-            )
-            if after not in seen:
-                seen.add(after)
-                waiting.append(after)
+            ahead = (stage + (-1 if backward else 1)) % count
+            left, needed = self.ring.step(difference, resultant, backward=backward)
+            # A don't care may differ on the loop that it stays on.
+            for bits in {needed, needed | (1 << left if not difference else 0)}:
+                after = ahead, left, bits, way
+                if after not in seen:
+                    seen.add(after)
+                    waiting.append(after)
         return found
 
     def turns(self) -> Mapping[int, frozenset[Turn]]:
@@ -262,7 +272,7 @@ class ManYo(SingleStageCube):
     --------
     >>> graph = ManYo(4)
     >>> [graph.name(channel.node) for channel in graph.path(0b01_000, 0b00_111)]
-    ['(1) 000', '(2) 000', '(3) 010', '(0) 111']
+    ['(1) 000', '(2) 010', '(3) 110', '(0) 111']
     """
 
     def backward(self, difference: int, resultant: int) -> bool:

@@ -15,6 +15,8 @@ from . import (
     combining_hotspot,
     combining_latency,
     dandamudi_queueing,
+    dandamudi_replication,
+    dandamudi_silicon,
     dandamudi_simulated,
     dandamudi_static,
     dcsh_figures,
@@ -26,8 +28,10 @@ from . import (
     siegel_bandwidth,
     siegel_depth,
     siegel_enhanced,
+    siegel_layout,
     siegel_machines,
     siegel_partitions,
+    siegel_shared_memory,
     siegel_structure,
     siegel_waiting,
     stanfill_fan,
@@ -47,6 +51,8 @@ _MODULES = (
     siegel_waiting,
     siegel_depth,
     siegel_machines,
+    siegel_shared_memory,
+    siegel_layout,
     combining_hotspot,
     combining_latency,
     stanfill_fan,
@@ -61,7 +67,9 @@ _MODULES = (
     ginosar_silicon,
     dandamudi_static,
     dandamudi_queueing,
+    dandamudi_replication,
     dandamudi_simulated,
+    dandamudi_silicon,
 )
 
 

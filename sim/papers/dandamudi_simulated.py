@@ -10,18 +10,34 @@ from matplotlib.figure import Figure
 
 from ...hdl.routers.selection import Selection
 from ..theory.hierarchical import Hypercube, Rates, TwoLevel
-from .dandamudi_rtl import Measurement, clocked, measured
+from .dandamudi_rtl import Measurement, Point, clocked, measured
 from .dandamudi_static import SOURCE
 from .item import Column, Item, Options, PaperResult, deviation
 
 __all__ = ["ITEMS"]
 
-_LENGTH, _TIME = 16, 4000
-"""Mean flits of a packet, and length of a window in the paper's time. Quick runs have others."""
+_LENGTH = 16
+"""Mean flits of a packet."""
+
+_TIME = 4000
+"""The window of 64 nodes in the paper's time. Fewer nodes have longer ones, and more nodes shorter
+ones, so that all send as many packets."""
+
+_BUSY, _LONGER = 0.9, 4
+"""Where links are busier than this, delays change slowly, and windows are longer by this factor."""
 
 _QUICK_LENGTH, _QUICK_TIME = 4, 100
 _QUICK_NODES = 8
 """Most nodes that quick runs simulate."""
+
+
+def _window(network: Hypercube | TwoLevel, alpha: float, rates: Rates, options: Options) -> int:
+    """The window of a point, in the paper's time."""
+    if options.quick:
+        return _QUICK_TIME
+    busiest = network.cluster_load(1, alpha, rates) if isinstance(network, TwoLevel) else 0
+    longer = _LONGER if busiest > _BUSY * rates.cluster else 1
+    return _TIME * 64 * longer // network.nodes
 
 
 class _Line(NamedTuple):
@@ -34,30 +50,30 @@ class _Line(NamedTuple):
     selection: Selection = "random"
 
 
-def _delays(lines: Sequence[_Line], options: Options, notes: tuple[str, ...]) -> PaperResult:
-    length, time = (_QUICK_LENGTH, _QUICK_TIME) if options.quick else (_LENGTH, _TIME)
-    rows = []
-    for line in lines:
-        for network, alpha in line.points:
-            found = None
-            if not options.quick or network.nodes <= _QUICK_NODES:
-                found = measured(
-                    network,
-                    alpha,
-                    line.rates,
-                    options,
-                    selection=line.selection,
-                    length=length,
-                    time=time,
-                )
-            rows.append(_compared(line, network, alpha, length, found))
+def _delays(
+    lines: Sequence[_Line], options: Options, *notes: str, compares: bool = False
+) -> PaperResult:
+    """Delays of all points; with `compares`, of several selections beside printed simulations."""
+    length = _QUICK_LENGTH if options.quick else _LENGTH
+    wanted = [(line, *point) for line in lines for point in line.points]
+    simulated = [
+        number
+        for number, (_, network, _) in enumerate(wanted)
+        if not options.quick or network.nodes <= _QUICK_NODES
+    ]
+    points = []
+    for line, network, alpha in (wanted[number] for number in simulated):
+        time = _window(network, alpha, line.rates, options)
+        points.append(Point(network, alpha, line.rates, length, time, line.selection))
+    found = dict(zip(simulated, measured(points, options)))
+    rows = [_compared(*each, length, found.get(number)) for number, each in enumerate(wanted)]
     columns = (
-        Column("panel"),
+        *(() if compares else (Column("panel"),)),
         Column("line"),
-        Column("selection"),
+        *((Column("selection"),) if compares else ()),
         Column("nodes", "N"),
         Column("alpha", format=".2f"),
-        Column("published", "printed, simulated", ".1f"),
+        *((Column("published", "printed, simulated", ".1f"),) if compares else ()),
         Column("predicted", "R, printed formula", ".3f"),
         Column("clocked", "with a clock", ".3f"),
         Column("measured", "RTL", ".3f"),
@@ -65,10 +81,11 @@ def _delays(lines: Sequence[_Line], options: Options, notes: tuple[str, ...]) ->
         Column("deviation", "RTL to clock", "+.1%"),
     )
     about = (
-        f"RTL: geometric lengths of {length} flits on average. With a clock: the formula with "
-        "queues in discrete time, which serve such lengths. Both for one seed.",
+        f"RTL: geometric lengths of {length} flits on average, one seed; windows in which about "
+        f"{64 * _TIME:,} packets are sent, {_LONGER} times as many where the formula has links "
+        f"busier than {_BUSY:.0%}. With a clock: the formula with queues in discrete time."
     )
-    return PaperResult(columns, rows, partial(_draw_delays, rows), (*about, *notes))
+    return PaperResult(columns, rows, partial(_draw_delays, rows), (about, *notes))
 
 
 def _finite(value: float) -> float | None:
@@ -85,7 +102,9 @@ def _compared(
     """A row: the formulas, which hold for random routing only, and what was measured."""
     formula = line.selection == "random"
     predicted = _finite(network.delay(alpha, line.rates)) if formula else None
-    discrete = _finite(network.delay(alpha, clocked(line.rates, length))) if formula else None
+    discrete = (
+        _finite(network.delay(alpha, clocked(network, line.rates, length))) if formula else None
+    )
     return {
         "panel": line.panel,
         "line": line.label,
@@ -112,9 +131,12 @@ def _draw_delays(rows: Sequence[dict[str, Any]]) -> Figure:
         for number, (line, selection) in enumerate(lines):
             own = [row for row in shown if (row["line"], row["selection"]) == (line, selection)]
             name = line if selection == "random" else f"{line}, {selection}"
-            places, heights = ([row[key] for row in own] for key in (x, "predicted"))
+            places, heights, discrete = (
+                [row[key] for row in own] for key in (x, "predicted", "clocked")
+            )
             if selection == "random":
                 axes.plot(places, heights, f"C{number}-", label=name)
+                axes.plot(places, discrete, f"C{number}--", linewidth=1)
             _bars(axes, own, x, f"C{number}o", "" if selection == "random" else name)
             printed = [row for row in own if row["published"] is not None]
             if printed:
@@ -132,7 +154,10 @@ def _draw_delays(rows: Sequence[dict[str, Any]]) -> Figure:
         )
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
-    figure.suptitle("lines: printed formulas; dots: RTL, with 99 % confidence", fontsize="small")
+    figure.suptitle(
+        "lines: printed formulas; dashes: with a clock; dots: RTL, with 99 % confidence",
+        fontsize="small",
+    )
     return figure
 
 
@@ -170,7 +195,7 @@ def _fig8(options: Options) -> PaperResult:
         _Line("b", f"d = {c}", [(Hypercube(d, c), 0.8) for d in range(5, 9)], Rates(1, 1, 1))
         for c in (3, 2)
     ]
-    return _delays(lines, options, ())
+    return _delays(lines, options)
 
 
 def _fig9(options: Options) -> PaperResult:
@@ -189,7 +214,7 @@ def _fig9(options: Options) -> PaperResult:
         lines.append(
             _Line("b", f"d = {c}", [(TwoLevel("bh", c, d - c), 0.8) for d in sizes], rates)
         )
-    return _delays(lines, options, ())
+    return _delays(lines, options)
 
 
 _PRINTED = {
@@ -220,7 +245,7 @@ def _fig12(options: Options) -> PaperResult:
         "The paper's improved routing is least-count. It expects shortest-queue to be somewhat "
         "better."
     )
-    result = _delays(lines, options, (note,))
+    result = _delays(lines, options, note, compares=True)
     for row in result.rows:
         if row["nodes"] == 64:
             row["published"] = _PRINTED.get((row["selection"], row["alpha"]))
@@ -231,11 +256,12 @@ def _lengths(options: Options) -> PaperResult:
     """The largest network of Fig. 12 at alpha 0.6, with longer and longer packets."""
     rates, alpha = Rates(1, 1.5, 3), 0.6
     network = TwoLevel("bh", 2, 1) if options.quick else TwoLevel("bh", 3, 3)
+    line = _Line("", "", [(network, alpha)], rates)
+    lengths = (2, 4) if options.quick else (4, 16, 64)
+    time = 2 * _window(network, alpha, rates, options)
+    points = [Point(network, alpha, rates, length, time) for length in lengths]
     rows = []
-    for length in (2, 4) if options.quick else (4, 16, 64):
-        time = _QUICK_TIME if options.quick else _TIME
-        line = _Line("", "", [(network, alpha)], rates)
-        found = measured(network, alpha, rates, options, length=length, time=time)
+    for length, found in zip(lengths, measured(points, options)):
         row = _compared(line, network, alpha, length, found)
         row["clock"] = deviation(row["clocked"], row["predicted"])
         rows.append(row)

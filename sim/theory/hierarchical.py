@@ -31,6 +31,9 @@ class Rates:
         the same number of cycles.
     cycle : float
         Time of a clock cycle.
+    streams : int
+        With a clock: streams of packets that enter each queue, each with the same rate, and with
+        one packet at most in a cycle.
     """
 
     arrival: float
@@ -38,17 +41,19 @@ class Rates:
     joining: float
     length: float = inf
     cycle: float = 0
+    streams: int = 1
 
     def time(self, load: float, service: float) -> float:
-        """The mean time in the queue of a link: M/M/1, or with a clock that of discrete time with
-        one arrival at most in a cycle (Pollaczek and Khinchine)."""
+        """The mean time in the queue of a link: M/M/1, or with a clock that of discrete time
+        (Pollaczek and Khinchine), where a packet also waits for those that come in its cycle."""
         if load >= service:
             return inf
         if not isfinite(self.length):
             return 1 / (service - load)
         mean = 1 / (service * self.cycle)
         squares = (2 - 1 / self.length) * mean**2
-        waiting = load * self.cycle * (squares - mean) / (2 * (1 - load / service))
+        at_once = mean * (1 - 1 / self.streams)
+        waiting = load * self.cycle * (squares - mean + at_once) / (2 * (1 - load / service))
         return (mean + waiting) * self.cycle
 
 

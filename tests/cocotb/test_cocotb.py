@@ -97,9 +97,9 @@ def test_exported_network_carries_all_packets_and_keeps_amaranths_time(
     transport: Callable[..., list[Any]],
 ) -> None:
     verilog, environment = _export(tmp_path, case)
+    bench = compile_bench(simulator, verilog)
     recording = tmp_path / "recording.json"
     recording.write_text(json.dumps(_recording(case, transport)))
-    bench = compile_bench(simulator, verilog)
     print("seed", SEED)
     assert bench.run("every_packet_arrives", environment, SEED) is None
     environment["RECORDING"] = str(recording)

@@ -1,0 +1,362 @@
+"""What Dandamudi and Eager could not see: hierarchical networks at equal silicon, and wormholes.
+
+The paper compares networks by links times delay. Here each network is measured beside the hypercube
+of as many nodes at equal links, and at equal silicon (`dandamudi_equal_cost`).
+
+Both networks have the same traffic: with probability alpha a message stays in its cluster. So a
+cluster size is judged, as by the paper's LR ratio, by how much better or worse a network is than
+the hypercube with traffic in clusters of that size.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from math import hypot, isfinite
+from typing import Any, NamedTuple
+
+import joblib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
+from tqdm import tqdm
+
+from ..run.progress import phase
+from ..run.workers import Job, finished_jobs
+from ..theory.hierarchical import Hypercube, Rates, TwoLevel
+from .dandamudi_equal_cost import (
+    BITS,
+    COSTS,
+    LOAD,
+    SWITCHINGS,
+    WIDTH,
+    Cost,
+    Measured,
+    Speed,
+    cost_of,
+    cube_of,
+    measured,
+    message_flits,
+    reference_speeds,
+)
+from .dandamudi_static import SOURCE, STYLES
+from .ginosar_networks import plain_numbers
+from .item import Column, Item, Options, PaperResult
+
+__all__ = ["ITEMS", "Ratio", "best_sizes"]
+
+_ALPHAS = (0.5, 0.8, 0.95)
+_NETWORKS = (
+    *(TwoLevel("bh", d, 8 - d) for d in range(1, 7)),
+    *(TwoLevel(top, d, 8 - d) for top in ("br", "cc") for d in (4, 5)),
+    TwoLevel("ccc", 2, 4),
+    *(TwoLevel("bh", d, 10 - d) for d in range(1, 7)),
+    TwoLevel("ccc", 4, 4),
+)
+"""All networks. Those that are no BH/BH are measured with wormhole switching only."""
+_QUICK = (TwoLevel("bh", 1, 3), TwoLevel("bh", 2, 2))
+
+
+class Ratio(NamedTuple):
+    """A ratio of two means, and half its 99 % confidence interval."""
+
+    value: float
+    ci99: float
+
+    @classmethod
+    def of(cls, above: tuple[float, float], below: tuple[float, float]) -> "Ratio":
+        """The ratio of two independent means with small intervals."""
+        value = above[0] / below[0]
+        return cls(value, value * hypot(above[1] / above[0], below[1] / below[0]))
+
+
+def best_sizes(ratios: Mapping[int, Ratio], largest: bool = True) -> list[int]:
+    """The cluster sizes that may be the best: no other one is better beyond their intervals.
+
+    Examples
+    --------
+    >>> best_sizes({2: Ratio(1.0, 0.05), 4: Ratio(1.3, 0.05), 8: Ratio(1.25, 0.05)})
+    [4, 8]
+    >>> best_sizes({2: Ratio(1.0, 0.05), 4: Ratio(1.3, 0.05)}, largest=False)
+    [2]
+    """
+    if not ratios:
+        return []
+    sign = 1 if largest else -1
+    reached = max(sign * ratio.value - ratio.ci99 for ratio in ratios.values())
+    return [size for size, ratio in ratios.items() if sign * ratio.value + ratio.ci99 >= reached]
+
+
+# --- Measurements ------------------------------------------------------------------------------
+
+
+def _alphas(options: Options) -> Sequence[float]:
+    return _ALPHAS[::2] if options.quick else _ALPHAS
+
+
+def _networks(options: Options) -> Sequence[TwoLevel]:
+    return _QUICK if options.quick else _NETWORKS
+
+
+def _switchings(network: TwoLevel, options: Options) -> list[str]:
+    return [*SWITCHINGS][: 1 if options.quick or network.top != "bh" else 2]
+
+
+References = dict[tuple[int, str], dict[tuple[float, int], Speed]]
+"""Speeds of hypercubes, by nodes and switching."""
+
+
+def _all_measured(
+    options: Options,
+) -> Iterator[tuple[References, TwoLevel, dict[tuple[str, str], Measured]]]:
+    """All networks, each with the hypercubes; without those whose process was ended."""
+    networks = _networks(options)
+    wanted = sorted({(n.nodes, s) for n in networks for s in _switchings(n, options)})
+    budgets: dict[tuple[int, str], Cost] = {}
+    with phase("synthesising hypercubes", options.progress):
+        for nodes, switching in wanted:
+            cube = cube_of(nodes.bit_length() - 1, switching)
+            budgets[nodes, switching] = cost_of(cube, WIDTH, options.seed)
+    jobs: list[Job] = []
+    alphas = _alphas(options)
+    for nodes, switching in wanted:
+        sizes = sorted({network.cluster for network in networks if network.nodes == nodes})
+        dimension = nodes.bit_length() - 1
+        jobs.append((reference_speeds, (dimension, switching, alphas, sizes, options), {}))
+    for network in reversed(networks):  # The longest ones first.
+        own = {s: budgets[network.nodes, s] for s in _switchings(network, options)}
+        jobs.append((measured, (network, own, alphas, options), {}))
+    results: dict[int, Any] = {}
+    with tqdm(total=len(jobs), unit="jobs", disable=None if options.progress else True) as bar:
+        for number, result in finished_jobs(jobs, joblib.cpu_count()):
+            results[number] = result
+            bar.update()
+    references = {key: results[n] for n, key in enumerate(wanted) if n in results}
+    for number, network in enumerate(reversed(networks), len(wanted)):
+        cubes = {(network.nodes, switching) for switching in _switchings(network, options)}
+        if number in results and cubes <= references.keys():
+            yield references, network, results[number]
+
+
+# --- The item ----------------------------------------------------------------------------------
+
+
+def _row(
+    network: TwoLevel, alpha: float, switching: str, cost: str, at: Measured, reference: Speed
+) -> dict[str, Any]:
+    speed = at.speeds[alpha]
+    ratio = Ratio.of(
+        (speed.throughput, speed.throughput_ci), (reference.throughput, reference.throughput_ci)
+    )
+    delay = None
+    if speed.delay is not None and reference.delay is not None:
+        delay = Ratio.of(
+            (speed.delay, speed.delay_ci or 0), (reference.delay, reference.delay_ci or 0)
+        )
+    return {
+        "nodes": network.nodes,
+        "alpha": alpha,
+        "switching": switching,
+        "cost": cost,
+        "network": network.name,
+        "size": 1 << network.cluster,
+        "width": at.width,
+        "flits": at.flits,
+        "tables": at.tables,
+        "flip_flops": at.flip_flops,
+        "throughput": 1000 * speed.throughput,
+        "throughput_ci": 1000 * speed.throughput_ci,
+        "ratio": ratio.value,
+        "ratio_ci": ratio.ci99,
+        "delay": speed.delay,
+        "delay_ci": None if speed.delay is None else speed.delay_ci,
+        "delay_ratio": None if delay is None else delay.value,
+        "delay_ratio_ci": None if delay is None else delay.ci99,
+        "printed": _printed(network, alpha),
+    }
+
+
+def _printed(network: TwoLevel, alpha: float) -> float | None:
+    """The paper's LR ratio by its formulas, at the load at which delays are measured."""
+    rates = Rates(LOAD * message_flits(WIDTH), 1, 1)
+    reference = Hypercube.like(network)
+    ratio = network.links() * network.delay(alpha, rates)
+    ratio /= reference.links() * reference.delay(alpha, rates)
+    return ratio if isfinite(ratio) else None
+
+
+_COLUMNS = (
+    Column("nodes", "N"),
+    Column("alpha", format=".2f"),
+    Column("switching"),
+    Column("cost", "equal"),
+    Column("network"),
+    Column("size", "cluster"),
+    Column("width", "bits"),
+    Column("flits"),
+    Column("tables", format=".2f"),
+    Column("flip_flops", "registers", ".2f"),
+    Column("throughput", format=".2f"),
+    Column("throughput_ci", "±", ".2f"),
+    Column("ratio", format=".2f"),
+    Column("ratio_ci", "±", ".2f"),
+    Column("delay", format=".1f"),
+    Column("delay_ci", "±", ".1f"),
+    Column("delay_ratio", "ratio", ".2f"),
+    Column("delay_ratio_ci", "±", ".2f"),
+    Column("printed", "LR", ".2f"),
+)
+
+
+def _best(rows: Sequence[Mapping[str, Any]], key: str, largest: bool) -> str:
+    """The best cluster sizes of BH/BH in words."""
+    own = {
+        row["size"]: Ratio(row[key], row.get(f"{key}_ci", 0))
+        for row in rows
+        if row["network"] == "BH/BH" and row[key] is not None
+    }
+    return " or ".join(map(str, best_sizes(own, largest))) or "none"
+
+
+def _notes(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    keys = dict.fromkeys((row["nodes"], row["alpha"]) for row in rows)
+    for nodes, alpha in keys:
+        own = [row for row in rows if (row["nodes"], row["alpha"]) == (nodes, alpha)]
+        words = []
+        for switching, cost in product(SWITCHINGS, COSTS):
+            some = [row for row in own if (row["switching"], row["cost"]) == (switching, cost)]
+            if some:
+                sizes = f"{_best(some, 'ratio', True)} ({_best(some, 'delay_ratio', False)})"
+                words.append(f"{switching} at equal {cost} {sizes}")
+        words.append(f"LR ratio by the printed formula {_best(own, 'printed', False)}")
+        yield (
+            f"N = {nodes}, alpha {alpha}, best cluster of BH/BH by throughput (by delay): "
+            + "; ".join(words)
+            + "."
+        )
+
+
+def silicon(options: Options) -> PaperResult:
+    """Throughputs and delays of hierarchical networks over those of hypercubes of equal cost."""
+    rows = [
+        _row(network, alpha, switching, cost, at, references[network.nodes, switching][key])
+        for references, network, found in _all_measured(options)
+        for (switching, cost), at in found.items()
+        for alpha in _alphas(options)
+        for key in [(alpha, network.cluster)]
+    ]
+    got = {(row["network"], row["nodes"], row["size"]) for row in rows}
+    missing = ", ".join(
+        f"{network.name} of {network.nodes} nodes in clusters of {1 << network.cluster}"
+        for network in _networks(options)
+        if (network.name, network.nodes, 1 << network.cluster) not in got
+    )
+    keys = ("nodes", "alpha", "switching", "cost", "network", "size")
+    rows.sort(key=lambda row: [row[key] for key in keys])
+    notes = (
+        f"Messages of {BITS} bits. The hypercube has flits of {WIDTH} bits; those of the other "
+        "networks are so wide that links times bits (equal links), or the tables of all routers "
+        "on an ECP5 (equal silicon), are as many as in the hypercube. Ratios are to the hypercube "
+        "with the same traffic.",
+        "Bits: of a flit, at most; flits: of a message. Tables and registers (flip-flops): of all "
+        "routers, over those of the hypercube. Throughput: messages per node per 1,000 cycles at "
+        f"full load. Delay: cycles at {LOAD} messages per node and cycle; a dash if saturated. "
+        "LR: the paper's ratio by its formulas, at this load; a dash if saturated. "
+        "±: 99 % confidence. Sizes joined by `or` have overlapping intervals.",
+        *_notes(rows),
+        *((f"Not measured, as a process was ended: {missing}.",) if missing else ()),
+    )
+    return PaperResult(_COLUMNS, rows, partial(_draw, rows), notes)
+
+
+_LINES = {
+    ("packet", "links"): ("C0", "--", "s"),
+    ("packet", "silicon"): ("C0", "-", "s"),
+    ("wormhole", "links"): ("C1", "--", "o"),
+    ("wormhole", "silicon"): ("C1", "-", "o"),
+}
+"""Colour, line and marker of BH/BH by switching and cost."""
+
+_MEASURES = {
+    "ratio": ("throughput", True),
+    "delay_ratio": ("delay", False),
+}
+
+
+def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    nodes = sorted({row["nodes"] for row in rows})
+    alphas = sorted({row["alpha"] for row in rows})
+    figure = Figure(figsize=(1 + 3.2 * len(alphas), 1 + 2.7 * 2 * len(nodes)), layout="constrained")
+    panels = figure.subplots(2 * len(nodes), len(alphas), squeeze=False, sharex=True, sharey="row")
+    for line, (n, key) in zip(panels, product(nodes, _MEASURES)):
+        for axes, alpha in zip(line, alphas):
+            own = [row for row in rows if (row["nodes"], row["alpha"]) == (n, alpha)]
+            _draw_panel(axes, own, key)
+            axes.set_title(f"N = {n}, alpha = {alpha}", fontsize="medium")
+        line[0].set_ylabel(f"{_MEASURES[key][0]} / hypercube's")
+    sizes = sorted({row["size"] for row in rows})
+    for axes in panels[-1]:
+        axes.set_xlabel("nodes of a cluster")
+        axes.xaxis.set_major_locator(FixedLocator(sizes))
+        axes.xaxis.set_minor_locator(NullLocator())
+    handles = {
+        label: handle
+        for axes in panels.flat
+        for handle, label in zip(*axes.get_legend_handles_labels())
+    }
+    figure.legend(
+        handles.values(), handles, loc="outside lower center", ncols=len(alphas), fontsize="small"
+    )
+    return figure
+
+
+def _draw_panel(axes: Axes, rows: Sequence[Mapping[str, Any]], key: str) -> None:
+    """One measure of one number of nodes and alpha, by cluster size."""
+    for (switching, cost), (colour, line, marker) in _LINES.items():
+        own = [
+            row
+            for row in rows
+            if (row["switching"], row["cost"]) == (switching, cost) and row[key] is not None
+        ]
+        cubes = [row for row in own if row["network"] == "BH/BH"]
+        if not cubes:
+            continue
+        axes.errorbar(
+            [row["size"] for row in cubes],
+            [row[key] for row in cubes],
+            [row[f"{key}_ci"] for row in cubes],
+            color=colour,
+            ls=line,
+            marker=marker,
+            ms=3.5,
+            lw=1.2,
+            capsize=2,
+            label=f"BH/BH, {switching}, equal {cost}",
+        )
+        for name, sign in (("BH/BR", "v"), ("BH/CC", "^"), ("BH/CCC", "D")):
+            others = [row for row in own if row["network"] == name and cost == "silicon"]
+            axes.plot(
+                [row["size"] for row in others],
+                [row[key] for row in others],
+                color=STYLES[name][:2],
+                ls="",
+                marker=sign,
+                ms=5,
+                mfc="none",
+                label=f"{name}, wormhole, equal silicon" if others else None,
+            )
+    axes.axhline(1, color="grey", lw=1)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_locator(LogLocator(base=2, subs=(1, 1.5)))
+    plain_numbers(axes.xaxis, axes.yaxis)
+    axes.grid(alpha=0.3)
+
+
+ITEMS = (
+    Item(
+        "dandamudi-silicon",
+        "Hierarchical networks and hypercubes at equal links and at equal silicon, by cluster size",
+        f"{SOURCE}, and our own measurements",
+        silicon,
+    ),
+)
