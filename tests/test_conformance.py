@@ -10,6 +10,7 @@ import json
 import random
 import re
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -249,7 +250,8 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
 @every_kind_compiled
 def test_packets_take_their_path(words: str) -> None:
     """All flits of a packet that is alone cross the links of `path`, and no others of any path; or
-    links by which a packet may go by way of an intermediate terminal."""
+    links by which a packet may go by way of an intermediate terminal. An acknowledgement, if there
+    is one, takes the path back."""
     network = packets_of(words)
     skip_if_combining(network)
     flits = network.lengths[0] if network.packet.flits else 1
@@ -260,7 +262,10 @@ def test_packets_take_their_path(words: str) -> None:
         crossed = {link: count for link, count in moved.items() if count and link in links}
         # Serial wires have no meters.
         path = [str(pin) for pin in network.path(*pair) if str(pin) in moved]
-        if network.punctual:
+        if network.recovers:
+            back = map(str, network.path(*reversed(pair)))
+            assert crossed == Counter(dict.fromkeys(path, flits)) + Counter(back), pair
+        elif network.punctual:
             assert crossed == dict.fromkeys(path, flits), pair
         elif legs_of(network):
             assert set(crossed.values()) == {flits}, pair
@@ -361,14 +366,16 @@ def test_partitions_are_refused_by_the_command_too(words: str, call: Call) -> No
 
 
 def some_partitions(network: PacketNetwork) -> list[Partition]:
-    """In halves by each bit, and unequal ones."""
+    """Divided by each digit (bits are digits), and unequal ones."""
     whole = network.undivided
-    halves = [whole.halved(whole.subnetworks[0].members[0], bit) for bit in range(whole.bits)]
+    digits = range(whole.code.digits)
+    parts = [whole.divided(whole.subnetworks[0].members[0], digit) for digit in digits]
     return [
-        *halves,
+        *parts,
         *(
-            one.halved(one.subnetworks[0].members[0], (bit + 1) % whole.bits)
-            for bit, one in enumerate(halves)
+            one.divided(one.subnetworks[0].members[0], (digit + 1) % len(digits))
+            for digit, one in zip(digits, parts)
+            if len(digits) > 1
         ),
     ]
 
@@ -379,7 +386,7 @@ def test_subnetworks_share_no_channel(words: str) -> None:
     network = packets_of(words)
     partitioned(network)
     if network.isolates:
-        assert shared_channel(network) is None
+        assert shared_channel(network, network.tags.code) is None
     for partition in some_partitions(network):
         used = [
             {
@@ -406,7 +413,8 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
     length, packets = network.lengths[0], 12
 
     def flit(source: int, number: int) -> int:
-        fields = {"tag": generator.randrange(network.ports), "payload": source}
+        tag = network.tags.tag(source, generator.randrange(network.ports))
+        fields = {"tag": tag, "payload": source}
         if parted.packet.flits:
             fields["last"] = number % length == length - 1
         return parted.packet.const(fields).as_value().value

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagEncoder
+from ..primitives.packet import Packet, TagEncoder, digits_of
 from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode, TagScheme
 from .bursts import add_bursts, burst_members
@@ -176,7 +176,7 @@ class Sender(wiring.Component):
         """Send the mask in the order of the stages, and count the copies that it requests."""
         m.submodules.mask_encoder = encoder = TagEncoder(replace(self.tags, routing="destination"))
         m.d.comb += [encoder.destination.eq(order.mask), self.o.payload.mask.eq(encoder.tag)]
-        copies = masked_count(self.tags.code, order.destination, order.mask)
+        copies = masked_count(self.tags.tag_code, self.o.payload.tag, self.o.payload.mask)
         with m.If(taken):
             m.d.sync += self.copies.eq(self.copies + copies)
 
@@ -389,22 +389,20 @@ def uniform_code(draw: Value, code: AddressCode) -> Value:
     """
     bits = len(draw)
     digits = []
-    for radix in code.radices:
+    for radix, width in zip(code.radices, code.widths):
         product = draw * radix
-        digits.append(product[bits : bits + code.digit_bits])
+        digits.append(product[bits : bits + width])
         draw = product[:bits]
     return Cat(digits)
 
 
-def masked_count(code: AddressCode, address: Value, mask: Value) -> Value:
-    """The number of addresses whose code equals that of `address` outside the bits of a mask."""
-    if code.radix & (code.radix - 1) == 0:
+def masked_count(code: AddressCode, tag: Value, mask: Value) -> Value:
+    """The number of codes that equal a tag outside the bits of a mask."""
+    if code.is_plain:
         return 1 << sum(mask)
     count: Value = Const(1)
-    for position in range(code.digits):
-        digit = address.word_select(position, code.digit_bits)
-        fixed = ~mask.word_select(position, code.digit_bits)
-        count *= sum(((digit ^ other) & fixed) == 0 for other in range(code.radices[position]))
+    for digit, free, radix in zip(digits_of(tag, code), digits_of(mask, code), code.radices):
+        count *= sum(((digit ^ other) & ~free) == 0 for other in range(radix))
     return count
 
 

@@ -54,9 +54,15 @@ class AnyRoutingNetwork(RoutedNetwork):
         if given.routing == "own":
             if own is None:
                 raise InvalidValue("Routing must not be own in a graph that has none")
-            if given.channels != "auto":
+            if given.channels not in ("auto", getattr(own, "channels", "auto")):
                 raise InvalidValue(
                     f"Channels must be auto with the network's own routing, not {given.channels}"
+                )
+            most = max((link.channels for link in graph.links()), default=1)
+            if given.channels != "auto" and given.channels > most:
+                raise InvalidValue(
+                    f"Channels must be auto or at most {most} with the network's own routing, "
+                    f"not {given.channels}"
                 )
             return own
         channels = None if given.channels == "auto" else given.channels
@@ -67,5 +73,6 @@ class AnyRoutingNetwork(RoutedNetwork):
         return relation
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
-        """As in `Network`: the number of virtual layers, if the network has found it."""
-        return {} if self.parameters.routing == "own" else {"layers": self.relation.layers}
+        """As in `RoutedNetwork`, and the number of virtual layers, if the network has found it."""
+        layers = {} if self.parameters.routing == "own" else {"layers": self.relation.layers}
+        return layers | super().statistics(readings, window)

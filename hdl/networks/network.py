@@ -348,6 +348,9 @@ class PacketNetwork(Network):
         (`routing.partitions`), if their tags can be partitioned. If not, `channels` is examined.
     punctual : bool
         Whether an unblocked packet takes `path` in whichever cycle it starts.
+    recovers : bool
+        Whether it ends deadlocks by discarding packets, which it sends again. Then every packet
+        that arrives is acknowledged by one of one flit, back to its source.
     combine : str
         The operation that merges the payloads of packets to the same terminal, or "none".
     transparent : bool
@@ -365,6 +368,7 @@ class PacketNetwork(Network):
     consumes_tags: bool = False
     isolates: bool = False
     punctual: bool = True
+    recovers: bool = False
     combine: str = "none"
     transparent: bool = False
 
@@ -412,12 +416,12 @@ class PacketNetwork(Network):
 
         These are the terminals whose addresses differ only in the lowest digit.
         """
-        return self.tags.code.radix
+        return self.tags.code.radices[0]
 
     @property
     def undivided(self) -> Partition:
         """All terminals in one subnetwork. To halve it makes further partitions."""
-        return Partition.whole(self.ports)
+        return Partition.whole(self.tags.code)
 
     def confinement(self) -> Confinement:
         """What keeps packets inside their subnetwork.
@@ -429,7 +433,7 @@ class PacketNetwork(Network):
         """
         check_partitionable(self.tags)
         if not self.isolates:
-            check_isolated(self)
+            check_isolated(self, self.tags.code)
         interface = CellType(PartitionInterface, packet=self.packet, tags=self.tags)
         return Confinement(interface, self.tags.code.width, self.tags.code.encode)
 

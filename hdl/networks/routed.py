@@ -28,10 +28,12 @@ from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, sp
 from ..routers.worm_router import WormRouter
 from ..routing.deadlock import dependency_cycle
 from ..routing.relation import Relation
+from ..terminals.retransmission import LONGEST_WAIT, acknowledged
 from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
-from .network import LinkCounts, PacketNetwork, Terminals
+from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
+from .recovery import RECOVERIES, place_retransmission
 from .route_tables import table_memories, weight_bits
 
 __all__ = ["RoutedNetwork", "RouterParameters"]
@@ -66,6 +68,21 @@ class RouterParameters(Parameters):
     )
     allow_deadlock: int = integer(
         0, "1: build it even if its routing can deadlock", least=0, most=1
+    )
+    recovery: str = word("none", "what ends a deadlock", RECOVERIES, plain="none")
+    timeout: int = integer(
+        16,
+        "with recovery: cycles that a header waits until it is discarded",
+        least=2,
+        most=2**12,
+        plain=16,
+    )
+    window: int = integer(
+        4,
+        "with recovery: packets that a terminal keeps until acknowledged",
+        least=1,
+        most=64,
+        plain=4,
     )
     payload: ShapeLike = payload_shape()
     length: int | str = packet_length()
@@ -167,7 +184,10 @@ class RoutedNetwork(PacketNetwork):
         self.ordered = relation.ordered
         self.holds_links = given.switching == "packet"
         self.flits = not self.holds_links
-        if not given.allow_deadlock:
+        self.recovers = given.recovery == "discard"
+        if self.recovers:
+            self._check_recovery()
+        elif not given.allow_deadlock:
             self._check_deadlock()
         if given.refill == "yes":
             self._check_refill()
@@ -192,6 +212,9 @@ class RoutedNetwork(PacketNetwork):
         self.zero_load_cycles = waits + stored * (links + 1) + self._senses
         if self.holds_links:
             self.zero_load_cycles = links * self.lengths[1] * slowest + 1
+        if self.recovers:
+            self.zero_load_cycles += 2
+            self.longest_delay = LONGEST_WAIT * self._delay
         self.punctual = relation.legs is None and not self._selects
 
     def _check_deadlock(self) -> None:
@@ -204,6 +227,29 @@ class RoutedNetwork(PacketNetwork):
             f"Routing can deadlock: worms on {len(cycle) - 1} channels may wait for each other, "
             f"each for the next: {shown}{more} (allow_deadlock=1 builds it all the same)"
         )
+
+    def _check_recovery(self) -> None:
+        """Packets that are sent again need a network that keeps the order of the others."""
+        given = self.parameters
+        if self.holds_links:
+            raise InvalidValue(f"Recovery must be none with switching=packet, not {given.recovery}")
+        if not self.relation.ordered:
+            raise InvalidValue(
+                "Recovery must be none if packets may overtake each other, as with "
+                f"a choice of channels, not {given.recovery}"
+            )
+        least = self.lengths[1] + given.decision
+        if given.timeout < least:
+            raise InvalidValue(
+                f"Timeout must be at least {least}, the longest packet and the decision time, "
+                f"not {given.timeout}"
+            )
+
+    @property
+    def _delay(self) -> int:
+        """Fewest cycles after which a terminal sends a packet again: a power of two."""
+        given = self.parameters
+        return 1 << (2 * (given.timeout + self.stages + self.lengths[1]) - 1).bit_length()
 
     def _check_packet_switching(self) -> None:
         """Packets that are single words need links of one channel, and the plain router."""
@@ -254,6 +300,17 @@ class RoutedNetwork(PacketNetwork):
                 "Refill must be no, not 'yes': a combinational path would lead around a cycle of "
                 f"{len(cycle) - 1} channels"
             )
+
+    def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
+        """As in `Network`; with recovery, how many packets and acknowledgements routers have
+        discarded in the window, how many packets were sent again, and how many of these had arrived
+        before."""
+        if not self.recovers:
+            return {}
+        return {
+            name: sum(counts["measured"] for counts in readings.get(name, {}).values())
+            for name in ("discarded", "resent", "repeated")
+        }
 
     def named(self, channel: Channel) -> str:
         """A channel in words."""
@@ -308,6 +365,8 @@ class RoutedNetwork(PacketNetwork):
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         outer = packet or self.packet
         packet = outer if self.relation.legs is None else detoured(outer)
+        if self.recovers:
+            packet = acknowledged(outer, self.tags.code.width)
         graph = self.relation.graph
         logic = self._logic()
         self._place_routers(fabric, packet, logic)
@@ -323,6 +382,16 @@ class RoutedNetwork(PacketNetwork):
             inputs.append(Pin(f"router_{entry.node}", ("i", first)))
             outputs.append(Pin(f"router_{exit_.node}", ("o", last)))
         terminals = Terminals(inputs, outputs)
+        if self.recovers:
+            return place_retransmission(
+                fabric,
+                outer,
+                self.tags,
+                terminals,
+                window=self.parameters.window,
+                longest=self.lengths[1],
+                delay=self._delay,
+            )
         if self.relation.legs is None:
             return terminals
         levels = {
@@ -380,6 +449,7 @@ class RoutedNetwork(PacketNetwork):
                         arbiter=given.arbiter,
                         refill=given.refill == "yes",
                         levels=self._senses,
+                        timeout=given.timeout if self.recovers else 0,
                         **selecting,
                     )
                 )

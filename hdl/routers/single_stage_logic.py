@@ -1,6 +1,6 @@
 """The gates of the routing of single-stage cubes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -64,20 +64,27 @@ class SingleStageLogic:
             found = {(-1 - loop, 0): ~goes & (bit == loop) for loop in range(2)}
         way = None if came is None else Way(came[0] >= 2, came[1])
         for backward in (False, True) if plan.two_way else (False,):
-            cut = plan.cuts[backward]
-            passing, staying = (
-                plan.next_channel(at, way, backward=backward) for at in (cut, (cut + 1) % count)
-            )
-            channels: dict[int, Value] = {staying: Const(1)}
-            if passing != staying:
-                channels = {staying: ~among[cut], passing: among[cut]}
-            for (channel, here_so), port in product(channels.items(), range(2)):
+            for (channel, here_so), port in product(self._channels(way, backward, among), range(2)):
                 # A packet turns back only on the other loop.
                 turns = came is not None and (came[0] >= 2) != backward and came[0] % 2 == port
-                if channel < plan.channels_per_link and not turns:
+                if not turns:
                     leaves = goes & (back == backward) & (bit == port) & here_so
                     found[2 * backward + port, channel] = leaves
         return found
+
+    def _channels(
+        self, came: Way | None, backward: bool, among: Value
+    ) -> Iterable[tuple[int, Value]]:
+        """The channels in which packets go on that came in some way, and whether they do at this
+        stage. A stage where none come so may be counted to any."""
+        stages: dict[int, list[int]] = {}
+        for stage, ways in enumerate(self.plan.passages):
+            for before, after in ways:
+                if before == came and after is not None and after.backward == backward:
+                    stages.setdefault(after.channel, []).append(stage)
+        if len(stages) == 1:
+            return [(channel, Const(1)) for channel in stages]
+        return [(channel, Cat(among[at] for at in own).any()) for channel, own in stages.items()]
 
     def _bit(
         self, came: End | None, label: Value, differs: Value, among: Value, there: Value

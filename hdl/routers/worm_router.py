@@ -9,10 +9,12 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
+from ..core.fabric import Meter
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin, lowest
+from .discarding import discarding
 from .graph_router import GraphRouter, RouteLogic
 from .selection import Selection, Selector
 from .shape import SWITCHINGS, RouterShape, Switching, space_needed
@@ -82,6 +84,14 @@ class WormRouter(GraphRouter):
     Outputs that are channels of one link share its wires: one flit per cycle, in turn if several
     have a flit that can go. So `valid` of such a channel is 1 only if `ready` is.
 
+    *Discarding*: with a `timeout`, a header that came over a link and has not moved for so many
+    cycles is taken to be in a deadlock. The router takes back the output that it may have been
+    granted, and swallows its packet, one flit per cycle as they come, until the tail; so everything
+    behind it can move. Nothing of this packet has left the router, so a packet is discarded as a
+    whole or not at all. A header that is at its destination is never discarded, because a terminal
+    takes what arrives; nor is one that comes from a terminal, because it holds no link. Somebody
+    else must send the packet again (`terminals.retransmission`).
+
     Only the turns that `shape` names have wires.
 
     `i[*].ready` depends only on registers, so that no combinational path leads around a cycle of
@@ -114,6 +124,8 @@ class WormRouter(GraphRouter):
         Whether a slot that is freed in a cycle can be filled in the same cycle.
     levels : bool
         Whether it tells how many flits are in its queues.
+    timeout : int
+        Cycles after which a header that does not move is discarded with its packet; 0 for never.
 
     Members
     -------
@@ -128,6 +140,8 @@ class WormRouter(GraphRouter):
         For each of `shape.credited_inputs`, that a flit leaves its queue.
     level : Out(range(depth + 1)).array(link inputs)
         With `levels`: flits in the queue of each input from a link. From registers.
+    discarded : Out(link inputs)
+        With a timeout: for each input from a link, that a packet begins to be discarded.
 
     Raises
     ------
@@ -150,7 +164,9 @@ class WormRouter(GraphRouter):
         levels: bool = False,
         selection: Selection = "first-free",
         weights: int = 1,
+        timeout: int = 0,
     ) -> None:
+        timeout = check_integer("Timeout", timeout, 0)
         depth = check_integer("Depth", depth, 1)
         decision = check_integer("Decision time", decision, 1)
         if switching not in SWITCHINGS:
@@ -168,6 +184,8 @@ class WormRouter(GraphRouter):
             raise InvalidValue("Packet of several flits must not have a broadcast mask")
         if refill and shape.choice:
             raise InvalidValue("Refill must be off if headers have a choice of outputs")
+        if timeout and shape.choice:
+            raise InvalidValue("Timeout must be 0 if headers have a choice of outputs")
         if refill and max(map(len, shape.links)) > 2:
             raise InvalidValue("Refill must be off if a link has more than two channels")
         self.depth = depth
@@ -177,6 +195,7 @@ class WormRouter(GraphRouter):
         self.arbiter = check_arbiter(arbiter, shape.most_inputs)
         self.refill = refill
         self.levels = levels
+        self.timeout = timeout
         self.guarded_outputs = shape.guarded_outputs(switching)
         self.guarded_inputs = shape.guarded_inputs(switching)
         members = {}
@@ -187,9 +206,12 @@ class WormRouter(GraphRouter):
         ):
             if count:
                 members[name] = flow(1).array(count)
+        links = sum(not entry.is_terminal for entry in shape.inputs)
         if levels:
-            links = sum(not entry.is_terminal for entry in shape.inputs)
             members["level"] = Out(range(depth + 1)).array(links)
+        self.meters = (Meter("discarded", "discarded", "pulses"),) if timeout and links else ()
+        if self.meters:
+            members["discarded"] = Out(links)
         super().__init__(
             packet,
             shape,
@@ -227,20 +249,22 @@ class WormRouter(GraphRouter):
             queue, asked = self._receive(m, i, exits, selector)
             heads[i] = head = queue.o
             header = head.valid & ~kept[i].any()
+            swallows, begins = self._discard(m, i, head, asked)
+            header &= ~swallows
             m.d.comb += [
                 requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
                 takes[i].eq(
                     self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
                 ),
                 uses[i].eq(kept[i] | takes[i]),
-                head.ready.eq(Cat(uses[i][j] & passed[j] for j in exits).any()),
+                head.ready.eq(swallows | Cat(uses[i][j] & passed[j] for j in exits).any()),
             ]
             if selector is not None:
                 leaves = header & head.ready
                 m.d.comb += selector.left[i].eq(asked & leaves.replicate(len(outputs)))
             # Once a worm has an output, it keeps it until the tail has left.
             m.d.sync += kept[i].eq(uses[i])
-            with m.If(head.valid & head.ready & head.payload.flit.last):
+            with m.If((head.valid & head.ready & head.payload.flit.last) | begins):
                 m.d.sync += kept[i].eq(0)
 
         # Without a choice, a requested output is always used, so `valid` need not await the
@@ -320,6 +344,18 @@ class WormRouter(GraphRouter):
             freed = self.freed[self.shape.credited_inputs.index(i)]
             m.d.comb += freed.eq(queue.o.valid & queue.o.ready)
         return queue, asked
+
+    def _discard(
+        self, m: Module, i: int, head: stream.Interface, asked: Value
+    ) -> tuple[Value, Value]:
+        """As `discarding`, for the queue of input i."""
+        entry, outputs = self.shape.inputs[i], self.shape.outputs
+        if not self.timeout or entry.is_terminal:
+            return Const(0, 1), Const(0, 1)
+        arrived = Cat(asked[j] for j, output in enumerate(outputs) if output.is_terminal).any()
+        swallows, begins = discarding(m, f"{i}", head, arrived, self.timeout)
+        m.d.comb += self.discarded[i].eq(begins)
+        return swallows, begins
 
     def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
         """The outputs that the header at the head of input i's queue may request, one bit each."""

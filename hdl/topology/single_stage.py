@@ -1,8 +1,9 @@
 """Single-stage variants of the multistage cube: MAN-YO, LSSN and Lambda (Siegel et al., VIII)."""
 
 from abc import abstractmethod
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import product
 from typing import ClassVar, NamedTuple
@@ -29,6 +30,15 @@ class Way(NamedTuple):
     channel: int
 
 
+class Sweep(NamedTuple):
+    """Channels of consecutive links: the direction, the stage that the first link leaves, and the
+    number of links."""
+
+    backward: bool
+    stage: int
+    links: int
+
+
 @dataclass(frozen=True)
 class SingleStageCube(RoutedGraph):
     """A multistage cube of m stages of 2^(m-1) boxes whose outputs are its inputs: boxes are nodes.
@@ -49,27 +59,36 @@ class SingleStageCube(RoutedGraph):
     i tells whether bit i - 1 of the labels differs; so loops carry nearly the same load. A subclass
     chooses the direction (`backward`).
 
-    *Channels* are buffer classes in this order: channel 0 forward, channel 0 backward, channel 1
-    forward, and so on. A packet begins in channel 0. It goes on to the next one as it passes the
-    *cut* of its direction, or when it turns from backward to forward. Between two of these events
-    it meets each stage at most once, in the order of the links. So it meets all buffers in
-    ascending order, and packets can't wait for each other in a cycle (Dally and Seitz, 1987). The
-    cut is at stage 0 forward and at stage m // 2 backward: no other stage there needs fewer
-    channels.
+    *Channels* are buffer classes. All channels have an order, which is that of some `sweeps` over
+    the stages in one direction: each names channels of the links that it passes, one after the
+    other, and each channel of a link is named once, channel 0 first. A packet begins in channel 0
+    and goes on to the first channel of the next link that is later in this order. So packets can't
+    wait for each other in a cycle (Dally and Seitz, 1987).
 
     Attributes
     ----------
     stages : int
         m, from 2 to 10.
+    channels : int or "auto"
+        Most channels of a link; "auto" for one for each buffer class. With fewer, the last one is
+        for all further classes too, and packets may wait for each other in a cycle.
 
     Raises
     ------
     TypeError, ValueError
-        If m is not as above.
+        If one is not as above.
     """
 
     stages: int = integer(
         4, "stages m: there are m 2^(m-1) nodes", least=2, most=10, title="Stages m"
+    )
+    _: KW_ONLY
+    channels: int | str = integer(
+        "auto",
+        "virtual channels of each link; auto: as many as needed; fewer can deadlock",
+        least=1,
+        most=64,
+        choices=("auto",),
     )
 
     two_way: ClassVar[bool] = False
@@ -78,10 +97,15 @@ class SingleStageCube(RoutedGraph):
     """Terminals at each node: one, or one of each loop."""
 
     alike = True
-    deadlock_free = True
 
     def __post_init__(self) -> None:
         check_field(self, "stages", "Stages m", 2, 10)
+        if self.channels != "auto":
+            check_field(self, "channels", "Channels", 1, 64)
+
+    @property
+    def deadlock_free(self) -> bool:  # type: ignore[override]
+        return self.channels == "auto"
 
     # Addresses.
 
@@ -183,18 +207,30 @@ class SingleStageCube(RoutedGraph):
         """
 
     @property
-    def cuts(self) -> tuple[int, int]:
-        """The stages where a packet that passes through forward, or backward, goes on to the next
-        channel."""
-        return 0, self.stages // 2
+    def sweeps(self) -> Sequence[Sweep]:
+        """The sweeps that order the channels, with channels enough for all packets."""
+        return [Sweep(False, 0, self.stages)] * 3
+
+    @cached_property
+    def order(self) -> Mapping[tuple[int, bool], list[int]]:
+        """For the links that leave a stage in a direction: the place of each of their channels."""
+        found: dict[tuple[int, bool], list[int]] = {}
+        place = 0
+        for backward, first, links in self.sweeps:
+            for step in range(links):
+                stage = (first - step if backward else first + step) % self.stages
+                found.setdefault((stage, backward), []).append(place)
+                place += 1
+        return found
 
     def next_channel(self, stage: int, came: Way | None, *, backward: bool) -> int:
         """The channel in which a packet leaves a stage."""
         if came is None:
             return 0
-        if came.backward == backward:
-            return came.channel + (stage == self.cuts[backward])
-        return came.channel + came.backward
+        behind = (stage + (1 if came.backward else -1)) % self.stages
+        before = self.order[behind, came.backward][came.channel]
+        next_ = bisect(self.order[stage, backward], before)
+        return next_ if self.channels == "auto" else min(next_, int(self.channels) - 1)
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
         """The next channel of a packet in a node; none if it has arrived."""
@@ -329,6 +365,31 @@ class Lambda(SingleStageCube):
         return self.ring.backward(difference, resultant)
 
     @property
+    def sweeps(self) -> Sequence[Sweep]:
+        """As in `SingleStageCube`: those of `_SWEEPS`, or whole ones in turn."""
+        count = self.stages
+        whole = (Sweep(False, 0, count), Sweep(True, count // 2, count)) * 3
+        known = _SWEEPS.get(count)
+        return whole if known is None else [Sweep(*each) for each in known]
+
+    @property
     def diameter(self) -> int:
         """Links on the longest path."""
         return self.ring.diameter
+
+
+_F, _B = False, True
+
+_SWEEPS = {
+    4: ((_B, 0, 3), (_F, 1, 4), (_B, 1, 2), (_F, 0, 4), (_B, 3, 3)),
+    7: (*((_F, 0, 4), (_B, 0, 7), (_F, 4, 7), (_B, 0, 7), (_F, 4, 7), (_B, 0, 7), (_F, 4, 3)),),
+    8: (*((_F, 0, 6), (_B, 0, 8), (_F, 6, 8), (_B, 1, 8), (_F, 6, 8), (_B, 4, 8), (_F, 6, 2)),),
+    9: (*((_F, 0, 7), (_B, 1, 9), (_F, 7, 9), (_B, 1, 9), (_F, 7, 9), (_B, 4, 9), (_F, 7, 2)),),
+    10: (
+        *((_F, 6, 8), (_B, 5, 5), (_F, 4, 4), (_B, 0, 8)),
+        *((_F, 8, 9), (_B, 2, 7), (_F, 7, 9), (_B, 5, 10)),
+    ),
+}
+"""Sweeps of a Lambda network, found by random search: direction, first stage, and links. With these
+one channel less is enough than with whole sweeps, whose first stages are the same in a direction.
+"""
