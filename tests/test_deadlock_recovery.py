@@ -48,7 +48,7 @@ OTHERS = [
         "lssn stages=2 length=8 depth=2 channels=1",
         "man-yo stages=2 length=8 depth=2 channels=1",
         "lambda stages=2 length=8 depth=2 channels=1",
-        "clos routing=layered",
+        "clos spread=fixed",
     )
 ]
 
@@ -147,8 +147,8 @@ def test_with_recovery_everything_arrives(words: str, engine: str, load: float) 
     [
         (LOCKED, 120),
         long("man-yo stages=3 length=4 depth=4 channels=1", 600),
-        long("torus k=5 n=1 channels=1 length=2 depth=1 timeout=9", 2000),
-        long("lambda stages=2 length=3 timeout=5", 600),
+        long("torus k=5 n=1 channels=1 length=2 depth=1 timeout=9", 1000),
+        long("lambda stages=3 length=3 channels=1 timeout=5", 600),
     ],
 )
 def test_headers_that_wait_are_discarded(words: str, cycles: int) -> None:
@@ -162,8 +162,8 @@ def test_headers_that_wait_are_discarded(words: str, cycles: int) -> None:
         for _ in range(cycles):
             monitor.observe()
             engine.step(1)
-    assert monitor.discarded > 0
-    assert monitor.true > 0
+    assert monitor.discarded == monitor.true + monitor.behind + monitor.false > 0
+    assert monitor.true > 0 or words != LOCKED
 
 
 @pytest.mark.long
