@@ -32,7 +32,6 @@ from .item import Options
 
 __all__ = [
     "BITS",
-    "COSTS",
     "LOAD",
     "SWITCHINGS",
     "WIDTH",
@@ -42,6 +41,7 @@ __all__ = [
     "cost_of",
     "cube_of",
     "equal_width",
+    "family_of",
     "measured",
     "message_flits",
     "reference_speeds",
@@ -59,7 +59,6 @@ SWITCHINGS: dict[str, dict[str, Any]] = {
     "packet": {"switching": "store-and-forward", "depth": 32},
 }
 """Parameters of the routers."""
-COSTS = ("links", "silicon")
 _CYCLES, _QUICK_CYCLES, _WARMUP = 3000, 300, 1000
 _SOURCE_DEPTH = 32
 _FLAGS = "-nowidelut"
@@ -195,7 +194,8 @@ class Measured:
     speeds: Mapping[float, Speed]
 
 
-def _family(network: TwoLevel) -> str:
+def family_of(network: TwoLevel) -> str:
+    """The words that build a network."""
     if network.top == "ccc":
         return f"bh-ccc cluster={network.cluster} cycles={network.dimension}"
     d = network.cluster
@@ -215,7 +215,7 @@ def measured(
     alphas : Sequence[float]
     options : Options
     """
-    relation = build(_family(network)).relation  # All routers share its survey and its tables.
+    relation = build(family_of(network)).relation  # All routers share its survey and its tables.
     reference = Hypercube.like(network)
     found: dict[tuple[str, str], Measured] = {}
     for switching, budget in references.items():
