@@ -178,8 +178,8 @@ class BoardEngine:
             or len({cell.straps["load"] for cell in sources}) > 1
         ):
             raise InvalidValue(
-                "Traffic on a board must have the same load at all terminals, no bursts, and no "
-                "matrix"
+                "Traffic on a board must have the same load at all terminals, no bursts, no "
+                "interval, and no matrix"
             )
         self.line.ask(Command.CLEAR)
         self._gate()

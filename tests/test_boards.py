@@ -147,7 +147,8 @@ def test_the_board_has_no_counters_that_it_was_not_given(lean_torus: Bench) -> N
     line = _line(lean_torus.path)
     with pytest.raises(ValueError, match=r"^Traffic with a fixed number of packets needs a board"):
         BoardEngine(line, lean_torus.board, bench)
-    for traffic in ("uniform+bursts:2:2", "1,0,x,2", "matrix:" + "/".join(["1,2,1,3"] * 4)):
+    matrix = "matrix:" + "/".join(["1,2,1,3"] * 4)
+    for traffic in ("uniform+bursts:2:2", "uniform+interval:2", "1,0,x,2", matrix):
         run = Run(pattern(traffic, 4), source_depth=depth)
         bench = lean_torus.board.bench.with_sources(run.sources(lean_torus.network))
         with pytest.raises(ValueError, match=r"^Traffic on a board must have the same load at all"):

@@ -90,18 +90,6 @@ def test_broadcast_rejects_outputs(outputs: Any, message: str) -> None:
         multistage_plan("cube", 8).tags().broadcast(0, outputs)
 
 
-def test_broadcast_rejects_radix() -> None:
-    message = "^Broadcast masks need a radix that is a power of two, not 3$"
-    tags = multistage_plan("cube", 9, 3).tags()
-    with pytest.raises(ValueError, match=message):
-        tags.broadcast(0, [0])
-    with pytest.raises(ValueError, match=message):
-        tags.destinations(0, 0, 0)
-    for switch in SWITCHES:
-        with pytest.raises(ValueError, match=message):
-            switch(Packet(4, 8, broadcast=True), radix=3, depth=1)
-
-
 # One switch.
 
 

@@ -557,7 +557,11 @@ def test_exported_verilog_is_clean(tmp_path: Path, parameters: dict[str, Any]) -
         ({"ports": 6}, ValueError, r"^Ports must be a power of the radix 2, not 6$"),
         ({"wiring": "ring"}, ValueError, r"^Wiring must be one of cube, "),
         ({"payload": 0}, ValueError, r"^Payload must be at least 1, not 0$"),
-        ({"routing": "both"}, ValueError, r"^Routing must be destination or xor, not 'both'$"),
+        (
+            {"routing": "both"},
+            ValueError,
+            r"^Routing must be destination, xor or difference, not 'both'$",
+        ),
         ({"policy": "wait"}, ValueError, r"^Policy must be one of hold, drop, modified-hold, "),
     ],
 )

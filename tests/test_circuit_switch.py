@@ -261,7 +261,11 @@ def test_time_out_is_exact_to_the_cycle(simulate: Callable[..., None], limit: in
     [
         ({"radix": 1}, ValueError, r"^Radix must be at least 2, not 1$"),
         ({"radix": 2.0}, TypeError, r"^Radix must be an integer, not 2\.0$"),
-        ({"routing": "both"}, ValueError, r"^Routing must be destination or xor, not 'both'$"),
+        (
+            {"routing": "both"},
+            ValueError,
+            r"^Routing must be destination, xor or difference, not 'both'$",
+        ),
         (
             {"policy": "wait"},
             ValueError,

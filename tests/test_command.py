@@ -161,7 +161,7 @@ def test_list(call: Call) -> None:
     cube = next(network for network in record["networks"] if network["name"] == "cube")
     assert "generalized-cube" in cube["aliases"]
     ports = next(word for word in cube["parameters"] if word["name"] == "ports")
-    assert ports["default"] == 8
+    assert ports["default"] == "auto"
     assert "auto" in record["engines"]
     assert "uniform" in record["traffic"]
     status, out, _ = call("list")
@@ -180,7 +180,7 @@ def test_list_of_one_network_tells_its_own_limits(call: Call) -> None:
     assert max(map(len, text.splitlines())) <= 80
     text = call("list", "cedar").out
     assert "preset of omega ports=64 radix=8 switch=wormhole" in text
-    assert re.search(r"^radix +8 +2 to 64 ", text, re.M)
+    assert re.search(r"^radix +8 +2 to 64, AxBxC ", text, re.M)
     ports = json.loads(call("list", "cube", "--json").out)["networks"][0]["parameters"][0]
     assert (ports["name"], ports["least"], ports["most"]) == ("ports", 2, 65536)
     status, out, err = call("list", "tours")
@@ -241,9 +241,9 @@ BAD = [
     ("sim cube ports=1", "Ports must be ", "2", "not 1"),
     ("sim cube ports=12 radix=2", "Ports must be a power of the radix 2, not 12"),
     ("sim cube ports=1000000000", "Ports must be ", "not 1000000000"),
-    ("sim cube ports=eight", "Parameter ports must be an integer, not 'eight'"),
-    ("sim cube ports=", "Parameter ports must be an integer, not ''"),
-    ("sim cube ports=8.0", "Parameter ports must be an integer, not '8.0'"),
+    ("sim cube ports=eight", "Parameter ports must be an integer or auto, not 'eight'"),
+    ("sim cube ports=", "Parameter ports must be an integer or auto, not ''"),
+    ("sim cube ports=8.0", "Parameter ports must be an integer or auto, not '8.0'"),
     ("sim cube radix=1", "Radix must be ", "2", "not 1"),
     ("sim cube ports=9 radix=3 routing=xor", "XOR tags need a radix", "power of two, not 3"),
     ("sim cube depth=0", "Depth must be ", "1", "not 0"),

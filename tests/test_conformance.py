@@ -366,14 +366,16 @@ def test_partitions_are_refused_by_the_command_too(words: str, call: Call) -> No
 
 
 def some_partitions(network: PacketNetwork) -> list[Partition]:
-    """In halves by each bit, and unequal ones."""
+    """Divided by each digit (bits are digits), and unequal ones."""
     whole = network.undivided
-    halves = [whole.halved(whole.subnetworks[0].members[0], bit) for bit in range(whole.bits)]
+    digits = range(whole.code.digits)
+    parts = [whole.divided(whole.subnetworks[0].members[0], digit) for digit in digits]
     return [
-        *halves,
+        *parts,
         *(
-            one.halved(one.subnetworks[0].members[0], (bit + 1) % whole.bits)
-            for bit, one in enumerate(halves)
+            one.divided(one.subnetworks[0].members[0], (digit + 1) % len(digits))
+            for digit, one in zip(digits, parts)
+            if len(digits) > 1
         ),
     ]
 
@@ -384,7 +386,7 @@ def test_subnetworks_share_no_channel(words: str) -> None:
     network = packets_of(words)
     partitioned(network)
     if network.isolates:
-        assert shared_channel(network) is None
+        assert shared_channel(network, network.tags.code) is None
     for partition in some_partitions(network):
         used = [
             {
@@ -411,7 +413,8 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
     length, packets = network.lengths[0], 12
 
     def flit(source: int, number: int) -> int:
-        fields = {"tag": generator.randrange(network.ports), "payload": source}
+        tag = network.tags.tag(source, generator.randrange(network.ports))
+        fields = {"tag": tag, "payload": source}
         if parted.packet.flits:
             fields["last"] = number % length == length - 1
         return parted.packet.const(fields).as_value().value

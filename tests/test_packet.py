@@ -15,9 +15,9 @@ from multicube.hdl.topology.multistage import PLANS
 
 CASES = [
     (ports, radix, routing)
-    for ports, radix in [(2, 2), (8, 2), (16, 4), (8, 8), (27, 3)]
-    for routing in ("destination", "xor")
-    if radix != 3 or routing == "destination"
+    for ports, radix in [(2, 2), (8, 2), (16, 4), (8, 8), (27, 3), (7, 7), (8, "2x4")]
+    for routing in ("destination", "xor", "difference")
+    if radix not in (3, 7) or routing != "xor"
 ]
 
 every_case = pytest.mark.parametrize(("ports", "radix", "routing"), CASES)
@@ -44,7 +44,7 @@ def outputs(
 
 @every_case
 @every_plan
-def test_tag_encoder(name: str, ports: int, radix: int, routing: str) -> None:
+def test_tag_encoder(name: str, ports: int, radix: int | str, routing: str) -> None:
     scheme = multistage_plan(name, ports, radix).tags(routing)
     code = scheme.code
     encoder = TagEncoder(scheme)
@@ -56,8 +56,8 @@ def test_tag_encoder(name: str, ports: int, radix: int, routing: str) -> None:
 
 @every_case
 @every_plan
-def test_tag_decoder(name: str, ports: int, radix: int, routing: str) -> None:
-    """The right terminal knows its packet (destination) or the packet's source (XOR)."""
+def test_tag_decoder(name: str, ports: int, radix: int | str, routing: str) -> None:
+    """The right terminal knows its packet (destination) or the packet's source (others)."""
     scheme = multistage_plan(name, ports, radix).tags(routing)
     code = scheme.code
     decoder = TagDecoder(scheme)
@@ -65,10 +65,11 @@ def test_tag_decoder(name: str, ports: int, radix: int, routing: str) -> None:
     for source, destination in itertools.product(range(ports), repeat=2):
         tag = scheme.tag(source, destination)
         # Destination tags are the same from everywhere; there `address` is what is tried instead.
-        address = destination if routing == "xor" else source
+        address = source if routing == "destination" else destination
         words.append(code.encode(address) | tag << code.width)
-        expected.append(code.encode(source) if routing == "xor" else address == destination)
-    answer = decoder.source if routing == "xor" else decoder.arrived
+        checks = routing == "destination"
+        expected.append(address == destination if checks else code.encode(source))
+    answer = decoder.arrived if routing == "destination" else decoder.source
     assert outputs(decoder, [decoder.address, decoder.tag], answer, words) == expected
 
 

@@ -347,7 +347,11 @@ def test_packet_switch_keeps_its_parameters(switch: type) -> None:
         ({"radix": "2"}, TypeError, "Radix must be an integer, not '2'"),
         ({"depth": 0}, ValueError, "Depth must be at least 1, not 0"),
         ({"depth": 1.5}, TypeError, "Depth must be an integer, not 1.5"),
-        ({"routing": "dest"}, ValueError, "Routing must be destination or xor, not 'dest'"),
+        (
+            {"routing": "dest"},
+            ValueError,
+            "Routing must be destination, xor or difference, not 'dest'",
+        ),
         (
             {"radix": 3, "routing": "xor"},
             ValueError,

@@ -38,8 +38,8 @@ def rows(name: str, **options: Any) -> list[dict[str, Any]]:
 # --- The command ------------------------------------------------------------------------------
 
 NAMES = [
-    *(f"siegel-fig{number}" for number in range(1, 10)),
-    *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
+    *(f"siegel-fig{number}" for number in range(1, 15)),
+    *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines", "siegel-lssn"),
     *("siegel-shared-memory", "siegel-layout", "siegel-crossings"),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
@@ -55,7 +55,8 @@ NAMES = [
 
 SLOW = (
     *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
-    *("siegel-shared-memory", "siegel-layout"),
+    *("siegel-shared-memory", "siegel-layout", "siegel-lssn"),
+    *(f"siegel-fig{number}" for number in range(12, 15)),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),

@@ -207,7 +207,7 @@ def test_settings_names_the_conflict() -> None:
 
 def test_connections_rejects_settings() -> None:
     plan = multistage_plan("cube", 4)
-    message = re.escape("Settings must be for 2 stages of 2 boxes, not [2]")
+    message = re.escape("Settings must be for stages of 2, 2 boxes, not [2]")
     with pytest.raises(ValueError, match=f"^{message}$"):
         connections(plan, [[(0, 1), (0, 1)]])
     message = re.escape("Setting of a box must be a permutation of its 2 ports, not (0, 0)")

@@ -31,15 +31,16 @@ PAPER: dict[str, dict[str, Any]] = {
         **{"routing": "destination", "payload": 16, "parity": "byte", "policy": "hold"},
     },
     # "4 x 4 interchange boxes", "butterfly", "wormhole", "destination tag", "blocked packets are
-    # immediately dropped", "retransmitted after a random time delay", "four bits wide".
+    # immediately dropped", "retransmitted after a random time delay", "four bits wide"; bandwidths
+    # are for N = 128, which is no power of four: the last stage has smaller boxes.
     "gp1000": {
-        **{"radix": 4, "wiring": "butterfly", "switch": "wormhole", "policy": "drop"},
-        **{"routing": "destination", "payload": 4},
+        **{"ports": 128, "radix": "4x4x4x2", "wiring": "butterfly", "switch": "wormhole"},
+        **{"policy": "drop", "routing": "destination", "payload": 4},
     },
     # "8 x 8 interchange boxes", "eight bits wide"; otherwise "similar to the GP1000".
     "tc2000": {
-        **{"radix": 8, "wiring": "butterfly", "switch": "wormhole", "policy": "drop"},
-        **{"routing": "destination", "payload": 8},
+        **{"ports": 128, "radix": "8x8x2", "wiring": "butterfly", "switch": "wormhole"},
+        **{"policy": "drop", "routing": "destination", "payload": 8},
     },
     # "a 256-processor machine", "2 x 2 interchange boxes", "the network path width will be 32
     # bits; memory requests will use two or four network words".
@@ -66,7 +67,7 @@ EFFECTIVE = {  # Mbit/s of a path, by data bits of a packet
     "gp1000": {16: 5.3, 256: 24.4},
     "tc2000": {32: 86.9, 128: 187.1},
 }
-STAGES = {"aspro": 5, "cedar": 2, "pasm": 4, "gp1000": 3, "tc2000": 2}
+STAGES = {"aspro": 5, "cedar": 2, "pasm": 4, "gp1000": 4, "tc2000": 3}
 STAGES |= {"ultracomputer": 8, "rp3-combining": 7, "rp3": 4}
 
 QUICK = ("aspro", "pasm", "gp1000")
@@ -148,7 +149,7 @@ def test_books_of_the_whole_machine_balance(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("gp1000", {"ports": 16, "length": 30}),
+        ("gp1000", {"ports": 16, "radix": 4, "length": 30}),
         ("pasm", {"parity": "none"}),
         ("aspro", {"ports": 4}),
     ],

@@ -52,10 +52,10 @@ STRAIGHT: dict[str, Callable[[int, int], int]] = {
 def followed(plan: MultistagePlan, source: int, exchanges: Sequence[int]) -> int:
     """Where a line leads to, from box to box."""
     line = source
-    for s, (stage, exchange) in enumerate(zip(plan.stages, exchanges)):
-        box, port = plan.port(s, plan.relabel(line, stage.entry))
+    for s, exchange in enumerate(exchanges):
+        box, port = plan.port(s, plan.relabel(s, line))
         line = plan.line(s, box, port ^ exchange)
-    return plan.relabel(line, plan.exit)
+    return plan.relabel(len(plan.stages), line)
 
 
 def images(network: StageControlledNetwork) -> list[list[int]]:

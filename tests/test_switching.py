@@ -189,8 +189,21 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "Parity needs packets of one flit, not parity=packet",
     ),
     (
-        {"ports": 9, "radix": 3, "broadcast": 1},
-        "Broadcast masks need a radix that is a power of two, not 3",
+        {"ports": 9, "radix": 3, "broadcast": 1, "switch": "unbuffered"},
+        "Broadcast masks of unbuffered switches need a radix that is a power of two, not 3",
+    ),
+    ({"ports": 64, "radix": "4x4x8"}, "Ports must be 128 with radix=4x4x8, not 64"),
+    ({"radix": "4x"}, "Radix must be a number of at least 2, or several such as 4x4x8, or 4+, "),
+    ({"radix": "4x128"}, "Radix must be from 2 to 64, not 128"),
+    ({"radix": "64x64x64"}, "Ports must be from 2 to 65536, not 262144"),
+    (
+        {"ports": 24, "radix": "4+"},
+        "Ports must be a power of 4, times a number below 4, with radix=4+, not 24",
+    ),
+    (
+        {"radix": "2x3", "wiring": "baseline", "routing": "difference"},
+        "Routing must be destination if sources have other digits (3x2) than destinations (2x3), "
+        "not difference",
     ),
     (
         {"ports": 9, "radix": 3, "routing": "xor"},
@@ -202,12 +215,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"extra_stage": 1, "faults": "box:1:0,box:2:0"}, "Faults must all be in the extra stage, "),
     ({"extra_stage": 1, "replication": 2}, "Replication must be 1 with extra_stage=1, not 2"),
     (
-        {"extra_stage": 1, "wiring": "omega"},
-        "An extra stage needs wiring=cube and radix=2, not omega and 2",
+        {"extra_stage": 1, "wiring": "baseline"},
+        "An extra stage needs a wiring whose stages replace each digit of the source address by "
+        "the same digit of the destination, not baseline",
     ),
     (
-        {"extra_stage": 1, "ports": 16, "radix": 4},
-        "An extra stage needs wiring=cube and radix=2, not cube and 4",
+        {"extra_stage": 1, "broadcast": 1, "routing": "difference"},
+        "Broadcast must be 0 with extra_stage=1 and routing=difference",
     ),
 ]
 
@@ -360,8 +374,10 @@ def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
         "refill": {"auto", "yes", "no"},
         "queues": {"input", "crosspoint"},
         "parity": {"none", "packet", "byte"},
-        "routing": {"destination", "xor"},
+        "routing": {"destination", "xor", "difference"},
         "depth": {"auto"},
+        "ports": {"auto"},
+        "radix": {"AxBxC"},
         "resubmit": {"auto"},
         "length": {"LOW:HIGH"},
         "faults": {"FAULTS"},

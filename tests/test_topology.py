@@ -1,6 +1,7 @@
 """Wiring plans and routing tags against the labels that the literature gives."""
 
 import itertools
+import math
 import re
 from collections.abc import Callable
 
@@ -13,8 +14,11 @@ from multicube.hdl.topology import AddressCode, MultistagePlan, TagScheme, multi
 from multicube.hdl.topology.multistage import ALIASES, PLANS
 from multicube.hdl.topology.tags import check_routing
 
-SIZES = [(2, 2), (4, 2), (8, 2), (16, 2), (4, 4), (16, 4), (8, 8), (27, 3)]
-LARGER = [(64, 2), (64, 4), (64, 8)]
+SIZES: list[tuple[int, int | str]] = [
+    *[(2, 2), (4, 2), (8, 2), (16, 2), (4, 4), (16, 4), (8, 8), (27, 3)],
+    *[(6, "2x3"), (24, "3x2x4"), (8, "2x4")],
+]
+LARGER = [(64, 2), (64, 4), (64, 8), (32, "4x4x2"), (32, "2x4x4"), (30, "5x2x3")]
 SIZE_IDS = [f"{ports}-by-{radix}" for ports, radix in (*SIZES, *LARGER)]
 
 every_size = pytest.mark.parametrize(
@@ -23,50 +27,58 @@ every_size = pytest.mark.parametrize(
 every_plan = pytest.mark.parametrize("name", PLANS)
 
 
-def stages_of(ports: int, radix: int) -> int:
-    return next(n for n in range(10) if radix**n == ports)
+def radices_of(ports: int, radix: int | str) -> list[int]:
+    """The radix of each stage."""
+    if isinstance(radix, str):
+        return [int(each) for each in radix.split("x")]
+    return [radix] * next(n for n in range(10) if radix**n == ports)
+
+
+def is_binary(radix: int | str) -> bool:
+    return all(int(each) in (2, 4, 8) for each in str(radix).split("x"))
 
 
 # The label of the line that a packet from S to D is on as it leaves its box in stage s (counted
-# from 0 at the input), written with whole numbers rather than digits. b is the radix.
+# from 0 at the input), written with whole numbers rather than digits. Stage s has boxes of radix b,
+# `above` is the product of the radices of the stages before it, `low` that of those behind it, and
+# `first` the radix of the first stage.
 
 
-def cube_label(S: int, D: int, s: int, b: int, n: int) -> int:
+def cube_label(S: int, D: int, first: int, above: int, b: int, low: int) -> int:
     # Siegel et al., III-B: after stage i it is d_{n-1} ... d_i s_{i-1} ... s_0, with i = n - 1 - s.
-    low = b ** (n - 1 - s)
     return D // low * low + S % low
 
 
-def omega_label(S: int, D: int, s: int, b: int, n: int) -> int:
+def omega_label(S: int, D: int, first: int, above: int, b: int, low: int) -> int:
     # Lawrie: a window that slides over the digits of S and D.
-    return (S * b ** (s + 1) + D // b ** (n - 1 - s)) % b**n
+    return (S * above * b + D // low) % (above * b * low)
 
 
-def indirect_cube_label(S: int, D: int, s: int, b: int, n: int) -> int:
-    low = b ** (s + 1)
-    return S // low * low + D % low
+def indirect_cube_label(S: int, D: int, first: int, above: int, b: int, low: int) -> int:
+    return S // (above * b) * (above * b) + D % (above * b)
 
 
-def flip_label(S: int, D: int, s: int, b: int, n: int) -> int:
+def flip_label(S: int, D: int, first: int, above: int, b: int, low: int) -> int:
     # The window slides the other way; the inverse shuffle comes after the box.
-    window = S // b ** (s + 1) + D % b ** (s + 1) * b ** (n - 1 - s)
-    return window * b % b**n + window * b // b**n
+    ports = above * b * low
+    window = S // (above * b) + D % (above * b) * low
+    return window * b % ports + window * b // ports
 
 
-def baseline_label(S: int, D: int, s: int, b: int, n: int) -> int:
+def baseline_label(S: int, D: int, first: int, above: int, b: int, low: int) -> int:
     # Stage s chooses d_{n-1-s}, and the 1/b of the block that the inverse shuffle leads to.
-    block = b ** (n - s)
-    top = D // block * block
-    return top + S // b ** (s + 1) * b % block + D // b ** (n - 1 - s) % b
+    block = b * low
+    return D // block * block + S // (above * b) * b % block + D // low % b
 
 
-def butterfly_label(S: int, D: int, s: int, b: int, n: int) -> int:
+def butterfly_label(S: int, D: int, first: int, above: int, b: int, low: int) -> int:
     # The digits above n-1-s have been chosen; the box has just chosen digit n-1-s, kept in place 0.
-    block = b ** (n - s)
-    return D // block * block + S % block // b * b + D // b ** (n - 1 - s) % b
+    # The source's digits n-1 down to 1 are replaced in stages 1, 2, ..., and digit 0 in stage 0.
+    block = b * low
+    return D // block * block + S // first % low * b + D // low % b
 
 
-LABELS: dict[str, Callable[[int, int, int, int, int], int]] = {
+LABELS: dict[str, Callable[[int, int, int, int, int, int], int]] = {
     "cube": cube_label,
     "omega": omega_label,
     "baseline": baseline_label,
@@ -78,16 +90,20 @@ LABELS: dict[str, Callable[[int, int, int, int, int], int]] = {
 
 @every_size
 @every_plan
-def test_plan_uses_the_lines_of_the_literature(name: str, ports: int, radix: int) -> None:
+def test_plan_uses_the_lines_of_the_literature(name: str, ports: int, radix: int | str) -> None:
     plan = multistage_plan(name, ports, radix)
-    n = stages_of(ports, radix)
-    assert len(plan.stages) == n
-    assert (plan.ports, plan.boxes) == (ports, ports // radix)
+    radices = radices_of(ports, radix)
+    assert len(plan.stages) == len(radices)
+    assert (plan.ports, plan.columns) == (ports, tuple(ports // b for b in radices))
+    sizes = [
+        (radices[0], math.prod(radices[:s]), b, math.prod(radices[s + 1 :]))
+        for s, b in enumerate(radices)
+    ]
     for source, destination in itertools.product(range(ports), repeat=2):
         labels = [
             plan.line(hop.stage, hop.box, hop.output) for hop in plan.path(source, destination)
         ]
-        assert labels == [LABELS[name](source, destination, s, radix, n) for s in range(n)]
+        assert labels == [LABELS[name](source, destination, *size) for size in sizes]
 
 
 def test_cube_gives_the_path_of_figure_2() -> None:
@@ -99,22 +115,21 @@ def test_cube_gives_the_path_of_figure_2() -> None:
 
 
 @every_size
-def test_cube_pairs_lines_by_one_digit(ports: int, radix: int) -> None:
+def test_cube_pairs_lines_by_one_digit(ports: int, radix: int | str) -> None:
     """III-A and III-E: at stage i the lines that differ only in digit i share a box."""
     plan = multistage_plan("cube", ports, radix)
-    n = stages_of(ports, radix)
-    for s in range(n):
+    radices = radices_of(ports, radix)
+    for s, b in enumerate(radices):
+        low = math.prod(radices[s + 1 :])
         boxes: dict[int, list[int]] = {}
         for line in range(ports):
             box, port = plan.port(s, line)
-            assert port == line // radix ** (n - 1 - s) % radix
+            assert port == line // low % b
             assert plan.line(s, box, port) == line
             boxes.setdefault(box, []).append(line)
-        assert sorted(boxes) == list(range(ports // radix))
+        assert sorted(boxes) == list(range(ports // b))
         for lines in boxes.values():
-            assert {line - lines[0] for line in lines} == {
-                port * radix ** (n - 1 - s) for port in range(radix)
-            }
+            assert {line - lines[0] for line in lines} == {port * low for port in range(b)}
 
 
 def receivers(fabric: Fabric) -> dict[Pin, Pin]:
@@ -128,29 +143,38 @@ def receivers(fabric: Fabric) -> dict[Pin, Pin]:
 
 @every_size
 @every_plan
-def test_packets_follow_their_tags_through_the_fabric(name: str, ports: int, radix: int) -> None:
+def test_packets_follow_their_tags_through_the_fabric(
+    name: str, ports: int, radix: int | str
+) -> None:
     """Wire by wire: boxes that know nothing but the top digit bring every pair together.
 
     What is met is also what `path` predicts, and the tag is back in place at the end.
     """
     network = MultistageNetwork(ports, radix=radix, wiring=name)
     wires = receivers(network.fabric)
-    plan, bits, n = network.plan, (radix - 1).bit_length(), network.stages
-    mask = (1 << bits * n) - 1
-    schemes = [plan.tags(routing) for routing in ("destination", "xor")[: 1 if radix == 3 else 2]]
+    plan, radices = network.plan, radices_of(ports, radix)
+    widths = [(b - 1).bit_length() for b in radices]
+    width = sum(widths)
+    routings = ["destination", *(["xor"] if is_binary(radix) else ["difference"])]
+    if isinstance(radix, str) and name in ("baseline", "butterfly") and not is_binary(radix):
+        routings = ["destination"]  # Sources and destinations have digits of other radices.
+    schemes = [plan.tags(routing) for routing in routings]
     for source, destination in itertools.product(range(ports), repeat=2):
         hops = plan.path(source, destination)
         predicted = network.path(source, destination)
         for scheme in schemes:
-            xor = scheme.routing == "xor"
             tag = original = scheme.tag(source, destination)
             passed = []
             at = wires[Pin(None, ("i", source))]
-            for hop in hops:
-                digit = tag >> bits * (n - 1)
-                tag = (tag << bits | digit) & mask
+            for hop, b, bits in zip(hops, radices, widths):
+                digit = tag >> width - bits
+                tag = (tag << bits | digit) & (1 << width) - 1
                 port = at.path[1]
-                output = digit ^ port if xor else digit
+                output = {
+                    "destination": digit,
+                    "xor": digit ^ port,
+                    "difference": (port + digit) % b,
+                }[scheme.routing]
                 assert (at.cell, port, output) == (f"box_{hop.stage}_{hop.box}", *hop[2:])
                 passed.append(Pin(at.cell, ("o", output)))
                 at = wires[passed[-1]]
@@ -158,7 +182,9 @@ def test_packets_follow_their_tags_through_the_fabric(name: str, ports: int, rad
             assert passed == predicted
             assert tag == original
             assert scheme.destination(tag, source) == destination
-            assert scheme.source(tag, destination) == (source if xor else None)
+            assert scheme.source(tag, destination) == (
+                None if scheme.routing == "destination" else source
+            )
 
 
 def components(edges: list[tuple[object, object]]) -> int:
@@ -177,39 +203,44 @@ def components(edges: list[tuple[object, object]]) -> int:
 
 @every_size
 @every_plan
-def test_plans_are_topologically_equal(name: str, ports: int, radix: int) -> None:
+def test_plans_are_topologically_equal(name: str, ports: int, radix: int | str) -> None:
     """Bermond, Fourneau and Jean-Marie: networks with one path between every two terminals, in
     which the first (and the last) m stages fall into N / b^m parts, are all isomorphic. That there
     is one path is shown above: all pairs are joined, and b^n paths begin at each input."""
     plan = multistage_plan(name, ports, radix)
-    n = stages_of(ports, radix)
+    radices = radices_of(ports, radix)
+    n = len(radices)
     ports_of_boxes: list[list[tuple[object, object]]] = []
     for s in range(n):
         edges: list[tuple[object, object]] = []
-        for box in range(plan.boxes):
-            for port in range(radix):
+        for box in range(plan.columns[s]):
+            for port in range(radices[s]):
                 line = plan.line(s, box, port)
                 if s + 1 < n:
-                    line = plan.relabel(line, plan.stages[s + 1].entry)
+                    line = plan.relabel(s + 1, line)
                     edges.append(((s, box), (s + 1, plan.port(s + 1, line)[0])))
         ports_of_boxes.append(edges)
     for m in range(2, n + 1):
         first = [edge for edges in ports_of_boxes[: m - 1] for edge in edges]
         last = [edge for edges in ports_of_boxes[n - m : n - 1] for edge in edges]
-        assert components(first) == components(last) == ports // radix**m
+        assert components(first) == ports // math.prod(radices[:m])
+        assert components(last) == ports // math.prod(radices[n - m :])
 
 
 @every_size
-def test_cube_tags_are_those_of_the_paper(ports: int, radix: int) -> None:
-    """III-C: the destination tag is D, the XOR tag is S xor D."""
+def test_cube_tags_are_those_of_the_paper(ports: int, radix: int | str) -> None:
+    """III-C: the destination tag is D, the XOR tag is S xor D, and in base 2 so is the difference
+    tag."""
     plan = multistage_plan("cube", ports, radix)
     code = plan.code
     for source, destination in itertools.product(range(ports), repeat=2):
         assert plan.tags().tag(source, destination) == code.encode(destination)
-        if radix != 3:
+        if is_binary(radix):
             assert code.encode(destination) == destination
             assert plan.tags("xor").tag(source, destination) == source ^ destination
             assert plan.tags("xor").source(source ^ destination, destination) == source
+        if radix == 2:
+            assert plan.tags("difference").tag(source, destination) == source ^ destination
 
 
 def test_address_code_writes_each_digit_apart() -> None:
@@ -283,7 +314,9 @@ def test_multistage_plan_rejects_a_wrong_type(value: object) -> None:
 
 def test_tag_scheme_rejects_routing() -> None:
     plan: MultistagePlan = multistage_plan("cube", 8)
-    with pytest.raises(ValueError, match=r"^Routing must be destination or xor, not 'random'$"):
+    with pytest.raises(
+        ValueError, match=r"^Routing must be destination, xor or difference, not 'random'$"
+    ):
         plan.tags("random")
 
 

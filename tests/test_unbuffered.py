@@ -285,7 +285,7 @@ def test_copies_of_a_broadcast_compete_for_themselves(
         wants.append(wanted)
         become.append(copies)
     counted: list[int] = []
-    later = later_bits(2 * bits.digit, bits.digit, stage)
+    later = later_bits([bits.digit, bits.digit], stage)
     trace = drive(simulate, switch, offers, lost=counted, later=later)
     split = 0
     for cycle, ((dropped, _), (_, after)) in enumerate(itertools.pairwise(trace)):

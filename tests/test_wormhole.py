@@ -385,7 +385,7 @@ def test_flit_switches_keep_their_parameters() -> None:
             WormholeSwitch,
             {"routing": "dest"},
             ValueError,
-            "Routing must be destination or xor, not 'dest'",
+            "Routing must be destination, xor or difference, not 'dest'",
         ),
         (
             WormholeSwitch,

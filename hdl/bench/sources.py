@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagEncoder
+from ..primitives.packet import Packet, TagEncoder, digits_of
 from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode, TagScheme
 from .bursts import add_bursts, burst_members
@@ -176,7 +176,7 @@ class Sender(wiring.Component):
         """Send the mask in the order of the stages, and count the copies that it requests."""
         m.submodules.mask_encoder = encoder = TagEncoder(replace(self.tags, routing="destination"))
         m.d.comb += [encoder.destination.eq(order.mask), self.o.payload.mask.eq(encoder.tag)]
-        copies = masked_count(self.tags.code, order.destination, order.mask)
+        copies = masked_count(self.tags.tag_code, self.o.payload.tag, self.o.payload.mask)
         with m.If(taken):
             m.d.sync += self.copies.eq(self.copies + copies)
 
@@ -227,13 +227,18 @@ class BernoulliSource(wiring.Component):
     instead of uniformly. With bursts, packets are only generated while a Markov chain is on
     (`Bursts`).
 
+    In a *closed loop* there is one packet at a time: none is generated while one waits or is being
+    sent, so none is rejected. In each later cycle one is generated with the probability `resume`,
+    which replaces `load`. The first of these is the cycle in which the network takes the last flit
+    of the packet before: so with `resume` 1 packets follow each other without a gap.
+
     Parameters
     ----------
     packet : Packet
         Its payload is a `Stamp`.
     tags : TagScheme
     depth : int
-        Number of packets that fit into the queue.
+        Number of packets that fit into the queue; 1 in a closed loop.
     lengths : tuple[int, int]
         Fewest and most flits of a packet.
     geometric : int
@@ -242,6 +247,8 @@ class BernoulliSource(wiring.Component):
         Slots of the table of destinations, a power of two; 0 for no table.
     bursts : bool
         Whether packets come in bursts.
+    closed : bool
+        Whether there is one packet at a time.
     table : tuple[int, ...]
         The slots, each a `table_row` as a number.
 
@@ -252,7 +259,10 @@ class BernoulliSource(wiring.Component):
     seed : In(128)
         Seed of the random numbers; not zero. Constant.
     load : In(23)
-        Probability of a packet in a cycle, times 2^22. Constant.
+        Probability of a packet in a cycle, times 2^22. Constant. Not in a closed loop.
+    resume : In(23)
+        In a closed loop only: probability of a packet in a cycle in which the one before is gone,
+        times 2^22. Constant.
     bias : In(19)
         Probability that a packet goes to the favourite, times 2^18. Constant.
     spread : In(19)
@@ -279,9 +289,10 @@ class BernoulliSource(wiring.Component):
         geometric: int = 0,
         slots: int = 0,
         bursts: bool = False,
+        closed: bool = False,
         table: tuple[int, ...] = (),
     ) -> None:
-        depth = check_integer("Depth", depth, 1)
+        depth = check_integer("Depth", depth, 1, *((1,) if closed else ()))
         self.packet = packet
         self.tags = tags
         self.depth = depth
@@ -289,6 +300,7 @@ class BernoulliSource(wiring.Component):
         self.geometric = geometric
         self.slots = check_slots(slots)
         self.bursts = bursts
+        self.closed = closed
         self.table = table
         width = tags.code.width
         super().__init__(
@@ -296,7 +308,7 @@ class BernoulliSource(wiring.Component):
                 **_source_members(packet, tags),
                 "favourite": In(width),
                 "seed": In(128),
-                "load": In(LOAD_BITS + 1),
+                "resume" if closed else "load": In(LOAD_BITS + 1),
                 "bias": In(BIAS_BITS + 1),
                 "scope": In(width),
                 "quota": In(COUNT_BITS),
@@ -317,7 +329,7 @@ class BernoulliSource(wiring.Component):
 
         sender = _attach_sender(m, self)
         m.submodules.queue = queue = ArrivalQueue(
-            Order(self.packet, self.tags.code), depth=self.depth
+            Order(self.packet, self.tags.code), depth=self.depth, refill=self.closed
         )
         wiring.connect(m, sender.i, queue.o)
 
@@ -331,7 +343,10 @@ class BernoulliSource(wiring.Component):
             ready &= drawn
         if self.bursts:
             ready &= add_bursts(m, self)
-        generate = self.open & ready & (luck < self.load) & willing
+        if self.closed:
+            generate = self.open & ready & (luck < self.resume) & willing & arrival.ready
+        else:
+            generate = self.open & ready & (luck < self.load) & willing
         m.d.comb += [
             arrival.valid.eq(generate),
             arrival.payload.birth.eq(self.now + 1),
@@ -374,22 +389,20 @@ def uniform_code(draw: Value, code: AddressCode) -> Value:
     """
     bits = len(draw)
     digits = []
-    for radix in code.radices:
+    for radix, width in zip(code.radices, code.widths):
         product = draw * radix
-        digits.append(product[bits : bits + code.digit_bits])
+        digits.append(product[bits : bits + width])
         draw = product[:bits]
     return Cat(digits)
 
 
-def masked_count(code: AddressCode, address: Value, mask: Value) -> Value:
-    """The number of addresses whose code equals that of `address` outside the bits of a mask."""
-    if code.radix & (code.radix - 1) == 0:
+def masked_count(code: AddressCode, tag: Value, mask: Value) -> Value:
+    """The number of codes that equal a tag outside the bits of a mask."""
+    if code.is_plain:
         return 1 << sum(mask)
     count: Value = Const(1)
-    for position in range(code.digits):
-        digit = address.word_select(position, code.digit_bits)
-        fixed = ~mask.word_select(position, code.digit_bits)
-        count *= sum(((digit ^ other) & fixed) == 0 for other in range(code.radices[position]))
+    for digit, free, radix in zip(digits_of(tag, code), digits_of(mask, code), code.radices):
+        count *= sum(((digit ^ other) & ~free) == 0 for other in range(radix))
     return count
 
 

@@ -95,9 +95,10 @@ class CircuitBox(wiring.Component):
         As in `CircuitLink`.
     radix : int
         Number of inputs and of outputs, at least 2.
-    routing : "destination" or "xor"
-        Whether the digit is the number of the output, or that number exclusive-ored with the number
-        of the input (which needs a radix that is a power of two).
+    routing : "destination", "xor" or "difference"
+        Whether the digit is the number of the output; that number exclusive-ored with the number of
+        the input (which needs a radix that is a power of two); or that number minus the number of
+        the input, modulo the radix.
     policy : "hold", "drop" or "modified-hold"
     hold_limit : int
         Cycles that a refused request waits with the policy `modified-hold`, at least 1.
@@ -171,7 +172,7 @@ class CircuitBox(wiring.Component):
         targets = []
         for i, source in enumerate(self.i):
             target = Signal(self.digit_bits, name=f"target_{i}")
-            m.d.comb += target.eq(output_port(source.payload.tag, self.digit_bits, self.routing, i))
+            m.d.comb += target.eq(output_port(source.payload.tag, self.radix, self.routing, i))
             targets.append(target)
         for j, output in enumerate(self.o):
             m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)

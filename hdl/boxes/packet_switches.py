@@ -15,7 +15,7 @@ from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import Routing, check_broadcast, check_routing
+from ..topology.tags import Routing, check_routing
 from .broadcast import CopyTracker
 
 __all__ = ["InputQueuedSwitch", "OutputQueuedSwitch"]
@@ -36,8 +36,6 @@ class _PacketSwitch(wiring.Component):
         radix = check_radix(radix)
         depth = check_integer("Depth", depth, 1)
         check_routing(routing, radix)
-        if packet.broadcast:
-            check_broadcast(radix)
         self.packet = packet
         self.radix = radix
         self.depth = depth
@@ -81,14 +79,16 @@ class OutputQueuedSwitch(_PacketSwitch):
     packet : Packet
         The tag's top digit names the output. A digit that names no output (radix 3, for example,
         has two-bit digits) is never taken, and so blocks its input: tags must come from a
-        `TagScheme`. With m of the mask's top bits set, the tag names 2^m outputs.
+        `TagScheme`. With a mask, the tag names all outputs for which its digit would differ only
+        where the mask's top bits are 1.
     radix : int
-        Number of inputs and of outputs, at least 2. A broadcast mask needs a power of two.
+        Number of inputs and of outputs, at least 2.
     depth : int
         Packets that fit into each queue, at least 1.
-    routing : "destination" or "xor"
-        Whether the digit is the number of the output, or that number exclusive-ored with the number
-        of the input (which needs a radix that is a power of two).
+    routing : "destination", "xor" or "difference"
+        Whether the digit is the number of the output; that number exclusive-ored with the number of
+        the input (which needs a radix that is a power of two); or that number minus the number of
+        the input, modulo the radix.
     refill : bool, optional
         Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
         full throughput, and there it is the default; otherwise the default is the shorter path.
@@ -119,7 +119,7 @@ class OutputQueuedSwitch(_PacketSwitch):
             if self.packet.broadcast:
                 wanted = self._copies(m, i, source, Cat(ready))
             else:
-                target = output_port(source.payload.tag, self.digit_bits, self.routing, i)
+                target = output_port(source.payload.tag, self.radix, self.routing, i)
                 wanted = [target == j for j in range(self.radix)]
                 m.d.comb += source.ready.eq(Cat(r & w for r, w in zip(ready, wanted)).any())
             for queue, wants in zip(queues, wanted):
@@ -158,7 +158,7 @@ class InputQueuedSwitch(_PacketSwitch):
                 wanted = self._copies(m, i, head, Cat(served))
             else:
                 target = Signal(self.digit_bits, name=f"target_{i}")
-                port = output_port(head.payload.tag, self.digit_bits, self.routing, i)
+                port = output_port(head.payload.tag, self.radix, self.routing, i)
                 m.d.comb += target.eq(port)
                 wanted = [target == j for j in ports]
                 for wants, arbiter, flag in zip(wanted, arbiters, taken):

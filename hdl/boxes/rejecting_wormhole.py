@@ -79,9 +79,10 @@ class RejectingWormholeSwitch(wiring.Component):
         no output (radix 3, for example, has two-bit digits) is rejected.
     radix : int
         Number of inputs and of outputs, at least 2.
-    routing : "destination" or "xor"
-        Whether the digit is the number of the output, or that number exclusive-ored with the number
-        of the input (which needs a radix that is a power of two).
+    routing : "destination", "xor" or "difference"
+        Whether the digit is the number of the output; that number exclusive-ored with the number of
+        the input (which needs a radix that is a power of two); or that number minus the number of
+        the input, modulo the radix.
 
     Members
     -------
@@ -133,7 +134,7 @@ class RejectingWormholeSwitch(wiring.Component):
             m.d.comb += [
                 path.eq(Cat(taken[j] & (owner[j] == i) for j in ports)),
                 header.eq(source.valid & ~path.any()),
-                target.eq(output_port(source.payload.tag, self.digit_bits, self.routing, i)),
+                target.eq(output_port(source.payload.tag, self.radix, self.routing, i)),
                 box.i[i].eq(forwarded(source.payload, self.digit_bits)),
             ]
             for j, arbiter in enumerate(arbiters):

@@ -1,5 +1,7 @@
 """The unbuffered packet switch: a k x k box that drops blocked packets (Siegel et al.)."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -42,11 +44,14 @@ def verdict_delay(stages: int, stage: int) -> int:
     return 2 * (stages - stage) - 1
 
 
-def later_bits(tag_bits: int, digit_bits: int, stage: int) -> int:
+def later_bits(widths: Sequence[int], stage: int) -> int:
     """The value of the strap `later` of the boxes of a stage: the bits of the tag that later stages
     use, in the tag's form at this stage (this stage's digit on top, used ones at the bottom).
+
+    `widths` are those of the digits of a tag, the last stage's first.
     """
-    return (1 << tag_bits - digit_bits) - (1 << stage * digit_bits)
+    *used, own = widths[len(widths) - 1 - stage :][::-1]
+    return (1 << sum(widths) - own) - (1 << sum(used))
 
 
 class UnbufferedSwitch(wiring.Component):
@@ -76,9 +81,10 @@ class UnbufferedSwitch(wiring.Component):
         example, has two-bit digits) is dropped. Single flits only.
     radix : int
         Number of input bundles and of output bundles, at least 2.
-    routing : "destination" or "xor"
-        Whether the digit is the number of the output, or that number exclusive-ored with the number
-        of the input (which needs a radix that is a power of two).
+    routing : "destination", "xor" or "difference"
+        Whether the digit is the number of the output; that number exclusive-ored with the number of
+        the input (which needs a radix that is a power of two); or that number minus the number of
+        the input, modulo the radix.
     dilation_in, dilation_out : int
         Links in each bundle, at least 1; link l of bundle b is number b * dilation + l. At most 64
         inputs are possible.
@@ -130,6 +136,11 @@ class UnbufferedSwitch(wiring.Component):
             raise InvalidValue("Packets of an unbuffered switch must be single flits")
         if packet.broadcast and reject:
             raise InvalidValue("Packets with a broadcast mask can't have a reject signal")
+        if packet.broadcast and radix & (radix - 1):
+            raise InvalidValue(
+                "Broadcast masks of unbuffered switches need a radix that is a power of two, "
+                f"not {radix}"
+            )
         self.packet = packet
         self.radix = radix
         self.routing = routing

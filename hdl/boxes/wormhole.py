@@ -66,7 +66,7 @@ class _FlitSwitch(wiring.Component):
 
     def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
         """The output for the current flit of input i: the one that its header requested."""
-        wanted = output_port(flits.payload.tag, self.digit_bits, self.routing, i)
+        wanted = output_port(flits.payload.tag, self.radix, self.routing, i)
         kept = Signal(self.digit_bits, name=f"kept_{i}")
         target = Signal(self.digit_bits, name=f"target_{i}")
         with m.If(~following):
@@ -125,9 +125,10 @@ class WormholeSwitch(_FlitSwitch):
         Number of inputs and of outputs, at least 2.
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer.
-    routing : "destination" or "xor"
-        Whether the digit is the number of the output, or that number exclusive-ored with the number
-        of the input (which needs a radix that is a power of two).
+    routing : "destination", "xor" or "difference"
+        Whether the digit is the number of the output; that number exclusive-ored with the number of
+        the input (which needs a radix that is a power of two); or that number minus the number of
+        the input, modulo the radix.
     refill : bool, optional
         Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
         full throughput, and there it is the default; otherwise the default is the shorter path.

@@ -80,7 +80,7 @@ def check_payload(payload: "ShapeLike") -> "ShapeLike":
     return payload
 
 
-def check_radix(radix: int) -> int:
+def check_radix(radix: object) -> int:
     """Check a radix: the number of inputs and of outputs of a switch."""
     return check_integer("Radix", radix, 2)
 

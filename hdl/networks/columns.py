@@ -51,11 +51,11 @@ def place_columns(
     # For each line, by its label after the last column: the pins that drive it.
     drivers: list[list[Pin]] = []
     for s in range(last + 1):
-        for x in range(plan.boxes):
+        for x in range(plan.columns[s]):
             title = f"{within}stage {s}, box {x}"
             fabric.place(Cell(f"{name}_{s}_{x}", boxes[s], straps(s, x), title=title))
         for label in range(plan.ports):
-            box, port = plan.port(s, plan.relabel(label, plan.stages[s].entry))
+            box, port = plan.port(s, plan.relabel(s, label))
             if s == 0:
                 inputs.append(Pin(f"{name}_0_{box}", ("i", port)))
                 continue
@@ -69,5 +69,5 @@ def place_columns(
             drivers.append([Pin(f"{name}_{s}_{box}", ("o", end)) for end in ends])
     outputs: list[Pin] = [Pin(None, ())] * plan.ports
     for label, (driver,) in enumerate(drivers):
-        outputs[plan.relabel(label, plan.exit)] = driver
+        outputs[plan.relabel(last + 1, label)] = driver
     return Columns(inputs, outputs)

@@ -234,12 +234,12 @@ class CombiningNetwork(Network):
     def place_boxes(self, fabric: Fabric | Scope) -> Columns:
         """Add the boxes to a fabric; return the pins for processors and memory modules."""
         strapped = ("later",) in self.box.leaves
-        width, digit_bits = self.link.tag, (self.parameters.radix - 1).bit_length()
+        widths = [(self.parameters.radix - 1).bit_length()] * self.stages
 
         def straps(stage: int, box: int) -> dict[str, int]:
             if not strapped:
                 return {}
-            return {"later": later_bits(width, digit_bits, stage)}
+            return {"later": later_bits(widths, stage)}
 
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
 

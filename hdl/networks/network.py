@@ -416,12 +416,12 @@ class PacketNetwork(Network):
 
         These are the terminals whose addresses differ only in the lowest digit.
         """
-        return self.tags.code.radix
+        return self.tags.code.radices[0]
 
     @property
     def undivided(self) -> Partition:
         """All terminals in one subnetwork. To halve it makes further partitions."""
-        return Partition.whole(self.ports)
+        return Partition.whole(self.tags.code)
 
     def confinement(self) -> Confinement:
         """What keeps packets inside their subnetwork.
@@ -433,7 +433,7 @@ class PacketNetwork(Network):
         """
         check_partitionable(self.tags)
         if not self.isolates:
-            check_isolated(self)
+            check_isolated(self, self.tags.code)
         interface = CellType(PartitionInterface, packet=self.packet, tags=self.tags)
         return Confinement(interface, self.tags.code.width, self.tags.code.encode)
 

@@ -91,14 +91,15 @@ PRESETS: dict[str, Preset] = {
         path_bits=16,
         source="VII-D",
     ),
+    # 128 ports are three stages of 4 x 4 boxes and one of 2 x 2 boxes; the paper does not say how.
     # Packets of 16 to 256 data bits; 5.3 and 24.4 Mbit/s at 8 MHz are 24 and 84 cycles per packet,
     # which is 20 flits of 4 bits in addition to the data both times.
     "gp1000": Preset(
         "BBN GP1000: 4 x 4 boxes, 4-bit paths, wormhole; blocked packets are rejected and retried",
         "butterfly",
         {
-            "ports": 64,
-            "radix": 4,
+            "ports": 128,
+            "radix": "4+",
             "switch": "wormhole",
             "policy": "drop",
             "payload": 4,
@@ -116,8 +117,8 @@ PRESETS: dict[str, Preset] = {
         "BBN TC2000: as the GP1000, with 8 x 8 boxes and 8-bit paths",
         "butterfly",
         {
-            "ports": 64,
-            "radix": 8,
+            "ports": 128,
+            "radix": "8+",
             "switch": "wormhole",
             "policy": "drop",
             "payload": 8,

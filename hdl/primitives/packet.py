@@ -1,17 +1,20 @@
 """Packets and their routing tags in hardware."""
 
-from amaranth.hdl import Cat, Module, ShapeLike, Value
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.errors import InvalidValue
-from ..topology.tags import TagScheme
+from ..topology.tags import AddressCode, Routing, TagScheme, tag_digit
 
 __all__ = [
     "Packet",
     "TagDecoder",
     "TagEncoder",
     "check_tag",
+    "digit_difference",
+    "digit_sum",
+    "digits_of",
     "forwarded",
     "output_port",
     "requested_outputs",
@@ -81,27 +84,51 @@ def check_tag(packet: Packet, radix: int) -> None:
         )
 
 
-def output_port(tag: Value, digit_bits: int, routing: str, input_port: int) -> Value:
+def digit_sum(one: Value, other: ValueLike, radix: int) -> Value:
+    """The sum of two digits modulo the radix."""
+    if radix == 2:
+        return one ^ other
+    total = one + other
+    bits = (radix - 1).bit_length()
+    return (total if radix == 1 << bits else Mux(total >= radix, total - radix, total))[:bits]
+
+
+def digit_difference(one: Value, other: ValueLike, radix: int) -> Value:
+    """The difference of two digits modulo the radix."""
+    if radix == 2:
+        return one ^ other
+    bits = (radix - 1).bit_length()
+    if radix == 1 << bits:
+        return (one - other)[:bits]
+    return Mux(one >= other, one - other, one - other + radix)[:bits]
+
+
+def output_port(tag: Value, radix: int, routing: Routing, input_port: int) -> Value:
     """The output that a packet requests in a box: the top digit of its tag.
 
-    An XOR digit is the difference between the output and the input at which the packet arrived.
+    An XOR or difference digit is relative to the input at which the packet arrived.
     """
-    digit = tag[len(tag) - digit_bits :]
+    digit = tag[len(tag) - (radix - 1).bit_length() :]
+    if routing == "difference":
+        return digit_sum(digit, input_port, radix)
     return digit ^ input_port if routing == "xor" else digit
 
 
-def requested_outputs(packet: data.View, radix: int, routing: str, input_port: int) -> Value:
+def requested_outputs(packet: data.View, radix: int, routing: Routing, input_port: int) -> Value:
     """One bit per output of a box: whether a packet, or its header, requests this output.
 
-    A packet without a broadcast mask requests one output; with m mask bits set for this box, it
-    requests 2^m.
+    A packet without a broadcast mask requests one output. With a mask it requests all those for
+    which the digit of its tag would differ only in bits in which the mask is 1.
     """
-    digit_bits = (radix - 1).bit_length()
-    digit = output_port(packet.tag, digit_bits, routing, input_port)
+    digit = output_port(packet.tag, radix, routing, input_port)
     if not packet.shape().broadcast:
         return Cat(digit == j for j in range(radix))
-    care = ~packet.mask[len(packet.mask) - digit_bits :]
-    return Cat(((digit ^ j) & care) == 0 for j in range(radix))
+    place = len(packet.mask) - (radix - 1).bit_length()
+    care = ~packet.mask[place:]
+    if routing != "difference":
+        return Cat(((digit ^ j) & care) == 0 for j in range(radix))
+    wanted = (tag_digit(routing, input_port, j, radix) for j in range(radix))
+    return Cat(((packet.tag[place:] ^ other) & care) == 0 for other in wanted)
 
 
 def forwarded(packet: data.View, digit_bits: int) -> Value:
@@ -113,12 +140,14 @@ def forwarded(packet: data.View, digit_bits: int) -> Value:
     )
 
 
-def _digits(code: Value, digit_bits: int) -> list[Value]:
-    return [code[at : at + digit_bits] for at in range(0, len(code), digit_bits)]
+def digits_of(value: Value, code: AddressCode) -> list[Value]:
+    """The digits of an address in a code, least significant first."""
+    return [value[place : place + width] for place, width in zip(code.places, code.widths)]
 
 
 class TagEncoder(wiring.Component):
-    """Makes the tag of a packet from its destination. Combinational; wires and, for XOR, gates.
+    """Makes the tag of a packet from its destination. Combinational; wires and, for XOR
+    and difference tags, gates.
 
     Parameters
     ----------
@@ -140,11 +169,17 @@ class TagEncoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         scheme = self.scheme
-        source = _digits(self.source, scheme.code.digit_bits)
-        destination = _digits(self.destination, scheme.code.digit_bits)
+        source = digits_of(self.source, scheme.source_code)
+        destination = digits_of(self.destination, scheme.code)
         stages = [destination[j] for j in scheme.destination_digits]
         if scheme.routing == "xor":
             stages = [digit ^ source[i] for digit, i in zip(stages, scheme.source_digits)]
+        elif scheme.routing == "difference":
+            radices = reversed(scheme.tag_code.radices)
+            stages = [
+                digit_difference(digit, source[i], radix)
+                for digit, i, radix in zip(stages, scheme.source_digits, radices)
+            ]
         m.d.comb += self.tag.eq(Cat(reversed(stages)))
         return m
 
@@ -152,8 +187,8 @@ class TagEncoder(wiring.Component):
 class TagDecoder(wiring.Component):
     """Reads the tag of a packet that has arrived. Combinational.
 
-    A destination tag lets the terminal check that the packet is meant for it; an XOR tag lets it
-    recover the source (Siegel et al., III-C).
+    A destination tag lets the terminal check that the packet is meant for it; an XOR or difference
+    tag lets it recover the source (Siegel et al., III-C).
 
     Parameters
     ----------
@@ -165,7 +200,7 @@ class TagDecoder(wiring.Component):
         This terminal's own address, in the code of the scheme. Constant.
     tag : In(width)
     source : Out(width)
-        Where the packet came from. XOR tags only.
+        Where the packet came from. XOR and difference tags only.
     arrived : Out(1)
         1 if this terminal is the destination. Destination tags only.
     """
@@ -173,18 +208,23 @@ class TagDecoder(wiring.Component):
     def __init__(self, scheme: TagScheme) -> None:
         self.scheme = scheme
         width = scheme.code.width
-        result = {"source": Out(width)} if scheme.routing == "xor" else {"arrived": Out(1)}
+        checks = scheme.routing == "destination"
+        result = {"arrived": Out(1)} if checks else {"source": Out(width)}
         super().__init__({"address": In(width), "tag": In(width), **result})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         scheme = self.scheme
-        address = _digits(self.address, scheme.code.digit_bits)
-        stages = _digits(self.tag, scheme.code.digit_bits)[::-1]
-        if scheme.routing == "xor":
+        address = digits_of(self.address, scheme.code)
+        stages = digits_of(self.tag, scheme.tag_code)[::-1]
+        if scheme.routing != "destination":
             source = list(address)
+            radices = scheme.code.radices
             for digit, i, j in zip(stages, scheme.source_digits, scheme.destination_digits):
-                source[i] = digit ^ address[j]
+                xor = scheme.routing == "xor"
+                source[i] = (
+                    digit ^ address[j] if xor else digit_difference(address[j], digit, radices[j])
+                )
             m.d.comb += self.source.eq(Cat(source))
         else:
             expected = Cat(reversed([address[j] for j in scheme.destination_digits]))

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from ..core.errors import InvalidValue
 from ..topology.multistage import Digits, MultistagePlan
 from ..topology.permutations import Permutation, check_permutation
+from ..topology.tags import AddressCode
 from .colouring import edge_colouring
 from .passes import links, passable
 
@@ -78,7 +79,8 @@ def decompose(plan: MultistagePlan, destinations: Permutation) -> list[list[int 
     Raises
     ------
     ValueError
-        If it is not a permutation of the plan's terminals, or the plan is not one of `PLANS`.
+        If it is not a permutation of the plan's terminals, or the plan is not one of `PLANS`, or
+        its stages have boxes of several radices and it needs three passes.
     """
     check_permutation(destinations, plan.ports)
     if passable(plan, destinations):
@@ -166,7 +168,7 @@ def _linear(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
     later column is added to it. The inverse of these additions is the first pass; the resulting
     matrix is the second.
     """
-    if plan.radix & (plan.radix - 1):
+    if not plan.code.is_plain:
         return None
     offset = destinations[0]
     width = plan.ports.bit_length() - 1
@@ -174,7 +176,8 @@ def _linear(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
     if any(_product(columns, x) ^ offset != to for x, to in enumerate(destinations)):
         return None
     replaced, chosen = (
-        [bit for digit in digits for bit in _bits(digit, plan)] for digits in _orders(plan)
+        [bit for digit in digits for bit in _bits(digit, code)]
+        for digits, code in zip(_orders(plan), (plan.source_code, plan.code))
     )
     # For each bit of the intermediate terminal: what it adds to the input and, so far, to the
     # output.
@@ -206,10 +209,10 @@ def _product(columns: Sequence[int], x: int) -> int:
     return total
 
 
-def _bits(digit: int, plan: MultistagePlan) -> range:
+def _bits(digit: int, code: AddressCode) -> range:
     """The bits of a digit, from the top: a box of 2^m ports acts as m stages of 2 x 2 boxes."""
-    width = plan.code.digit_bits
-    return range(digit * width + width - 1, digit * width - 1, -1)
+    place = code.places[digit]
+    return range(place + code.widths[digit] - 1, place - 1, -1)
 
 
 def _orders(plan: MultistagePlan) -> tuple[Digits, Digits]:
@@ -241,6 +244,11 @@ def _looped(plan: MultistagePlan, destinations: Sequence[int]) -> list[list[int]
     are the terminals at which the first pass ends. Otherwise a pass between them, which is the same
     for all permutations, moves the packets there.
     """
+    if len(set(plan.radices)) > 1:
+        raise InvalidValue(
+            "Passes for every permutation are known only for boxes of one radix, "
+            f"not {plan.radix_text}"
+        )
     replaced, chosen = _orders(plan)
     n = len(chosen)
     mirrored = _mirrored(replaced, chosen)

@@ -18,6 +18,7 @@ from itertools import product
 
 from ..core.checks import check_integer
 from ..topology.single_stage import SingleStageCube
+from ..topology.tags import AddressCode
 from .partitions import Partition, Subnetwork
 
 __all__ = ["LoopPartition", "LoopSubnetwork", "effective_destination"]
@@ -51,8 +52,8 @@ class LoopSubnetwork(Subnetwork):
 
     Attributes
     ----------
-    bits : int
-        m, the number of stages, and of bits of a loop.
+    code : AddressCode
+        That of a loop: m bits, one for each stage.
     mask : int
         1 for each stage in which packets may change loops.
     value : int
@@ -85,8 +86,8 @@ class LoopPartition(Partition):
 
     Attributes
     ----------
-    bits : int
-        m.
+    code : AddressCode
+        m bits.
     subnetworks : tuple[LoopSubnetwork, ...]
     plan : SingleStageCube
 
@@ -104,8 +105,8 @@ class LoopPartition(Partition):
     @classmethod
     def undivided(cls, plan: SingleStageCube) -> "LoopPartition":
         """All terminals in one subnetwork."""
-        mask = (1 << plan.stages) - 1
-        return cls(plan.stages, (LoopSubnetwork(plan.stages, mask, 0, plan),), plan)
+        code = AddressCode(2, plan.stages)
+        return cls(code, (LoopSubnetwork(code, (1 << code.width) - 1, 0, plan),), plan)
 
     @classmethod
     def closing(cls, plan: SingleStageCube, stages: Iterable[int]) -> "LoopPartition":
@@ -122,8 +123,8 @@ class LoopPartition(Partition):
             sum(bit << stage for stage, bit in zip(closed, bits))
             for bits in product(range(2), repeat=len(closed))
         )
-        parts = tuple(LoopSubnetwork(plan.stages, mask, value, plan) for value in values)
-        return cls(plan.stages, parts, plan)
+        code = AddressCode(2, plan.stages)
+        return cls(code, tuple(LoopSubnetwork(code, mask, value, plan) for value in values), plan)
 
     def of(self, terminal: int) -> Subnetwork:
         """The subnetwork that contains a terminal; if none does, it alone."""
@@ -131,4 +132,4 @@ class LoopPartition(Partition):
         for subnetwork in self.subnetworks:
             if terminal in subnetwork:
                 return subnetwork
-        return Subnetwork((self.plan.ports - 1).bit_length(), 0, terminal)
+        return Subnetwork(AddressCode(2, (self.plan.ports - 1).bit_length()), 0, terminal)

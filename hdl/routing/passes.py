@@ -100,7 +100,9 @@ def links(plan: MultistagePlan) -> list[tuple[list[int], list[int]]]:
     """
 
     def numbers(source: int, destination: int) -> list[int]:
-        return [hop.box * plan.radix + hop.output for hop in plan.path(source, destination)]
+        return [
+            hop.box * plan.radices[hop.stage] + hop.output for hop in plan.path(source, destination)
+        ]
 
     first = numbers(0, 0)
     by_source = [numbers(source, 0) for source in range(plan.ports)]
@@ -126,13 +128,15 @@ def settings(plan: MultistagePlan, destinations: Permutation) -> Settings:
         If it is not a permutation of the plan's terminals, or the network does not pass it; the
         message names the first conflict.
     """
-    shown: list[list[dict[int, int]]] = [[{} for _ in range(plan.boxes)] for _ in plan.stages]
+    shown: list[list[dict[int, int]]] = [[{} for _ in range(count)] for count in plan.columns]
     for _, hop in _hops(plan, destinations):
         box = shown[hop.stage][hop.box]
         if hop.output in box:
             raise InvalidValue(f"Permutation does not pass: {conflicts(plan, destinations)[0]}")
         box[hop.output] = hop.input
-    return [[_completed(box, plan.radix) for box in column] for column in shown]
+    return [
+        [_completed(box, radix) for box in column] for column, radix in zip(shown, plan.radices)
+    ]
 
 
 def _completed(shown: dict[int, int], radix: int) -> tuple[int, ...]:
@@ -149,26 +153,26 @@ def connections(plan: MultistagePlan, settings: Settings) -> list[int]:
         If the settings do not give each box one permutation of its ports.
     """
     sizes = [len(column) for column in settings]
-    if sizes != [plan.boxes] * len(plan.stages):
+    if sizes != list(plan.columns):
         raise InvalidValue(
-            f"Settings must be for {len(plan.stages)} stages of {plan.boxes} boxes, not {sizes}"
+            f"Settings must be for stages of {', '.join(map(str, plan.columns))} boxes, not {sizes}"
         )
     # at[line]: the input of the network whose packet is on the line with this label.
     at = list(range(plan.ports))
-    for s, (stage, column) in enumerate(zip(plan.stages, settings)):
+    for s, (radix, column) in enumerate(zip(plan.radices, settings)):
         entered = list(at)
         for label, source in enumerate(at):
-            entered[plan.relabel(label, stage.entry)] = source
+            entered[plan.relabel(s, label)] = source
         for x, box in enumerate(column):
-            if sorted(box) != list(range(plan.radix)):
+            if sorted(box) != list(range(radix)):
                 raise InvalidValue(
-                    f"Setting of a box must be a permutation of its {plan.radix} ports, not {box}"
+                    f"Setting of a box must be a permutation of its {radix} ports, not {box}"
                 )
             for output, input_ in enumerate(box):
                 at[plan.line(s, x, output)] = entered[plan.line(s, x, input_)]
     destinations = list(at)
     for label, source in enumerate(at):
-        destinations[source] = plan.relabel(label, plan.exit)
+        destinations[source] = plan.relabel(len(plan.stages), label)
     return destinations
 
 
@@ -187,6 +191,6 @@ def state_name(setting: Sequence[int | None]) -> str:
 def count_passable(plan: MultistagePlan) -> int:
     """The number of full permutations that a network passes: one for each setting.
 
-    It is N^(n/2) for 2 x 2 boxes (Siegel et al., section V), and (b!)^(nN/b) in general.
+    It is N^(n/2) for 2 x 2 boxes (Siegel et al., section V), and (b!)^(nN/b) for b x b boxes.
     """
-    return math.factorial(plan.radix) ** (len(plan.stages) * plan.boxes)
+    return math.prod(math.factorial(b) ** count for b, count in zip(plan.radices, plan.columns))

@@ -51,7 +51,7 @@ def _address(code: AddressCode) -> ShapeLike:
     """The number of a terminal, if that is its code; otherwise its digits side by side."""
     if code.is_plain:
         return code.width
-    return data.StructLayout({f"digit_{i}": code.digit_bits for i in range(code.digits)})
+    return data.StructLayout({f"digit_{i}": width for i, width in enumerate(code.widths)})
 
 
 def _data(packet: Packet) -> ShapeLike:
@@ -82,10 +82,11 @@ def output_stream(packet: Packet, tags: TagScheme) -> AxiStream:
     """The stream that a terminal receives.
 
     `tdest` is the terminal itself. `tid` is the source; it is present if the tag tells the source:
-    XOR tags do, unless a broadcast mask hides some of their bits. `tlast` is always present.
+    XOR and difference tags do, unless a broadcast mask hides some of their bits. `tlast` is always
+    present.
     """
     address = _address(tags.code)
-    known = tags.routing == "xor" and not packet.broadcast
+    known = tags.routing != "destination" and not packet.broadcast
     return AxiStream(
         data=_data(packet), source=address if known else None, destination=address, last=True
     )

@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.errors import InvalidValue
-from ..primitives.packet import Packet
+from ..primitives.packet import Packet, digits_of
 from ..routing.partitions import check_partitionable
 from ..topology.tags import TagScheme
 
@@ -30,10 +30,12 @@ def interface_members(packet: Packet, address: int, mask: int) -> dict[str, Any]
 class PartitionInterface(wiring.Component):
     """Sends effective tags, so that no packet can leave the subnetwork of its sender.
 
-    E = T AND M for XOR tags, E = D AND M OR S AND NOT M for destination tags, and broadcast mask
-    AND M; M has a 1 in each address bit in which the members of the subnetwork differ. In packets
-    of several flits only the header is changed. Nothing is stored: `o` depends combinationally on
-    `i`, and `i.ready` on `o.ready`; latency 0, throughput one flit per cycle.
+    E = T AND M for XOR and difference tags, E = D AND M OR S AND NOT M for destination tags, and
+    broadcast mask AND M; M has a 1 in each address bit in which the members of the subnetwork
+    differ, and must be one that `routing.partitions.check_mask` allows: with 2 x 2 boxes any, in
+    base b one that fixes digits. In packets of several flits only the header is changed. Nothing is
+    stored: `o` depends combinationally on `i`, and `i.ready` on `o.ready`; latency 0, throughput
+    one flit per cycle.
 
     M is a register that the *privileged port* writes: `mask`, `mask_member` and `mask_write`. Only
     the operating system may drive this port. `mask_member` is any member of the subnetwork. One
@@ -116,7 +118,8 @@ class PartitionInterface(wiring.Component):
     def effective_tag(self, tag: Value) -> Value:
         """The tag that is sent in place of another one."""
         allowed = self._in_stage_order(self.in_force)
-        fixed = 0 if self.tags.routing == "xor" else self._in_stage_order(self.address)
+        relative = self.tags.routing != "destination"
+        fixed = 0 if relative else self._in_stage_order(self.address)
         return tag & allowed | fixed & ~allowed
 
     @property
@@ -126,6 +129,5 @@ class PartitionInterface(wiring.Component):
 
     def _in_stage_order(self, code: Value) -> Value:
         """Address digits in the order of a tag: the top one for stage 0."""
-        width = self.tags.code.digit_bits
-        stages = self.tags.destination_digits
-        return Cat(code[j * width : (j + 1) * width] for j in reversed(stages))
+        digits = digits_of(code, self.tags.code)
+        return Cat(digits[j] for j in reversed(self.tags.destination_digits))

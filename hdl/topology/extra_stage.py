@@ -11,16 +11,25 @@ Stages are numbered in the order in which a packet meets them, as in all plans: 
 - If a box or link between the two stages is faulty, both are in use. There are then two paths: the
   extra stage passes a packet straight (the *primary* path) or exchanges it (the *secondary* path).
   Between the two stages the lines of the two paths differ in digit 0, so they share no box or link.
+
+With b x b boxes there are b paths that share nothing between the two stages, of which two are used:
+the secondary path leaves the extra stage by the next output, modulo b. (With XOR tags, by the
+output whose number differs in the lowest bit.)
+
+Any wiring will do whose stages replace each digit of the source by the same digit of the
+destination: the omega network, the indirect cube and the flip network, too. The extra stage pairs
+lines by the digit that the last stage replaces; no other stage changes it. The lines between the
+stages hold each digit once, from the source or from the destination.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, cast, get_args
 
 from ..core.errors import InvalidValue
-from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan
-from .tags import Routing
+from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan, terminal_digits
+from .tags import Routing, TagScheme, box_output, tag_digit
 
 __all__ = ["Configuration", "ExtraStagePlan", "Fault", "extra_stage_plan", "parse_faults"]
 
@@ -80,7 +89,7 @@ class Fault:
         stages = len(plan.stages)
         if self.stage not in range(stages):
             raise InvalidValue(f"Stage of fault {self} must be from 0 to {stages - 1}")
-        count = plan.boxes if self.kind == "box" else plan.ports
+        count = plan.columns[self.stage] if self.kind == "box" else plan.ports
         if self.index not in range(count):
             raise InvalidValue(f"Number of fault {self} must be from 0 to {count - 1}")
 
@@ -97,8 +106,11 @@ class Configuration:
     With both stages in use, a packet takes the secondary path if its primary path would use one of
     the lines to avoid. At a point between the two stages where digits i and above are routed, a
     primary path from S to D is on the line d_{n-1} ... d_i s_{i-1} ... s_0. So it meets a fault if
-    these bits, some of D and the others of S, equal the label of the faulty place, except for a bit
-    in which the lines of one box differ.
+    these digits, some of D and the others of S, equal the label of the faulty place, except for a
+    digit in which the lines of one box differ.
+
+    The numbers have the digits of addresses in the order of a tag. In a Generalized Cube with boxes
+    of 2^m ports that is the plain label of a line.
 
     Attributes
     ----------
@@ -118,12 +130,8 @@ class Configuration:
     care: int = 0
     label: int = 0
 
-    def exchanges(self, source: int, destination: int) -> bool:
-        """Whether the extra stage exchanges packets between two terminals."""
-        if self.bypass_extra:
-            return False
-        if self.bypass_last:
-            return (source ^ destination) & 1 == 1
+    def meets(self, source: int, destination: int) -> bool:
+        """Whether a primary path uses a line to avoid; addresses are in the order of a tag."""
         line = destination & self.destination | source & ~self.destination
         return (line ^ self.label) & self.care == 0
 
@@ -133,16 +141,15 @@ NORMAL = Configuration(bypass_extra=True)
 
 
 class ExtraStagePlan(MultistagePlan):
-    """The plan of an Extra Stage Cube: n + 1 stages of 2 x 2 boxes between 2^n terminals.
+    """The plan of an Extra Stage Cube: n + 1 stages, of which the first and the last are alike.
 
-    `tags` are those of the Generalized Cube, which the terminals use. Inside the network, a tag has
-    one more digit (`tag`).
+    `tags` are those of the network without the extra stage, which the terminals use. Inside the
+    network, a tag has one more digit (`tag`).
     """
 
     @cached_property
     def _terminal_digits(self) -> tuple[Digits, Digits]:
-        digits = tuple(stage.digit for stage in self.stages[1:])
-        return digits, digits
+        return terminal_digits(self.stages[1:], self.exit)
 
     @property
     def last(self) -> int:
@@ -156,8 +163,8 @@ class ExtraStagePlan(MultistagePlan):
         last stage are those between the boxes and the multiplexers that bypass them. The terminals'
         own links to these multiplexers, and the multiplexers, are not duplicated and must work.
         """
-        for stage in range(len(self.stages)):
-            for box in range(self.boxes):
+        for stage, boxes in enumerate(self.columns):
+            for box in range(boxes):
                 yield Fault("box", stage, box)
             for line in range(self.ports):
                 yield Fault("entry", stage, line)
@@ -192,36 +199,87 @@ class ExtraStagePlan(MultistagePlan):
         """Both stages in use; primary paths through a place between them become secondary."""
         # On the lines that leave a stage, the digit that it routes is the destination's.
         routed = fault.stage if fault.kind == "link" else fault.stage - 1
-        care = self.ports - 1
-        label = fault.index
-        if fault.kind == "box":
-            care &= ~(1 << self.stages[fault.stage].digit)
-            label = self.line(fault.stage, fault.index, 0)
-        below = (1 << self.last - routed) - 1
-        return Configuration(destination=(self.ports - 1) & ~below, care=care, label=label)
+        # The digits of the address that the digits of a label hold, of source or destination.
+        held = list(range(self.code.digits))
+        for stage in self.stages[: fault.stage + 1]:
+            held = [held[j] for j in stage.entry]
+        box = fault.kind == "box"
+        line = self.line(fault.stage, fault.index, 0) if box else fault.index
+        label = dict(zip(held, self.codes[fault.stage].split(line)))
+        ones = [(1 << width) - 1 for width in self.code.widths]
+        replaced = self._terminal_digits[0]
+        compared = {*held} - ({replaced[fault.stage - 1]} if box else set())
+        return Configuration(
+            destination=self._ordered({j: ones[j] for j in replaced[:routed]}),
+            care=self._ordered({j: ones[j] for j in compared}),
+            label=self._ordered(label),
+        )
+
+    @cached_property
+    def _order(self) -> TagScheme:
+        """The order of the digits of a tag."""
+        return self.tags()
+
+    def _ordered(self, digits: Mapping[int, int]) -> int:
+        """Digits of an address, by position, in the order of a tag; others are 0."""
+        code = self.code.pack([digits.get(j, 0) for j in range(self.code.digits)])
+        return self._order.in_stage_order(code)
+
+    def address(self, terminal: int) -> int:
+        """The address of a terminal in the order of a tag."""
+        return self._order.in_stage_order(self.code.encode(terminal))
 
     def path(
-        self, source: int, destination: int, configuration: Configuration = NORMAL
+        self,
+        source: int,
+        destination: int,
+        configuration: Configuration = NORMAL,
+        routing: Routing = "destination",
     ) -> list[Hop]:
-        """The boxes between two terminals, without those of a bypassed stage."""
-        exchange = configuration.exchanges(source, destination)
-        hops = self._route(source, destination, exchange)
+        """The boxes between two terminals, without those of a bypassed stage.
+
+        `routing` matters only with XOR tags of more than one bit per digit.
+        """
+        shift = self.shift(source, destination, configuration, routing)
+        hops = self._route(source, destination, self._beside(source, shift, routing))
         return hops[configuration.bypass_extra : len(hops) - configuration.bypass_last]
 
-    def paths(self, source: int, destination: int) -> tuple[list[Hop], list[Hop]]:
-        """The primary and the secondary path with both stages in use."""
-        return self._route(source, destination, False), self._route(source, destination, True)
+    def paths(self, source: int, destination: int) -> list[list[Hop]]:
+        """All paths with both stages in use, by the output of the extra stage: first the primary
+        path, then the secondary one."""
+        radix = self.radices[0]
+        shifted = (self._beside(source, shift, "destination") for shift in range(radix))
+        return [self._route(source, destination, output) for output in shifted]
 
-    def _route(self, source: int, destination: int, exchange: bool) -> list[Hop]:
+    def shift(
+        self,
+        source: int,
+        destination: int,
+        configuration: Configuration,
+        routing: Routing = "destination",
+    ) -> int:
+        """The output of the extra stage for a packet, relative to its input: 0 is straight.
+
+        It is an XOR with XOR tags, and otherwise a difference modulo the radix.
+        """
+        if configuration.bypass_extra:
+            return 0
+        if configuration.bypass_last:
+            ports = self._last_digit(source), self._last_digit(destination)
+            return tag_digit(_relative(routing), *ports, self.radices[0])
+        return int(configuration.meets(self.address(source), self.address(destination)))
+
+    def _last_digit(self, terminal: int) -> int:
+        """The digit that the extra stage and the last one route."""
+        return self.code.split(terminal)[self._terminal_digits[0][-1]]
+
+    def _beside(self, source: int, shift: int, routing: Routing) -> int:
+        """The output of the extra stage."""
+        return box_output(_relative(routing), shift, self._last_digit(source), self.radices[0])
+
+    def _route(self, source: int, destination: int, first: int) -> list[Hop]:
         digits = self.code.split(destination)
-        outputs = [source & 1 ^ exchange, *(digits[stage.digit] for stage in self.stages[1:])]
-        hops = []
-        line = source
-        for s, output in enumerate(outputs):
-            box, port = self.port(s, line)
-            hops.append(Hop(s, box, port, output))
-            line = self.line(s, box, output)
-        return hops
+        return self.route(source, [first, *(digits[j] for j in self._terminal_digits[1])])
 
     def crossed(self, hops: Iterable[Hop]) -> set[Fault]:
         """All places that a path uses."""
@@ -244,23 +302,42 @@ class ExtraStagePlan(MultistagePlan):
     ) -> int:
         """The tag inside the network: n + 1 digits, that of the extra stage on top.
 
-        In an XOR tag, the extra stage's digit is 1 for an exchange, and the last stage's digit
-        undoes it. Together they are digit 0 of the terminals' tag, whichever stages are in use.
+        In an XOR or difference tag, the extra stage's digit is not 0 on a secondary path, and the
+        last stage's digit undoes it. Their XOR, or sum, is the last digit of the terminals' tag,
+        whichever stages are in use.
         """
-        exchange = configuration.exchanges(source, destination)
-        tag = self.tags(routing).tag(source, destination)
-        if routing == "xor":
-            return (exchange << self.last) | (tag ^ exchange)
-        return (source & 1 ^ exchange) << self.last | tag
+        tags = self.tags(routing)
+        tag = tags.tag(source, destination)
+        first = shift = self.shift(source, destination, configuration, routing)
+        if routing == "destination":
+            first = self._beside(source, shift, routing)
+        else:
+            last, *others = tags.tag_code.unpack(tag)
+            tag = tags.tag_code.pack([tag_digit(routing, shift, last, self.radices[0]), *others])
+        return first << tags.tag_code.width | tag
 
 
-def extra_stage_plan(ports: int) -> ExtraStagePlan:
-    """The plan of an Extra Stage Cube with this number of terminals, a power of two.
+def _relative(routing: Routing) -> Routing:
+    """How the output of the extra stage is told relative to its input."""
+    return "xor" if routing == "xor" else "difference"
+
+
+def extra_stage_plan(ports: int, radix: int | str = 2, wiring: str = "cube") -> ExtraStagePlan:
+    """The plan of an Extra Stage Cube; the arguments are those of `multistage_plan`.
 
     Raises
     ------
     TypeError, ValueError
-        If the number of terminals is not as above.
+        If an argument is not as there, or the wiring is not one of those named above.
     """
-    cube = multistage_plan("cube", ports)
-    return ExtraStagePlan("cube", 2, (Stage(cube.exit, 0), *cube.stages), cube.exit)
+    plan = multistage_plan(wiring, ports, radix)
+    sources, destinations = terminal_digits(plan.stages, plan.exit)
+    if sources != destinations:
+        raise InvalidValue(
+            "An extra stage needs a wiring whose stages replace each digit of the source address "
+            f"by the same digit of the destination, not {wiring}"
+        )
+    extra = Stage(tuple(range(len(sources))), sources[-1])
+    return ExtraStagePlan(
+        wiring, (plan.radices[-1], *plan.radices), (extra, *plan.stages), plan.exit
+    )

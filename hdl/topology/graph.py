@@ -127,6 +127,14 @@ class Graph(ABC):
         """The direction of a link, for people, such as "+x"; empty if it has none."""
         return ""
 
+    def around(self, link: Link) -> str:
+        """What a drawing writes at both ends of a link that it cuts: it leads out at the right edge
+        and in at the left one, or back. Empty for a link that is drawn whole.
+
+        Only nodes with a position have such links. Those in opposite directions have one name.
+        """
+        return ""
+
     @property
     def bisection(self) -> int | None:
         """Links between two halves of the nodes, both directions counted, if that is known."""
@@ -355,6 +363,9 @@ class ChanneledGraph(Graph):
 
     def direction(self, link: Link) -> str:
         return self._given.direction(link)
+
+    def around(self, link: Link) -> str:
+        return self._given.around(link)
 
     @property
     def bisection(self) -> int | None:

@@ -1,22 +1,38 @@
 """Wiring plans of the multistage cube and the networks that are topologically equivalent to it.
 
 Each plan has a column of boxes per stage and a permutation of *digits* on the way into it. All of
-these networks have n = log_b N stages of N/b boxes and one path from each input to each output.
-They differ in the labels of the lines between the stages, and so in the permutations that they
-pass. Stages are numbered from 0 in the order in which a packet meets them (Siegel et al. number
-those of the Generalized Cube from n - 1 down to 0).
+these networks have one path from each input to each output. They differ in the labels of the lines
+between the stages, and so in the permutations that they pass. Stages are numbered from 0 in the
+order in which a packet meets them (Siegel et al. number those of the Generalized Cube from n - 1
+down to 0).
+
+The boxes of a stage have a radix, and N is the product of the radices; if all are b, there are
+n = log_b N stages of N/b boxes (III-E). The rule for all radices: a permutation of digits carries
+each digit with its radix. So the digit in which the lines of a box differ has the radix of the box,
+and the address digits that name its ports in a source and in a destination have it, too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import NamedTuple
 
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
-from .tags import AddressCode, Routing, TagScheme
+from .tags import AddressCode, MixedCode, Routing, TagScheme
 
-__all__ = ["ALIASES", "PLANS", "Hop", "MultistagePlan", "Stage", "multistage_plan"]
+__all__ = [
+    "ALIASES",
+    "PLANS",
+    "Hop",
+    "MultistagePlan",
+    "Stage",
+    "multistage_plan",
+    "parse_radices",
+    "stage_radices",
+    "terminal_digits",
+]
 
 Digits = tuple[int, ...]
 
@@ -49,12 +65,13 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True)
 class MultistagePlan:
-    """Stages of radix-b boxes between b^n inputs and b^n outputs.
+    """Stages of boxes between N inputs and N outputs.
 
     Attributes
     ----------
     name : str
-    radix : int
+    radices : tuple[int, ...]
+        Inputs and outputs of a box of each stage.
     stages : tuple[Stage, ...]
         In the order in which a packet meets them.
     exit : tuple[int, ...]
@@ -62,50 +79,108 @@ class MultistagePlan:
     """
 
     name: str
-    radix: int
+    radices: tuple[int, ...]
     stages: tuple[Stage, ...]
     exit: Digits
 
-    @property
+    @cached_property
     def code(self) -> AddressCode:
-        return AddressCode(self.radix, len(self.exit))
+        """The code of the numbers of outputs."""
+        digits = self._terminal_digits[1]
+        radices = self.radices[-len(digits) :]
+        return MixedCode.of([radices[digits.index(j)] for j in range(len(digits))])
 
-    @property
+    @cached_property
+    def source_code(self) -> AddressCode:
+        """The code of the numbers of inputs."""
+        return self.tags().source_code
+
+    @cached_property
     def ports(self) -> int:
         return self.code.count
 
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Number of boxes in each stage."""
+        return tuple(self.ports // radix for radix in self.radices)
+
+    @property
+    def radix(self) -> int:
+        """The radix of all boxes; ValueError if stages differ."""
+        return self._alike(self.radices)
+
     @property
     def boxes(self) -> int:
-        """Number of boxes in one stage."""
-        return self.ports // self.radix
+        """Number of boxes in every stage; ValueError if stages differ."""
+        return self._alike(self.columns)
 
-    def relabel(self, line: int, digits: Digits) -> int:
-        """The label of a line after its digits are permuted."""
-        old = self.code.split(line)
-        return self.code.join([old[j] for j in digits])
+    def _alike(self, values: tuple[int, ...]) -> int:
+        if len(set(values)) > 1:
+            raise InvalidValue(f"Stages must have boxes of one radix here, not {self.radix_text}")
+        return values[0]
+
+    @property
+    def radix_text(self) -> str:
+        """The radix of all boxes, or those of all stages, as `multistage_plan` takes them."""
+        same = len(set(self.radices)) == 1
+        return "x".join(map(str, self.radices[:1] if same else self.radices))
+
+    @cached_property
+    def codes(self) -> tuple[AddressCode, ...]:
+        """The code of the labels in each stage, and of the lines that leave it."""
+        codes = []
+        code = self.source_code
+        for stage in self.stages:
+            code = code.permuted(stage.entry)
+            codes.append(code)
+        return tuple(codes)
+
+    @cached_property
+    def _box_codes(self) -> tuple[AddressCode, ...]:
+        """The code of the numbers of boxes in each stage: labels without the digit of the port."""
+        return tuple(
+            MixedCode.of([radix for j, radix in enumerate(code.radices) if j != stage.digit])
+            for code, stage in zip(self.codes, self.stages)
+        )
+
+    def relabel(self, stage: int, line: int) -> int:
+        """The label in a stage of a line with this label before it.
+
+        Before the first stage the label is the number of the input; with `stage` one more than that
+        of the last, the result is the number of the output.
+        """
+        behind = stage == len(self.stages)
+        entry = self.exit if behind else self.stages[stage].entry
+        before = self.codes[stage - 1] if stage else self.source_code
+        after = self.code if behind else self.codes[stage]
+        old = before.split(line)
+        return after.join([old[j] for j in entry])
 
     def port(self, stage: int, line: int) -> tuple[int, int]:
         """The box and box port of the line with this label in a stage."""
-        digits = self.code.split(line)
+        digits = self.codes[stage].split(line)
         port = digits.pop(self.stages[stage].digit)
-        return self.code.join(digits), port
+        return self._box_codes[stage].join(digits), port
 
     def line(self, stage: int, box: int, port: int) -> int:
         """The label of the line at a box port: the inverse of `port`."""
-        digits = self.code.split(box)[: self.code.digits - 1]
+        digits = self._box_codes[stage].split(box)
         digits.insert(self.stages[stage].digit, port)
-        return self.code.join(digits)
+        return self.codes[stage].join(digits)
 
     def path(self, source: int, destination: int) -> list[Hop]:
         """The boxes between an input and an output, and the box ports used in each."""
+        to = self.code.split(destination)
+        return self.route(source, [to[digit] for digit in self._terminal_digits[1]])
+
+    def route(self, source: int, outputs: Sequence[int]) -> list[Hop]:
+        """The boxes that are passed from an input if these are their outputs, stage by stage."""
         hops = []
         line = source
-        to = self.code.split(destination)
-        for s, (stage, digit) in enumerate(zip(self.stages, self._terminal_digits[1])):
-            line = self.relabel(line, stage.entry)
-            box, port = self.port(s, line)
-            hops.append(Hop(s, box, port, to[digit]))
-            line = self.line(s, box, to[digit])
+        for s, output in enumerate(outputs):
+            box, port = self.port(s, self.relabel(s, line))
+            hops.append(Hop(s, box, port, output))
+            line = self.line(s, box, output)
         return hops
 
     def tags(self, routing: Routing = "destination") -> TagScheme:
@@ -114,7 +189,7 @@ class MultistagePlan:
         Raises
         ------
         ValueError
-            If the tag scheme does not exist, or does not fit the radix.
+            If the tag scheme does not exist, or does not fit the radices.
         """
         return TagScheme(routing, self.code, *self._terminal_digits)
 
@@ -122,17 +197,23 @@ class MultistagePlan:
     def _terminal_digits(self) -> tuple[Digits, Digits]:
         """For each stage, the source digit that names the input port, and the destination digit
         that names the output port, of the boxes on a path."""
-        # Follow each digit of a line's label: ("source", j) at first, ("stage", s) once replaced.
-        label: list[tuple[str, int]] = [("source", j) for j in range(self.code.digits)]
-        source_digits = []
-        for s, stage in enumerate(self.stages):
-            label = [label[j] for j in stage.entry]
-            _, replaced = label[stage.digit]
-            source_digits.append(replaced)
-            label[stage.digit] = ("stage", s)
-        label = [label[j] for j in self.exit]
-        destination_digits = [label.index(("stage", s)) for s in range(len(self.stages))]
-        return tuple(source_digits), tuple(destination_digits)
+        return terminal_digits(self.stages, self.exit)
+
+
+def terminal_digits(stages: Sequence[Stage], exit_: Digits) -> tuple[Digits, Digits]:
+    """For each stage, the position of the source digit that it replaces, and that of the
+    destination digit that it chooses."""
+    # Follow each digit of a line's label: ("source", j) at first, ("stage", s) once replaced.
+    label: list[tuple[str, int]] = [("source", j) for j in range(len(exit_))]
+    source_digits = []
+    for s, stage in enumerate(stages):
+        label = [label[j] for j in stage.entry]
+        _, replaced = label[stage.digit]
+        source_digits.append(replaced)
+        label[stage.digit] = ("stage", s)
+    label = [label[j] for j in exit_]
+    destination_digits = [label.index(("stage", s)) for s in range(len(stages))]
+    return tuple(source_digits), tuple(destination_digits)
 
 
 def _identity(n: int) -> Digits:
@@ -200,7 +281,56 @@ ALIASES: dict[str, str] = {
 """Other names in the literature for the same wiring, by name."""
 
 
-def multistage_plan(name: str, ports: int, radix: int = 2) -> MultistagePlan:
+def parse_radices(text: str) -> tuple[int, ...]:
+    """The radices of the stages in a text such as 4x4x8: the first stage's first.
+
+    Raises
+    ------
+    ValueError
+        If the text has another form.
+    """
+    words = text.split("x")
+    if not all(word.isdecimal() and int(word) >= 2 for word in words):
+        raise InvalidValue(
+            f"Radix must be a number of at least 2, or several such as 4x4x8, or 4+, not {text!r}"
+        )
+    return tuple(map(int, words))
+
+
+def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
+    """The radix of each stage; arguments and errors are those of `multistage_plan`."""
+    if isinstance(radix, str) and radix.endswith("+"):
+        return _filled(check_integer("Ports", ports, 2), *parse_radices(radix[:-1]))
+    if isinstance(radix, str) and "x" in radix:
+        radices = parse_radices(radix)
+        ports = check_integer("Ports", ports, 2)
+        if prod(radices) != ports:
+            raise InvalidValue(f"Ports must be {prod(radices)} with radix={radix}, not {ports}")
+        return radices
+    radices = (check_radix(radix),)
+    ports = check_integer("Ports", ports, 2)
+    while prod(radices) < ports:
+        radices += radices[:1]
+    if prod(radices) != ports:
+        raise InvalidValue(f"Ports must be a power of the radix {radix}, not {ports}")
+    return radices
+
+
+def _filled(ports: int, radix: int, *others: int) -> tuple[int, ...]:
+    """Stages of one radix, and one of a smaller radix if that gives this number of ports."""
+    radices: tuple[int, ...] = ()
+    while ports % radix == 0:
+        radices += (radix,)
+        ports //= radix
+    if others or ports >= radix:
+        raise InvalidValue(
+            f"Ports must be a power of {radix}, times a number below {radix}, "
+            f"with radix={radix}+, not {prod(radices) * ports}"
+        )
+    return radices if ports == 1 else (*radices, ports)
+
+
+def multistage_plan(name: str, ports: int, radix: int | str = 2) -> MultistagePlan:
     """The wiring plan of a multistage network.
 
     Parameters
@@ -208,23 +338,28 @@ def multistage_plan(name: str, ports: int, radix: int = 2) -> MultistagePlan:
     name : str
         One of `PLANS`.
     ports : int
-        Number of inputs and of outputs, a power of the radix (at least the radix itself).
-    radix : int
-        Inputs and outputs of a box, at least 2.
+        Number of inputs and of outputs: a power of the radix (at least the radix itself), or the
+        product of the radices.
+    radix : int or str
+        Inputs and outputs of a box, at least 2; or those of the boxes of each stage, in the order
+        in which a packet meets them, such as "4x4x8"; or "4+" for 4 x 4 boxes, and smaller ones in
+        the last stage if ports is no power of 4.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is not as above.
+
+    Examples
+    --------
+    >>> plan = multistage_plan("omega", 24, "2x3x4")
+    >>> plan.columns
+    (12, 8, 6)
+    >>> [hop.output for hop in plan.path(0, 23)]
+    [1, 2, 3]
     """
     if name not in PLANS:
         raise InvalidValue(f"Wiring must be one of {', '.join(PLANS)}, not {name!r}")
-    radix = check_radix(radix)
-    ports = check_integer("Ports", ports, 2)
-    stages = 1
-    while radix**stages < ports:
-        stages += 1
-    if radix**stages != ports:
-        raise InvalidValue(f"Ports must be a power of the radix {radix}, not {ports}")
-    columns, exit_ = PLANS[name][0](stages)
-    return MultistagePlan(name, radix, tuple(columns), exit_)
+    radices = stage_radices(ports, radix)
+    columns, exit_ = PLANS[name][0](len(radices))
+    return MultistagePlan(name, radices, tuple(columns), exit_)

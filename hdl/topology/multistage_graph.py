@@ -1,7 +1,10 @@
 """Multistage networks as graphs: their boxes are nodes."""
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
 
 from ..routing.relation import RoutedGraph
 from .graph import Channel, Link
@@ -14,8 +17,8 @@ __all__ = ["MultistageGraph"]
 class MultistageGraph(RoutedGraph):
     """The boxes of a plan, and the links between its stages: for measures.
 
-    Box x of stage s is node s B + x, where B is the number of boxes of a stage. Ports of links are
-    those of the boxes. Packets enter at the first stage, leave at the last, and take the only path.
+    The boxes are numbered stage by stage. Ports of links are those of the boxes. Packets enter at
+    the first stage, leave at the last, and take the only path.
 
     Examples
     --------
@@ -30,37 +33,42 @@ class MultistageGraph(RoutedGraph):
     deadlock_free = True
     looks_back = False
 
+    @cached_property
+    def _first(self) -> list[int]:
+        """The number of the first box of each stage, and of the node that would follow."""
+        return list(accumulate(self.plan.columns, initial=0))
+
     @property
     def nodes(self) -> int:
-        return len(self.plan.stages) * self.plan.boxes
+        return self._first[-1]
 
     @property
     def homes(self) -> Sequence[int]:
         plan = self.plan
-        entry = plan.stages[0].entry
-        return [plan.port(0, plan.relabel(line, entry))[0] for line in range(plan.ports)]
+        return [plan.port(0, plan.relabel(0, line))[0] for line in range(plan.ports)]
 
     @property
     def exit_homes(self) -> Sequence[int]:
         plan = self.plan
-        last = (len(plan.stages) - 1) * plan.boxes
+        last = self._first[-2]
         return [last + plan.path(0, terminal)[-1].box for terminal in range(plan.ports)]
 
+    def _stage(self, node: int) -> int:
+        return bisect(self._first, node) - 1
+
     def name(self, node: int) -> str:
-        stage, box = divmod(node, self.plan.boxes)
-        return f"{box} of stage {stage}"
+        stage = self._stage(node)
+        return f"{node - self._first[stage]} of stage {stage}"
 
     def links(self) -> Iterator[Link]:
         plan = self.plan
-        for stage in range(len(plan.stages) - 1):
+        for stage, (first, after) in enumerate(pairwise(self._first[:-1])):
             for line in range(plan.ports):
                 box, port = plan.port(stage, line)
-                after = plan.relabel(line, plan.stages[stage + 1].entry)
-                peer, peer_port = plan.port(stage + 1, after)
-                first = stage * plan.boxes
-                yield Link(first + box, port, first + plan.boxes + peer, peer_port)
+                peer, peer_port = plan.port(stage + 1, plan.relabel(stage + 1, line))
+                yield Link(first + box, port, after + peer, peer_port)
 
     def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
-        stage = node // self.plan.boxes
+        stage = self._stage(node)
         if stage < len(self.plan.stages) - 1:
             yield Channel(node, self.plan.path(0, destination)[stage].output)

@@ -35,7 +35,7 @@ from typing import Literal, NamedTuple
 
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
-from .multistage import Digits, Hop
+from .multistage import Hop
 from .tags import AddressCode
 
 __all__ = ["BitStage", "RedundantPathPlan", "TagBit", "redundant_path_plan"]
@@ -54,8 +54,6 @@ class BitStage:
 
     Attributes
     ----------
-    entry : tuple[int, ...]
-        How lines are relabelled on their way in: they keep their labels.
     bits : tuple[int, ...]
         Lines whose labels differ only in these bits share a box; the values of these bits, the
         lowest first, are the box port.
@@ -63,7 +61,6 @@ class BitStage:
         The bits that replace them.
     """
 
-    entry: Digits
     bits: tuple[int, ...]
     sets: tuple[TagBit, ...]
 
@@ -81,20 +78,20 @@ class RedundantPathPlan:
     paths : int
     stages : tuple[BitStage, ...]
         In the order in which a packet meets them.
-    exit : tuple[int, ...]
-        How lines are relabelled on the way out: they keep their labels.
+    width : int
+        Bits of a label.
     """
 
     name: str
     radix: int
     paths: int
     stages: tuple[BitStage, ...]
-    exit: Digits
+    width: int
 
     @property
     def code(self) -> AddressCode:
         """The code of terminal addresses: binary numbers."""
-        return AddressCode(2, len(self.exit))
+        return AddressCode(2, self.width)
 
     @property
     def ports(self) -> int:
@@ -110,9 +107,14 @@ class RedundantPathPlan:
         """Width of the digit of a tag that one stage uses."""
         return (self.radix - 1).bit_length()
 
-    def relabel(self, line: int, bits: Digits) -> int:
-        """The label of a line after its bits are permuted."""
-        return _gathered(line, bits)
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Number of boxes in each stage."""
+        return (self.boxes,) * len(self.stages)
+
+    def relabel(self, stage: int, line: int) -> int:
+        """The label in a stage of a line with this label before it: lines keep their labels."""
+        return line
 
     def port(self, stage: int, line: int) -> tuple[int, int]:
         """The box and box port of the line with this label in a stage."""
@@ -162,7 +164,7 @@ class RedundantPathPlan:
     def _others(self) -> list[tuple[int, ...]]:
         """For each stage, the bits of a line's label that make up the number of its box."""
         return [
-            tuple(bit for bit in range(len(self.exit)) if bit not in stage.bits)
+            tuple(bit for bit in range(self.width) if bit not in stage.bits)
             for stage in self.stages
         ]
 
@@ -211,17 +213,15 @@ def redundant_path_plan(ports: int, radix: int = 2, paths: int = 2) -> Redundant
             f"not {ports} times {paths}"
         )
     digit, spare, width = radix.bit_length() - 1, paths.bit_length() - 1, ports.bit_length() - 1
-    identity = tuple(range(width))
     top = tuple(range(width - digit + spare, width))
     low = tuple(range(spare))
     columns = [
         BitStage(
-            identity,
             (*low, *top),
             (*(TagBit("path", bit) for bit in low), *(TagBit("module", bit) for bit in top)),
         )
     ]
     for s in reversed(range(stages - 1)):
         bits = tuple(range(s * digit, (s + 1) * digit))
-        columns.append(BitStage(identity, bits, tuple(TagBit("module", bit) for bit in bits)))
-    return RedundantPathPlan("cube", radix, paths, tuple(columns), identity)
+        columns.append(BitStage(bits, tuple(TagBit("module", bit) for bit in bits)))
+    return RedundantPathPlan("cube", radix, paths, tuple(columns), width)

@@ -175,11 +175,21 @@ class SingleStageCube(RoutedGraph):
 
     def position(self, node: int) -> tuple[float, float]:
         """Stages from left to right, as in Fig. 10; labels from top to bottom."""
-        return 2.0 * self.stage(node), -float(self._label(node))
+        gap = max(2.0, (1 << self.stages - 1) / 4)
+        return gap * self.stage(node), -float(self._label(node))
 
     def direction(self, link: Link) -> str:
-        loop = f"loop {self.loops(link.node)[link.port % 2]:0{self.stages}b}"
+        loop = f"loop {self._loop_of(link)}"
         return f"{('forward', 'back')[link.port // 2]} {loop}" if self.two_way else loop
+
+    def around(self, link: Link) -> str:
+        """The label of a loop, as in Fig. 11, where it goes from the last stage to the first."""
+        ends = self.stage(link.node), self.stage(link.peer)
+        forward, last = link.port < 2, (self.stages - 1, 0)
+        return self._loop_of(link) if (ends if forward else ends[::-1]) == last else ""
+
+    def _loop_of(self, link: Link) -> str:
+        return f"{self.loops(link.node)[link.port % 2]:0{self.stages}b}"
 
     # Routing.
 

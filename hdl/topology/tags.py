@@ -1,14 +1,17 @@
 """Routing tags: the part of a packet's header that sets the boxes on its path (Siegel et al.,
-III-C).
+III-C and III-E).
 
-An address or tag is written in base-b digits of `digit_bits` bits each, the most significant digit
-on top; for b a power of two that is the plain binary number. A tag holds one digit per stage,
-*in the order of the stages*: a box reads the top digit and rotates it to the bottom. So no box
-needs to know its stage, and the tag has its original value when the packet arrives.
+An address or tag is written digit by digit, the most significant digit on top; each digit takes as
+many bits as its radix needs. If all radices are powers of two, that is the plain binary number. A
+tag holds one digit per stage, *in the order of the stages*: a box reads the top digit and rotates
+it to the bottom. So no box needs to know its stage, and the tag has its original value when the
+packet arrives.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, product
 from math import prod
 from typing import Literal
 
@@ -20,26 +23,49 @@ __all__ = [
     "MixedCode",
     "TagScheme",
     "address_tags",
-    "check_broadcast",
+    "box_input",
+    "box_output",
     "check_routing",
+    "matching_digits",
+    "tag_digit",
 ]
 
-Routing = Literal["destination", "xor"]
-ROUTINGS: tuple[Routing, ...] = ("destination", "xor")
+Routing = Literal["destination", "xor", "difference"]
+ROUTINGS: tuple[Routing, ...] = ("destination", "xor", "difference")
 
 
-def check_routing(routing: object, radix: int) -> None:
-    """Raise ValueError if the tag scheme does not exist, or does not fit the radix."""
+def check_routing(routing: object, *radices: int) -> None:
+    """Raise ValueError if the tag scheme does not exist, or does not fit a radix."""
     if routing not in ROUTINGS:
-        raise InvalidValue(f"Routing must be {' or '.join(ROUTINGS)}, not {routing!r}")
-    if routing == "xor" and radix & (radix - 1):
-        raise InvalidValue(f"XOR tags need a radix that is a power of two, not {radix}")
+        *others, last = ROUTINGS
+        raise InvalidValue(f"Routing must be {', '.join(others)} or {last}, not {routing!r}")
+    for radix in radices:
+        if routing == "xor" and radix & (radix - 1):
+            raise InvalidValue(f"XOR tags need a radix that is a power of two, not {radix}")
 
 
-def check_broadcast(radix: int) -> None:
-    """Raise ValueError if broadcast masks do not fit the radix."""
-    if radix & (radix - 1):
-        raise InvalidValue(f"Broadcast masks need a radix that is a power of two, not {radix}")
+def tag_digit(routing: Routing, input_: int, output: int, radix: int) -> int:
+    """The digit of a tag that leads through a box of this radix from an input to an output."""
+    if routing == "xor":
+        return output ^ input_
+    return output if routing == "destination" else (output - input_) % radix
+
+
+def box_output(routing: Routing, digit: int, input_: int, radix: int) -> int:
+    """The output that a digit of a tag names at an input of a box."""
+    if routing == "xor":
+        return digit ^ input_
+    return digit if routing == "destination" else (digit + input_) % radix
+
+
+def box_input(routing: Routing, digit: int, output: int, radix: int) -> int:
+    """The input of a box at which a digit of an XOR or difference tag names this output."""
+    return digit ^ output if routing == "xor" else (output - digit) % radix
+
+
+def matching_digits(digit: int, mask: int, radix: int) -> list[int]:
+    """The digits that agree with one in the bits in which a mask is 0."""
+    return [other for other in range(radix) if (other ^ digit) & ~mask == 0]
 
 
 @dataclass(frozen=True)
@@ -54,10 +80,20 @@ class AddressCode:
     radix: int
     digits: int
 
-    @property
+    @cached_property
     def radices(self) -> tuple[int, ...]:
         """The radix of each digit, least significant first."""
         return (self.radix,) * self.digits
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """The width of each digit in bits, least significant first."""
+        return tuple((radix - 1).bit_length() for radix in self.radices)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The lowest bit of each digit in a code, least significant first."""
+        return tuple(accumulate(self.widths[:-1], initial=0))
 
     @property
     def count(self) -> int:
@@ -67,17 +103,21 @@ class AddressCode:
     @property
     def is_plain(self) -> bool:
         """Whether the code of an address is the address itself."""
-        return set(self.radices) == {1 << self.digit_bits}
+        return {(1 << width) - radix for radix, width in zip(self.radices, self.widths)} == {0}
 
     @property
     def digit_bits(self) -> int:
-        """Width of one digit in bits."""
+        """Width of the widest digit in bits."""
         return (self.radix - 1).bit_length()
 
     @property
     def width(self) -> int:
         """Width of a whole code in bits."""
-        return self.digits * self.digit_bits
+        return sum(self.widths)
+
+    def permuted(self, digits: Sequence[int]) -> "AddressCode":
+        """The code whose digit j is digit `digits[j]` of this one."""
+        return self
 
     def split(self, address: int) -> list[int]:
         """The digits of an address, least significant first.
@@ -104,13 +144,11 @@ class AddressCode:
 
     def pack(self, digits: Sequence[int]) -> int:
         """The code of digits, least significant first."""
-        bits = self.digit_bits
-        return sum(digit << position * bits for position, digit in enumerate(digits))
+        return sum(digit << place for digit, place in zip(digits, self.places))
 
     def unpack(self, code: int) -> list[int]:
         """The digits of a code, least significant first."""
-        mask = (1 << self.digit_bits) - 1
-        return [code >> position * self.digit_bits & mask for position in range(self.digits)]
+        return [code >> place & (1 << width) - 1 for place, width in zip(self.places, self.widths)]
 
     def block_mask(self, size: int) -> int:
         """The bits of a code in which the addresses of a block differ.
@@ -148,8 +186,6 @@ class AddressCode:
 class MixedCode(AddressCode):
     """How an address is written whose digits have different radices.
 
-    All digits have the width of the widest.
-
     Attributes
     ----------
     radix : int
@@ -157,23 +193,35 @@ class MixedCode(AddressCode):
     digits : int
     sizes : tuple[int, ...]
         The radix of each digit, least significant first.
+    aligned : bool
+        Whether all digits have the width of the widest.
     """
 
     sizes: tuple[int, ...]
+    aligned: bool = False
 
     @classmethod
-    def of(cls, sizes: Sequence[int]) -> AddressCode:
+    def of(cls, sizes: Sequence[int], *, aligned: bool = False) -> AddressCode:
         """The code of digits with these radices; a plain one if they are equal."""
-        if len(set(sizes)) == 1:
-            return AddressCode(sizes[0], len(sizes))
-        return cls(max(sizes), len(sizes), tuple(sizes))
+        if len(set(sizes)) <= 1:
+            return AddressCode(max(sizes, default=2), len(sizes))
+        return cls(max(sizes), len(sizes), tuple(sizes), aligned)
 
-    @property
+    @cached_property
     def radices(self) -> tuple[int, ...]:
         return self.sizes
 
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        if self.aligned:
+            return (self.digit_bits,) * self.digits
+        return super().widths
+
     def block_mask(self, size: int) -> int:
         raise InvalidValue("Blocks of addresses need digits of equal radices")
+
+    def permuted(self, digits: Sequence[int]) -> AddressCode:
+        return replace(self, sizes=tuple(self.sizes[j] for j in digits))
 
 
 @dataclass(frozen=True)
@@ -182,21 +230,24 @@ class TagScheme:
 
     On a path, stage s (0 is the first that a packet meets) is entered at the box port named by
     source digit `source_digits[s]` and left at the box port named by destination digit
-    `destination_digits[s]`. The *destination* tag holds the latter; the *XOR* tag holds the
-    exclusive or of the two, where 0 means straight.
+    `destination_digits[s]`. The *destination* tag holds the latter. The *XOR* tag holds the
+    exclusive or of the two, and the *difference* tag the latter minus the former, modulo the radix
+    of the stage: in both, 0 means straight.
 
     Attributes
     ----------
-    routing : "destination" or "xor"
+    routing : "destination", "xor" or "difference"
     code : AddressCode
-        Code of the terminals' addresses; tags are written in the same code.
+        Code of the terminals' addresses.
     source_digits, destination_digits : tuple[int, ...]
         Position of the digit that each stage uses; 0 is the least significant.
 
     Raises
     ------
     ValueError
-        If the tag scheme does not exist, or is XOR and the radix is not a power of two.
+        If the tag scheme does not exist; if it is XOR and a radix is not a power of two; or if it
+        compares digits of sources and destinations, but their addresses have other radices in other
+        places, and not all are powers of two.
     """
 
     routing: Routing
@@ -205,84 +256,110 @@ class TagScheme:
     destination_digits: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        check_routing(self.routing, self.code.radix)
+        check_routing(self.routing, *self.code.radices)
+        equal = self.source_code == self.code or self.code.is_plain
+        if self.routing != "destination" and not equal:
+            raise InvalidValue(
+                "Routing must be destination if sources have other digits "
+                f"({_told(self.source_code)}) than destinations ({_told(self.code)}), "
+                f"not {self.routing}"
+            )
+
+    @cached_property
+    def tag_code(self) -> AddressCode:
+        """The code of tags: the digit of the last stage is the least significant."""
+        return self.code.permuted(self.destination_digits[::-1])
+
+    @cached_property
+    def source_code(self) -> AddressCode:
+        """The code of sources: the digit that a stage replaces has the radix of its boxes."""
+        stages = self.source_digits
+        return self.tag_code.permuted(
+            [len(stages) - 1 - stages.index(j) for j in range(len(stages))]
+        )
 
     def tag(self, source: int, destination: int) -> int:
         """The tag of a packet between two addresses, as it enters the first stage."""
-        from_, to = self.code.split(source), self.code.split(destination)
-        if self.routing == "xor":
-            stages = [from_[i] ^ to[j] for i, j in zip(self.source_digits, self.destination_digits)]
-        else:
-            stages = [to[j] for j in self.destination_digits]
-        return self.code.pack(stages[::-1])
+        from_, to = self.source_code.split(source), self.code.split(destination)
+        return self._packed(
+            tag_digit(self.routing, from_[i], to[j], self.code.radices[j])
+            for i, j in zip(self.source_digits, self.destination_digits)
+        )
 
     def destination(self, tag: int, source: int) -> int:
         """The destination of a packet with this tag."""
-        stages = self.code.unpack(tag)[::-1]
-        from_ = self.code.split(source)
+        from_ = self.source_code.split(source)
         to = [0] * self.code.digits
-        for digit, i, j in zip(stages, self.source_digits, self.destination_digits):
-            to[j] = digit ^ from_[i] if self.routing == "xor" else digit
+        for digit, i, j in zip(self._unpacked(tag), self.source_digits, self.destination_digits):
+            to[j] = box_output(self.routing, digit, from_[i], self.code.radices[j])
         return self.code.join(to)
 
     def source(self, tag: int, destination: int) -> int | None:
-        """The source of a packet with this XOR tag; None for a destination tag."""
-        if self.routing != "xor":
+        """The source of a packet with this XOR or difference tag; None for a destination tag."""
+        if self.routing == "destination":
             return None
-        stages = self.code.unpack(tag)[::-1]
         to = self.code.split(destination)
         from_ = [0] * self.code.digits
-        for digit, i, j in zip(stages, self.source_digits, self.destination_digits):
-            from_[i] = digit ^ to[j]
-        return self.code.join(from_)
+        for digit, i, j in zip(self._unpacked(tag), self.source_digits, self.destination_digits):
+            from_[i] = box_input(self.routing, digit, to[j], self.code.radices[j])
+        return self.source_code.join(from_)
+
+    def _packed(self, stages: Iterable[int]) -> int:
+        """The tag with these digits, the first stage's first."""
+        return self.tag_code.pack(list(stages)[::-1])
+
+    def _unpacked(self, tag: int) -> list[int]:
+        return self.tag_code.unpack(tag)[::-1]
 
     def in_stage_order(self, code: int) -> int:
         """A code of destination digits rearranged as a tag: the top digit for stage 0."""
         digits = self.code.unpack(code)
-        return self.code.pack([digits[j] for j in reversed(self.destination_digits)])
+        return self._packed(digits[j] for j in self.destination_digits)
 
     def broadcast(self, source: int, outputs: Iterable[int]) -> tuple[int, int]:
         """The tag and the broadcast mask that send one packet to all of the given outputs.
 
-        A 1 in the mask means both values of this bit, so the outputs must be all those whose
-        addresses agree in some bits. Where the mask is 1, the tag is 0. The boxes could also reach
-        sets of outputs that no mask describes (Siegel et al., III-C).
+        A 1 in the mask means both values of this bit of the tag, of those that are digits of a box.
+        So the outputs must be all those whose tags agree in some bits; with destination tags, all
+        those whose addresses agree in some bits. Where the mask is 1, the tag is 0. The boxes could
+        also reach sets of outputs that no mask describes (Siegel et al., III-C).
 
         Raises
         ------
         ValueError
-            If no mask describes these outputs, or the radix is not a power of two.
+            If no mask describes these outputs.
         """
-        check_broadcast(self.code.radix)
-        wanted = {self.code.encode(output) for output in outputs}
+        wanted = set(outputs)
         if not wanted:
             raise InvalidValue("A broadcast must have at least one output, not none")
-        first = min(wanted)
-        varying = 0
-        for output in wanted:
-            varying |= output ^ first
-        if len(wanted) != 1 << varying.bit_count():
+        tags = {self.tag(source, output) for output in wanted}
+        first = min(tags)
+        mask = 0
+        for tag in tags:
+            mask |= tag ^ first
+        if self.destinations(first, mask, source) != sorted(wanted):
+            where = "tag" if self.routing == "difference" else "address"
             raise InvalidValue(
-                f"Outputs of a broadcast must be all that agree in some address bits, "
+                f"Outputs of a broadcast must be all that agree in some {where} bits, "
                 f"not {', '.join(map(str, sorted(wanted)))}"
             )
-        mask = self.in_stage_order(varying)
-        return self.tag(source, first) & ~mask, mask
+        return first & ~mask, mask
 
     def destinations(self, tag: int, mask: int, source: int) -> list[int]:
-        """The destinations of the copies of a packet with this tag and broadcast mask, in order.
+        """The destinations of the copies of a packet with this tag and broadcast mask, in order."""
+        digits = (self.tag_code.unpack(each) for each in (tag, mask))
+        stages = [
+            matching_digits(digit, care, radix)
+            for digit, care, radix in zip(*digits, self.tag_code.radices)
+        ]
+        return sorted(
+            self.destination(self.tag_code.pack(copy), source) for copy in product(*stages)
+        )
 
-        Raises
-        ------
-        ValueError
-            If the radix is not a power of two.
-        """
-        check_broadcast(self.code.radix)
-        tags = [tag & ~mask]
-        for position in range(self.code.width):
-            if mask >> position & 1:
-                tags += [other | 1 << position for other in tags]
-        return sorted(self.destination(each, source) for each in tags)
+
+def _told(code: AddressCode) -> str:
+    """The radices of a code, the most significant first."""
+    return "x".join(map(str, reversed(code.radices)))
 
 
 def address_tags(code: AddressCode) -> TagScheme:

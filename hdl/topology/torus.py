@@ -140,7 +140,7 @@ class Torus(RoutedGraph):
 
     @cached_property
     def code(self) -> AddressCode:
-        return MixedCode.of(self.sizes)
+        return MixedCode.of(self.sizes, aligned=True)
 
     @property
     def tags(self) -> TagScheme:

@@ -26,11 +26,12 @@ def draw(
 
     built = network_from(network, parameters)
     draw_network(built, output, paths=_pairs(ends))
-    counts = {"ports": built.ports}
+    counts: dict[str, int | tuple[int, ...]] = {"ports": built.ports}
     if built.wiring_plan is not None:
         plan = built.wiring_plan
-        counts["boxes"] = plan.boxes
-        shown = f"{len(plan.stages)} stages of {plan.boxes} boxes"
+        columns = sorted(set(plan.columns), reverse=True)
+        counts["boxes"] = columns[0] if len(columns) == 1 else plan.columns
+        shown = f"{len(plan.stages)} stages of {' or '.join(map(str, columns))} boxes"
     else:
         assert built.relation is not None  # it was drawn
         graph = built.relation.graph

@@ -71,7 +71,7 @@ def permute(
     if as_json:
         click.echo(json.dumps(record))
         return
-    click.echo(f"{built.family} ports={built.ports} radix={plan.radix}")
+    click.echo(f"{built.family} ports={built.ports} radix={plan.radix_text}")
     if found:
         more = f" (and {len(found) - 1} more such links)" if len(found) > 1 else ""
         click.echo(f"{permutation} does not pass: {found[0]}{more}")

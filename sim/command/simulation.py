@@ -68,6 +68,10 @@ def sim(
             why = "all packets are sent at once, and all measured"
             for name in _MEASURED:
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
+        if packets.interval is not None:
+            why = "each terminal has one packet at a time, and its interval says when"
+            for name in ("load", "source_depth"):
+                _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
     outputs = () if vcd is None else (vcd,)
     check_outputs(outputs, as_json)
     result = simulate(

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
+from math import prod
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.topology.graph import Graph
@@ -29,7 +30,7 @@ def stages(plan: MultistagePlan) -> Layout:
     inputs, then those from each stage. For N terminals the area is of order N^2, and the longest
     wire of order N.
     """
-    count = [plan.ports, *(plan.boxes for _ in plan.stages), plan.ports]
+    count = [plan.ports, *plan.columns, plan.ports]
     return _multistage(plan, [range(each)[::-1] for each in count])
 
 
@@ -40,7 +41,8 @@ def short_wires(plan: MultistagePlan) -> Layout:
     order N^2. That there are such layouts is a theorem of R. Beigel and C. P. Kruskal (1989).
 
     This one follows the N paths that lead straight through all boxes. Let p_s be the port of a path
-    at stage s, and b the radix. Two numbers from 0 to 1 belong to a path:
+    at stage s, and b the radix (if stages differ, b^k is the product of k radices, beginning at the
+    first stage or at the last). Two numbers from 0 to 1 belong to a path:
 
         early = p_0 / b + p_1 / b^2 + ...         with the ports of the first half of the stages,
         late = p_(n-1) / b + p_(n-2) / b^2 + ...  with those of the second half.
@@ -55,7 +57,10 @@ def short_wires(plan: MultistagePlan) -> Layout:
     reached = straight_paths(plan)
     n = len(plan.stages)
     half = (n + 1) // 2
-    weights = [float(plan.radix) ** ~min(stage, n - 1 - stage) for stage in range(n)]
+    weights = [
+        1 / prod(plan.radices[: stage + 1] if stage < half else plan.radices[stage:])
+        for stage in range(n)
+    ]
     digits = [
         [port * weight for (_, port), weight in zip(path, weights)] for path in zip(*reached[1:-1])
     ]
@@ -79,10 +84,10 @@ def straight_paths(plan: MultistagePlan) -> list[list[tuple[int, int]]]:
     """
     labels = list(range(plan.ports))
     found = [[(label, 0) for label in labels]]
-    for number, stage in enumerate(plan.stages):
-        labels = [plan.relabel(label, stage.entry) for label in labels]
-        found.append([plan.port(number, label) for label in labels])
-    found.append([(plan.relabel(label, plan.exit), 0) for label in labels])
+    for stage in range(len(plan.stages)):
+        labels = [plan.relabel(stage, label) for label in labels]
+        found.append([plan.port(stage, label) for label in labels])
+    found.append([(plan.relabel(len(plan.stages), label), 0) for label in labels])
     return found
 
 

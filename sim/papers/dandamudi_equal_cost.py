@@ -4,8 +4,7 @@ The hypercube has flits of 32 bits. The other network has flits so wide that it 
 
 - *links*, as Dandamudi and Eager count: links times the bits of a flit.
 - *silicon*: the 4-input tables of all routers on an ECP5, with their routing. One router of each
-  shape is synthesised alone, with flits of two widths. Between these, tables grow in proportion to
-  the width.
+  shape is synthesised alone, with flits of two widths. Tables lie on the line through both points.
 
 Messages have 512 bits, so a wider flit means fewer flits in a message.
 
@@ -33,7 +32,6 @@ from .item import Options
 
 __all__ = [
     "BITS",
-    "COSTS",
     "LOAD",
     "SWITCHINGS",
     "WIDTH",
@@ -43,6 +41,7 @@ __all__ = [
     "cost_of",
     "cube_of",
     "equal_width",
+    "family_of",
     "measured",
     "message_flits",
     "reference_speeds",
@@ -60,7 +59,6 @@ SWITCHINGS: dict[str, dict[str, Any]] = {
     "packet": {"switching": "store-and-forward", "depth": 32},
 }
 """Parameters of the routers."""
-COSTS = ("links", "silicon")
 _CYCLES, _QUICK_CYCLES, _WARMUP = 3000, 300, 1000
 _SOURCE_DEPTH = 32
 _FLAGS = "-nowidelut"
@@ -75,8 +73,8 @@ class Cost(NamedTuple):
 
 
 def equal_width(budget: float, narrow: Cost, wide: Cost) -> int:
-    """The widest flit with which a network takes no more tables than `budget`, if they grow in
-    proportion to the width.
+    """The widest flit with which a network takes no more tables than `budget`, if they lie
+    on a line.
 
     Raises
     ------
@@ -121,8 +119,10 @@ class Speed:
     @classmethod
     def of(cls, loaded: Result, full: Result) -> "Speed":
         """From the runs at `LOAD` and at full load."""
-        mean = None if loaded.saturated else loaded.latency.mean
-        return cls(full.throughput, full.throughput_ci99 or 0, mean, loaded.latency.ci99)
+        rate, mean, ci99 = full.throughput, loaded.latency.mean, loaded.latency.ci99
+        if loaded.saturated or rate <= LOAD:
+            mean = ci99 = None
+        return cls(rate, full.throughput_ci99 or 0, mean, ci99)
 
 
 def speeds_of(
@@ -194,7 +194,8 @@ class Measured:
     speeds: Mapping[float, Speed]
 
 
-def _family(network: TwoLevel) -> str:
+def family_of(network: TwoLevel) -> str:
+    """The words that build a network."""
     if network.top == "ccc":
         return f"bh-ccc cluster={network.cluster} cycles={network.dimension}"
     d = network.cluster
@@ -214,7 +215,7 @@ def measured(
     alphas : Sequence[float]
     options : Options
     """
-    relation = build(_family(network)).relation  # All routers share its survey and its tables.
+    relation = build(family_of(network)).relation  # All routers share its survey and its tables.
     reference = Hypercube.like(network)
     found: dict[tuple[str, str], Measured] = {}
     for switching, budget in references.items():

@@ -66,7 +66,7 @@ class Point:
 
 class Use(NamedTuple):
     """The mean share of time that links of one kind are in use, and half its 99 % confidence
-    interval, from the differences between the links."""
+    interval, from the differences between the links: the load of the whole run varies too."""
 
     share: float
     ci99: float

@@ -8,11 +8,11 @@ cluster size is judged, as by the paper's LR ratio, by how much better or worse 
 the hypercube with traffic in clusters of that size.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from math import hypot, isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import joblib
 from matplotlib.axes import Axes
@@ -25,7 +25,6 @@ from ..run.workers import Job, finished_jobs
 from ..theory.hierarchical import Hypercube, Rates, TwoLevel
 from .dandamudi_equal_cost import (
     BITS,
-    COSTS,
     LOAD,
     SWITCHINGS,
     WIDTH,
@@ -38,22 +37,21 @@ from .dandamudi_equal_cost import (
     message_flits,
     reference_speeds,
 )
-from .dandamudi_static import SOURCE, STYLES
+from .dandamudi_static import SOURCE
 from .ginosar_networks import plain_numbers
 from .item import Column, Item, Options, PaperResult
 
-__all__ = ["ITEMS", "Ratio", "best_sizes"]
+__all__ = ["ITEMS", "Ratio", "best_notes", "best_of"]
 
 _ALPHAS = (0.5, 0.8, 0.95)
 _NETWORKS = (
     *(TwoLevel("bh", d, 8 - d) for d in range(1, 7)),
-    *(TwoLevel(top, d, 8 - d) for top in ("br", "cc") for d in (4, 5)),
-    TwoLevel("ccc", 2, 4),
-    *(TwoLevel("bh", d, 10 - d) for d in range(1, 7)),
-    TwoLevel("ccc", 4, 4),
+    *(TwoLevel("br", d, 8 - d) for d in range(2, 6)),
+    *(TwoLevel("cc", d, 8 - d) for d in range(4, 7)),
+    *(TwoLevel("ccc", d, cycles) for d, cycles in ((2, 4), (5, 2))),
+    *(TwoLevel("bh", d, 10 - d) for d in range(1, 6)),
 )
-"""All networks. Those that are no BH/BH are measured with wormhole switching only."""
-_QUICK = (TwoLevel("bh", 1, 3), TwoLevel("bh", 2, 2))
+_QUICK = (TwoLevel("bh", 1, 3), TwoLevel("bh", 2, 2), TwoLevel("cc", 2, 2))
 
 
 class Ratio(NamedTuple):
@@ -69,21 +67,24 @@ class Ratio(NamedTuple):
         return cls(value, value * hypot(above[1] / above[0], below[1] / below[0]))
 
 
-def best_sizes(ratios: Mapping[int, Ratio], largest: bool = True) -> list[int]:
-    """The cluster sizes that may be the best: no other one is better beyond their intervals.
+_Of = TypeVar("_Of")
+
+
+def best_of(ratios: Mapping[_Of, Ratio], largest: bool = True) -> list[_Of]:
+    """Those that may be the best: no other one is better beyond their intervals.
 
     Examples
     --------
-    >>> best_sizes({2: Ratio(1.0, 0.05), 4: Ratio(1.3, 0.05), 8: Ratio(1.25, 0.05)})
+    >>> best_of({2: Ratio(1.0, 0.05), 4: Ratio(1.3, 0.05), 8: Ratio(1.25, 0.05)})
     [4, 8]
-    >>> best_sizes({2: Ratio(1.0, 0.05), 4: Ratio(1.3, 0.05)}, largest=False)
+    >>> best_of({2: Ratio(1.0, 0.05), 4: Ratio(1.3, 0.05)}, largest=False)
     [2]
     """
     if not ratios:
         return []
     sign = 1 if largest else -1
     reached = max(sign * ratio.value - ratio.ci99 for ratio in ratios.values())
-    return [size for size, ratio in ratios.items() if sign * ratio.value + ratio.ci99 >= reached]
+    return [name for name, ratio in ratios.items() if sign * ratio.value + ratio.ci99 >= reached]
 
 
 # --- Measurements ------------------------------------------------------------------------------
@@ -97,8 +98,10 @@ def _networks(options: Options) -> Sequence[TwoLevel]:
     return _QUICK if options.quick else _NETWORKS
 
 
-def _switchings(network: TwoLevel, options: Options) -> list[str]:
-    return [*SWITCHINGS][: 1 if options.quick or network.top != "bh" else 2]
+def _switchings(network: TwoLevel) -> list[str]:
+    """Both only for BH/BH of 256 nodes, else wormhole."""
+    both = (network.name, network.nodes) == ("BH/BH", 256)
+    return [*SWITCHINGS][: 2 if both else 1]
 
 
 References = dict[tuple[int, str], dict[tuple[float, int], Speed]]
@@ -110,7 +113,7 @@ def _all_measured(
 ) -> Iterator[tuple[References, TwoLevel, dict[tuple[str, str], Measured]]]:
     """All networks, each with the hypercubes; without those whose process was ended."""
     networks = _networks(options)
-    wanted = sorted({(n.nodes, s) for n in networks for s in _switchings(n, options)})
+    wanted = sorted({(n.nodes, s) for n in networks for s in _switchings(n)})
     budgets: dict[tuple[int, str], Cost] = {}
     with phase("synthesising hypercubes", options.progress):
         for nodes, switching in wanted:
@@ -123,7 +126,7 @@ def _all_measured(
         dimension = nodes.bit_length() - 1
         jobs.append((reference_speeds, (dimension, switching, alphas, sizes, options), {}))
     for network in reversed(networks):  # The longest ones first.
-        own = {s: budgets[network.nodes, s] for s in _switchings(network, options)}
+        own = {s: budgets[network.nodes, s] for s in _switchings(network)}
         jobs.append((measured, (network, own, alphas, options), {}))
     results: dict[int, Any] = {}
     with tqdm(total=len(jobs), unit="jobs", disable=None if options.progress else True) as bar:
@@ -132,7 +135,7 @@ def _all_measured(
             bar.update()
     references = {key: results[n] for n, key in enumerate(wanted) if n in results}
     for number, network in enumerate(reversed(networks), len(wanted)):
-        cubes = {(network.nodes, switching) for switching in _switchings(network, options)}
+        cubes = {(network.nodes, switching) for switching in _switchings(network)}
         if number in results and cubes <= references.keys():
             yield references, network, results[number]
 
@@ -168,7 +171,7 @@ def _row(
         "ratio": ratio.value,
         "ratio_ci": ratio.ci99,
         "delay": speed.delay,
-        "delay_ci": None if speed.delay is None else speed.delay_ci,
+        "delay_ci": speed.delay_ci,
         "delay_ratio": None if delay is None else delay.value,
         "delay_ratio_ci": None if delay is None else delay.ci99,
         "printed": _printed(network, alpha),
@@ -207,32 +210,51 @@ _COLUMNS = (
 )
 
 
-def _best(rows: Sequence[Mapping[str, Any]], key: str, largest: bool) -> str:
-    """The best cluster sizes of BH/BH in words."""
+def _best(rows: Sequence[Mapping[str, Any]], key: str, names: Sequence[str] = ("size",)) -> str:
+    """The best networks in words: the largest ratios of throughput, else the smallest ratios."""
     own = {
-        row["size"]: Ratio(row[key], row.get(f"{key}_ci", 0))
+        " with ".join(str(row[name]) for name in names): Ratio(row[key], row.get(f"{key}_ci", 0))
         for row in rows
-        if row["network"] == "BH/BH" and row[key] is not None
+        if row[key] is not None
     }
-    return " or ".join(map(str, best_sizes(own, largest))) or "none"
+    return " or ".join(best_of(own, key == "ratio")) or "none"
 
 
-def _notes(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    keys = dict.fromkeys((row["nodes"], row["alpha"]) for row in rows)
-    for nodes, alpha in keys:
-        own = [row for row in rows if (row["nodes"], row["alpha"]) == (nodes, alpha)]
-        words = []
-        for switching, cost in product(SWITCHINGS, COSTS):
-            some = [row for row in own if (row["switching"], row["cost"]) == (switching, cost)]
-            if some:
-                sizes = f"{_best(some, 'ratio', True)} ({_best(some, 'delay_ratio', False)})"
-                words.append(f"{switching} at equal {cost} {sizes}")
-        words.append(f"LR ratio by the printed formula {_best(own, 'printed', False)}")
+def _both(rows: Sequence[Mapping[str, Any]], *names: str) -> str:
+    """The best networks by throughput, and by delay in parentheses."""
+    return f"{_best(rows, 'ratio', names)} ({_best(rows, 'delay_ratio', names)})"
+
+
+def _by(rows: Iterable[dict[str, Any]], *keys: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Rows in groups of equal values."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return groups
+
+
+def best_notes(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The best clusters in words: of BH/BH by switching and cost, and of each network measured."""
+    cubes = [row for row in rows if row["network"] == "BH/BH"]
+    for (nodes, alpha), own in _by(cubes, "nodes", "alpha").items():
+        words = [
+            f"{switching} at equal {cost} {_both(some, 'size')}"
+            for (switching, cost), some in _by(own, "switching", "cost").items()
+        ]
         yield (
             f"N = {nodes}, alpha {alpha}, best cluster of BH/BH by throughput (by delay): "
-            + "; ".join(words)
-            + "."
+            f"{'; '.join(words)}; LR ratio by the printed formula {_best(own, 'printed')}."
         )
+    keys = ("nodes", "alpha", "switching", "cost")
+    for (nodes, alpha, switching, cost), own in _by(rows, *keys).items():
+        networks = _by(own, "network")
+        if len(networks) > 1:
+            words = [f"{network} {_both(some, 'size')}" for (network,), some in networks.items()]
+            yield (
+                f"N = {nodes}, alpha {alpha}, {switching} at equal {cost}, best cluster by "
+                f"throughput (by delay): {'; '.join(words)}; "
+                f"best of all {_both(own, 'network', 'size')}."
+            )
 
 
 def silicon(options: Options) -> PaperResult:
@@ -262,24 +284,23 @@ def silicon(options: Options) -> PaperResult:
         f"full load. Delay: cycles at {LOAD} messages per node and cycle; a dash if saturated. "
         "LR: the paper's ratio by its formulas, at this load; a dash if saturated. "
         "±: 99 % confidence. Sizes joined by `or` have overlapping intervals.",
-        *_notes(rows),
+        *best_notes(rows),
         *((f"Not measured, as a process was ended: {missing}.",) if missing else ()),
     )
     return PaperResult(_COLUMNS, rows, partial(_draw, rows), notes)
 
 
 _LINES = {
-    ("packet", "links"): ("C0", "--", "s"),
-    ("packet", "silicon"): ("C0", "-", "s"),
-    ("wormhole", "links"): ("C1", "--", "o"),
-    ("wormhole", "silicon"): ("C1", "-", "o"),
+    ("BH/BH", "packet", "links"): ("C0", "--", "s"),
+    ("BH/BH", "packet", "silicon"): ("C0", "-", "s"),
+    ("BH/BH", "wormhole", "links"): ("C1", "--", "o"),
+    ("BH/BH", "wormhole", "silicon"): ("C1", "-", "o"),
+    ("BH/BR", "wormhole", "silicon"): ("C2", "-", "^"),
+    ("BH/CC", "wormhole", "silicon"): ("C4", "-", "v"),
+    ("BH/CCC", "wormhole", "silicon"): ("C3", "-", "D"),
 }
-"""Colour, line and marker of BH/BH by switching and cost."""
-
-_MEASURES = {
-    "ratio": ("throughput", True),
-    "delay_ratio": ("delay", False),
-}
+"""Colour, line and marker of a network by switching and cost."""
+_MEASURES = {"ratio": "throughput", "delay_ratio": "delay"}
 
 
 def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
@@ -292,7 +313,7 @@ def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
             own = [row for row in rows if (row["nodes"], row["alpha"]) == (n, alpha)]
             _draw_panel(axes, own, key)
             axes.set_title(f"N = {n}, alpha = {alpha}", fontsize="medium")
-        line[0].set_ylabel(f"{_MEASURES[key][0]} / hypercube's")
+        line[0].set_ylabel(f"{_MEASURES[key]} / hypercube's")
     sizes = sorted({row["size"] for row in rows})
     for axes in panels[-1]:
         axes.set_xlabel("nodes of a cluster")
@@ -311,43 +332,31 @@ def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
 
 def _draw_panel(axes: Axes, rows: Sequence[Mapping[str, Any]], key: str) -> None:
     """One measure of one number of nodes and alpha, by cluster size."""
-    for (switching, cost), (colour, line, marker) in _LINES.items():
+    for (network, switching, cost), (colour, line, marker) in _LINES.items():
         own = [
             row
             for row in rows
-            if (row["switching"], row["cost"]) == (switching, cost) and row[key] is not None
+            if (row["network"], row["switching"], row["cost"]) == (network, switching, cost)
+            and row[key] is not None
         ]
-        cubes = [row for row in own if row["network"] == "BH/BH"]
-        if not cubes:
+        if not own:
             continue
         axes.errorbar(
-            [row["size"] for row in cubes],
-            [row[key] for row in cubes],
-            [row[f"{key}_ci"] for row in cubes],
+            [row["size"] for row in own],
+            [row[key] for row in own],
+            [row[f"{key}_ci"] for row in own],
             color=colour,
             ls=line,
             marker=marker,
             ms=3.5,
             lw=1.2,
             capsize=2,
-            label=f"BH/BH, {switching}, equal {cost}",
+            label=f"{network}, {switching}, equal {cost}",
         )
-        for name, sign in (("BH/BR", "v"), ("BH/CC", "^"), ("BH/CCC", "D")):
-            others = [row for row in own if row["network"] == name and cost == "silicon"]
-            axes.plot(
-                [row["size"] for row in others],
-                [row[key] for row in others],
-                color=STYLES[name][:2],
-                ls="",
-                marker=sign,
-                ms=5,
-                mfc="none",
-                label=f"{name}, wormhole, equal silicon" if others else None,
-            )
     axes.axhline(1, color="grey", lw=1)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_locator(LogLocator(base=2, subs=(1, 1.5)))
+    axes.yaxis.set_major_locator(LogLocator(base=2))
     plain_numbers(axes.xaxis, axes.yaxis)
     axes.grid(alpha=0.3)
 

@@ -137,7 +137,8 @@ def machines(options: Options) -> PaperResult:
         notes=(
             "Packets of the GP1000 and TC2000 have 20 and 10 flits besides their data (routing, "
             "control, checksum). The paper does not print these numbers, but both bandwidths of "
-            "each machine imply the same. They are for 128 processors; the presets have 64.",
+            "each machine imply the same. They are for 128 processors, as the presets are: stages "
+            "of 4 x 4 and one of 2 x 2 boxes (GP1000), of 8 x 8 and one of 2 x 2 boxes (TC2000).",
             "The paper gives no cycle time for PASM's and ASPRO's boxes. PASM sets up a path in "
             "about 2 microseconds and then carries 24 Mbit/s; a read through ASPRO's flip network "
             "takes 600 ns (one cycle in `hdl/networks/multistage/multidimensional_memory.py`).",

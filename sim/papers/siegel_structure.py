@@ -36,7 +36,7 @@ def stage_names(plan: MultistagePlan) -> list[str]:
 
 def box_label(plan: MultistagePlan, stage: int, box: int) -> str:
     """The name of a box: the labels of its lines."""
-    lines = (plan.line(stage, box, port) for port in range(plan.radix))
+    lines = (plan.line(stage, box, port) for port in range(plan.radices[stage]))
     return " ".join(_bits(plan, line) for line in lines)
 
 

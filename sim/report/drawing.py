@@ -16,7 +16,7 @@ from ...hdl.core.output_file import output_format, whole_file
 from ...hdl.networks import Network
 from ...hdl.networks.naming import takes_names
 from ...hdl.routing.relation import Relation
-from ...hdl.topology import MultistagePlan
+from ...hdl.topology import AddressCode, MultistagePlan
 from ...hdl.topology.graph import Link
 from .formats import PICTURES
 from .graph_drawing import graph_figure
@@ -109,6 +109,11 @@ def draw_box(
         axes.text(left + 0.5, (bottom + top) / 2, text, ha="center", va="center", fontsize=10)
 
 
+def _digits(code: AddressCode, label: int) -> str:
+    """The digits of a label, the most significant first."""
+    return "".join(map(str, reversed(code.split(label))))
+
+
 def draw_multistage(
     plan: MultistagePlan,
     axes: Axes,
@@ -120,7 +125,7 @@ def draw_multistage(
 ) -> None:
     """Draw a plan: inputs on the left, outputs on the right.
 
-    Each line is labelled, in the digits of the plan's radix.
+    Each line is labelled, in digits of the radices of the plan.
 
     Parameters
     ----------
@@ -140,8 +145,7 @@ def draw_multistage(
     pitch = (plan.ports * copies + (copies - 1)) / plan.ports
     terminals = [-(line + 0.5) * pitch + 0.5 for line in range(plan.ports)]
 
-    def name(label: int) -> str:
-        return "".join(str(digit) for digit in reversed(plan.code.split(label)))
+    codes = [plan.source_code, *plan.codes]
 
     def wire(
         column: int, label: int, x0: float, y0: float, x1: float, y1: float, plain: str
@@ -159,13 +163,22 @@ def draw_multistage(
             # The label is on the side that the line turns away from.
             away = (0.08 + (parallel - 1) * 0.07) * (-1 if y1 > y0 + 0.5 else 1)
             side = "top" if away < 0 else "bottom"
-            text = axes.text(x0 + 0.08, y0 + away, name(label), fontsize=6.5, color="0.35", va=side)
+            text = axes.text(
+                x0 + 0.08,
+                y0 + away,
+                _digits(codes[column], label),
+                fontsize=6.5,
+                color="0.35",
+                va=side,
+            )
             # Other lines may cross there: the label is drawn in front of them.
             text.set(zorder=2.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3})
 
     for line, y in enumerate(terminals):
-        axes.text(-0.15, y, f"{line}  {name(line)}", ha="right", va="center", fontsize=8)
-        axes.text(end + 0.15, y, f"{name(line)}  {line}", va="center", fontsize=8)
+        axes.text(
+            -0.15, y, f"{line}  {_digits(codes[0], line)}", ha="right", va="center", fontsize=8
+        )
+        axes.text(end + 0.15, y, f"{_digits(plan.code, line)}  {line}", va="center", fontsize=8)
     for s in range(len(plan.stages)):
         text = stage_names[s] if stage_names else f"stage {s}"
         axes.text((s + 1) * STEP, 0.8, text, ha="center", fontsize=8)
@@ -174,36 +187,37 @@ def draw_multistage(
         first = -copy * (plan.ports + 1)
         plain = _COPIES[copy % len(_COPIES)]
 
-        def heights(box: int, first: float = first) -> list[float]:
-            top = first - box * plan.radix - 0.15
-            return [top - port * _PORTS for port in range(plan.radix)]
+        def heights(stage: int, box: int, first: float = first) -> list[float]:
+            radix = plan.radices[stage]
+            top = first - box * radix - 0.15
+            return [top - port * _PORTS for port in range(radix)]
 
         starts = [(0.0, y) for y in terminals]
-        for s, stage in enumerate(plan.stages):
+        for s, radix in enumerate(plan.radices):
             left = (s + 1) * STEP - 0.5
             for line, (x, y) in enumerate(starts):
-                box, port = plan.port(s, plan.relabel(line, stage.entry))
-                wire(s, line, x, y, left, heights(box)[port], plain)
+                box, port = plan.port(s, plan.relabel(s, line))
+                wire(s, line, x, y, left, heights(s, box)[port], plain)
             starts = [(0.0, 0.0)] * plan.ports
-            for box in range(plan.boxes):
+            for box in range(plan.columns[s]):
                 inside = {
                     (input_, output): marks.connections[s, box, input_, output]
-                    for input_ in range(plan.radix)
-                    for output in range(plan.radix)
+                    for input_ in range(radix)
+                    for output in range(radix)
                     if (s, box, input_, output) in marks.connections
                 }
                 draw_box(
                     axes,
                     left,
-                    heights(box),
+                    heights(s, box),
                     connections=inside,
                     face=marks.faces.get((s, box), "0.94"),
                     text=marks.texts.get((s, box), ""),
                 )
-                for port, y in enumerate(heights(box)):
+                for port, y in enumerate(heights(s, box)):
                     starts[plan.line(s, box, port)] = (left + 1, y)
         for label, (x, y) in enumerate(starts):
-            output = plan.relabel(label, plan.exit)
+            output = plan.relabel(len(plan.stages), label)
             wire(len(plan.stages), label, x, y, end, terminals[output], plain)
     axes.set_axis_off()
     axes.set_aspect("equal")

@@ -1,7 +1,9 @@
 """Drawings of graphs: nodes, the links between them, and where the terminals are."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -23,10 +25,16 @@ _MOST_EXACT = 150
 _INCHES = 0.75
 """Distance between neighbours on paper, as long as the picture is not too large."""
 
+_STUB = 1.3
+"""How far left of the nodes links come in that lead around."""
+
 _LARGEST = 40.0
 """Largest width or height of a picture in inches."""
 
 _NODE = {"boxstyle": "round,pad=0.35", "edgecolor": "black", "linewidth": 0.8}
+_UNNAMED = " " * 6
+"""The text of a node without its name."""
+
 _WITH_TERMINALS, _SWITCH_ONLY = "#cfe2f3", "white"
 _TERMINALS = "#1f5fa8"
 
@@ -67,12 +75,15 @@ def _pitch(places: Points) -> float:
     return float(np.median(away.min(axis=1))) or 1.0
 
 
-def draw_graph(graph: Graph, axes: Axes, marks: Mapping[Link, str] | None = None) -> None:
+def draw_graph(
+    graph: Graph, axes: Axes, marks: Mapping[Link, str] | None = None, *, names: bool = True
+) -> None:
     """Draw a graph: two links in opposite directions as one line, others with an arrow.
 
     Nodes with terminals are filled; the numbers of their terminals are below them, unless each
     node has one of its own number. If links differ in their virtual channels, lines show how many
-    there are, unless it is one.
+    there are, unless it is one. A link that leads around (`Graph.around`) goes out at the right
+    edge and comes in at the left one, at the same height, with its name at both.
 
     Parameters
     ----------
@@ -80,6 +91,8 @@ def draw_graph(graph: Graph, axes: Axes, marks: Mapping[Link, str] | None = None
     axes : Axes
     marks : Mapping[Link, str], optional
         Colours of highlighted links, drawn with an arrow.
+    names : bool
+        Whether nodes, and links that lead around, have their names.
 
     Raises
     ------
@@ -87,13 +100,14 @@ def draw_graph(graph: Graph, axes: Axes, marks: Mapping[Link, str] | None = None
         If there are more than 1,000 nodes.
     """
     check_limit("Nodes of a drawing", graph.nodes, _MOST_NODES)
-    _draw(graph, axes, marks or {}, layout(graph))
+    _draw(graph, axes, marks or {}, layout(graph), names)
 
 
-def _draw(graph: Graph, axes: Axes, marks: Mapping[Link, str], places: Points) -> None:
+def _draw(graph: Graph, axes: Axes, marks: Mapping[Link, str], places: Points, names: bool) -> None:
     counts = {link.channels for link in graph.links()}
-    plain, parallel = [], dict.fromkeys(((one.node, one.peer) for one, _ in graph.edges), 0)
-    for link, back in graph.edges:
+    whole, around = _parts(graph)
+    plain, parallel = [], dict.fromkeys(((one.node, one.peer) for one, _ in whole), 0)
+    for link, back in whole:
         line = _line(places, link, parallel[link.node, link.peer])
         parallel[link.node, link.peer] += 1
         plain.append(line)
@@ -109,12 +123,26 @@ def _draw(graph: Graph, axes: Axes, marks: Mapping[Link, str], places: Points) -
             text = axes.text(x, y, "/".join(map(str, dict.fromkeys(ways))), fontsize=6)
             text.set(ha="center", va="center", color="0.35", zorder=2.5)
             text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.3})
+    for cut in _cut_links(around, places):
+        plain += cut.halves
+        for link in cut.links:
+            colour = marks.get(link, "" if len(cut.links) > 1 else "black")
+            forward = places[link.node][0] > places[link.peer][0]
+            for half in cut.halves if colour else ():
+                if link in marks:
+                    axes.plot(*half.T, color=colour, linewidth=2.2, zorder=2)
+                _arrow(axes, half if forward else half[::-1], colour)
+        if names:
+            (left, height), (right, _) = cut.halves[1][0], cut.halves[0][-1]
+            for x, side in ((left - 0.1, "right"), (right + 0.1, "left")):
+                axes.text(x, height, cut.name, ha=side, va="center", fontsize=7)
     axes.add_collection(LineCollection(plain, colors="black", linewidths=0.8, zorder=1))
     own = list(graph.homes) == list(graph.exit_homes) == list(range(graph.nodes))
     for node, (x, y) in enumerate(places):
         terminals = graph.terminals[node] or graph.exit_terminals[node]
         face = _WITH_TERMINALS if terminals else _SWITCH_ONLY
-        text = axes.text(x, y, graph.name(node), ha="center", va="center", fontsize=8, zorder=4)
+        name = graph.name(node) if names else _UNNAMED
+        text = axes.text(x, y, name, ha="center", va="center", fontsize=8, zorder=4)
         text.set(bbox={**_NODE, "facecolor": face}, parse_math=False)
         if terminals and not own:
             axes.annotate(
@@ -136,16 +164,74 @@ def _draw(graph: Graph, axes: Axes, marks: Mapping[Link, str], places: Points) -
     axes.set_axis_off()
 
 
-def graph_figure(graph: Graph, marks: Mapping[Link, str] | None = None) -> Figure:
+class _Cut(NamedTuple):
+    """A link that leads around: its name, its directions, and its halves from left to right: from
+    the last column to the right edge, and from the left edge to the first column.
+    """
+
+    name: str
+    links: Sequence[Link]
+    halves: tuple[Points, Points]
+
+
+def _parts(graph: Graph) -> tuple[list[tuple[Link, Link | None]], dict[str, list[Link]]]:
+    """The edges that are drawn whole, and by name the links that lead around."""
+    whole: list[tuple[Link, Link | None]] = []
+    around = defaultdict(list)
+    for edge in graph.edges:
+        links = [link for link in edge if link is not None]
+        if not any(map(graph.around, links)):
+            whole.append(edge)
+            continue
+        for link in links:
+            if name := graph.around(link):
+                around[name].append(link)
+            else:
+                whole.append((link, None))
+    return whole, around
+
+
+def _outside(places: Points) -> tuple[float, float]:
+    """Where links that lead around come in at the left, and go out at the right."""
+    columns = np.unique(places[:, 0])
+    return float(columns[0]) - _STUB, float(columns[-1] + np.diff(columns).min())
+
+
+def _cut_links(around: Mapping[str, list[Link]], places: Points) -> Iterator[_Cut]:
+    """The links that lead around. Both ends are at the height of the node at the left, where the
+    first by name is on top."""
+    if not around:
+        return
+    left, right = _outside(places)
+    at = defaultdict(list)
+    for name, links in around.items():
+        ends = links[0].node, links[0].peer
+        first, last = sorted(ends, key=lambda node: float(places[node][0]))
+        at[first].append((name, last))
+    t = np.linspace(0, 1, 25)[:, None]
+    for first, named in at.items():
+        for rank, (name, last) in enumerate(sorted(named)):
+            height = places[first][1] + ((len(named) - 1) / 2 - rank) * 0.8 / len(named)
+            start, end = np.array([left, height]), np.array([right, height])
+            out = places[last] + t * (end - places[last])
+            yield _Cut(name, around[name], (out, start + t * (places[first] - start)))
+
+
+def graph_figure(
+    graph: Graph, marks: Mapping[Link, str] | None = None, *, names: bool = True
+) -> Figure:
     """A figure of the right size that holds one drawing; see `draw_graph`."""
     check_limit("Nodes of a drawing", graph.nodes, _MOST_NODES)
     places = layout(graph)
     width, height = places.max(axis=0) - places.min(axis=0)
+    if any(map(graph.around, graph.links())):
+        left, right = _outside(places)
+        width = right - left + 1.5
     inches = min(_INCHES, _LARGEST / max(width, height, 1.0))
     figure = Figure(
         figsize=(max(inches * width, 3.0) + 1.2, max(inches * height, 1.0) + 1.2), layout="tight"
     )
-    _draw(graph, figure.subplots(), marks or {}, places)
+    _draw(graph, figure.subplots(), marks or {}, places, names)
     return figure
 
 
@@ -179,8 +265,8 @@ def _is_covered(places: Points, link: Link) -> bool:
 
 
 def _arrow(axes: Axes, line: Points, colour: str) -> None:
-    """An arrow behind the middle of a line, where no node hides it."""
-    middle = len(line) * 11 // 20
+    """An arrow behind the middle of a line, where no node and few other arrows hide it."""
+    middle = len(line) * 13 // 20
     axes.annotate(
         "",
         line[middle + 1],

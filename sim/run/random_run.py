@@ -72,7 +72,7 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
         partial=partial,
         ended="interrupted" if partial else window.ended,
         uncorrelated=throughput.uncorrelated and total.uncorrelated,
-        offered_load=run.load,
+        offered_load=run.offered_load(network),
         packet_length=run.packet_length(network),
         throughput_ci99=rate_ci99,
         generated=generated,
@@ -247,7 +247,8 @@ class _Window:
         if balance.saturated is None:
             return None
         estimates = [self.estimate("measured", "cycle"), self.estimate("total", "timed")]
-        nothing = self.run.load == 0 and not any(balance.generated)
+        offered = self.run.offered_load(self.network)
+        nothing = offered == 0 and not any(balance.generated)
         precise = all(each.within(self.run.wanted) for each in estimates)
         return "precise" if nothing or precise else None
 

@@ -8,7 +8,7 @@ from ...hdl.bench import SourcePlan
 from ...hdl.bench.stamp import LONG_TIME_BITS, TIME_BITS
 from ...hdl.core.checks import check_field, check_kind, check_limit, check_number
 from ...hdl.core.errors import InvalidValue
-from ...hdl.networks import Network
+from ...hdl.networks import Network, PacketNetwork
 from ..measure.units import units_in_packet
 from ..workload.traffic import Pattern, Trace, check_load
 from .warmup import DOUBLINGS, MAXIMUM
@@ -44,7 +44,7 @@ class Run:
     ----------
     traffic : Pattern or Trace
     load : float
-        Packets per terminal per cycle, 0 to 1. Not used for a trace.
+        Packets per terminal per cycle, 0 to 1. Not used for a trace, nor in a closed loop.
     cycles : int, optional
         Length of the window, 1 to 2^31. If it is not given, or a precision is given too, the window
         grows from this length (`FIRST`) to the one that is needed. Not used for a trace, whose
@@ -125,6 +125,12 @@ class Run:
             # Packets born at the end of the window are followed for at most as long again.
             longest = warmup + 2 * self.longest
         return TIME_BITS if longest < 2**TIME_BITS else LONG_TIME_BITS
+
+    def offered_load(self, network: Network) -> float:
+        """Packets per terminal per cycle that are offered: see `Pattern.offered`."""
+        assert isinstance(self.traffic, Pattern)  # a trace has no load
+        flits = isinstance(network, PacketNetwork) and network.flits
+        return self.traffic.offered(self.load, self.packet_length(network) if flits else 1)
 
     def packet_length(self, network: Network) -> float:
         """Mean flits of a packet; in a network with memory, mean cycles of a request on a link."""

@@ -167,7 +167,9 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):
             raise InvalidValue("Traces can't run in parallel")
         if run.traffic.parts_in(network) != first.traffic.parts_in(network):
-            raise InvalidValue("Parallel runs must all have bursts, or tables of one size, or none")
+            raise InvalidValue(
+                "Parallel runs must all have bursts, intervals, or tables of one size, or none"
+            )
         for what in ("source_depth", "operations", "history"):
             if getattr(run, what) != getattr(first, what):
                 name = what.replace("_", " ")

@@ -119,6 +119,8 @@ def sweep(
     traffic.check(network)
     if traffic.quota:
         raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: all is sent at once")
+    if traffic.interval is not None:
+        raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: it has an interval")
     operations = parameters.get("operations", ())
     loads = [packet_load(load, unit, network, operations) for load in _checked(loads)]
     for load in loads:

@@ -2,11 +2,13 @@
 
 Every function is for uniform traffic, where each packet goes to any output with equal
 probability. p is the load in packets per terminal per cycle, k the radix of the switches, and
-c the length of a packet in cycles. Waiting times and delays are in cycles.
+c the length of a packet in cycles. Waiting times and delays are in cycles. Where k may be several
+numbers, they are the radices of the stages, in the order in which a packet meets them.
 """
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 
 from ...hdl.core.checks import check_integer
 from ...hdl.core.errors import InvalidValue
@@ -34,6 +36,19 @@ def _check_load(p: float, c: float = 1) -> None:
         raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
     if c * p >= 1 and c > 0:
         raise InvalidValue(f"Traffic intensity c*p must be below 1, not {c * p}")
+
+
+Radix = int | Sequence[int]
+"""The radix of all stages, or those of each stage."""
+
+
+def _radices(k: Radix, stages: int) -> tuple[int, ...]:
+    """The radix of each stage; ValueError if there are not as many as stages."""
+    if not isinstance(k, Sequence):
+        return (k,) * stages
+    if len(k) != stages:
+        raise InvalidValue(f"Stages must be {len(k)}, the number of radices, not {stages}")
+    return tuple(k)
 
 
 def first_stage_waiting(p: float, k: int, c: float = 1) -> float:
@@ -65,37 +80,35 @@ def later_stage_waiting(p: float, k: int, c: float = 1) -> float:
 
 
 def buffered_delay(
-    p: float, k: int, stages: int, c: float = 1, *, cut_through: bool = True
+    p: float, k: Radix, stages: int, c: float = 1, *, cut_through: bool = True
 ) -> float:
     """Mean delay through a network of output-queued switches (VI-D).
 
     The sum of the waiting times at all stages and the service time, which is `stages` + c - 1
     cycles with cut-through, and `stages` times c with store-and-forward. For c = 1 they are equal.
     """
-    waiting = first_stage_waiting(p, k, c) + (stages - 1) * later_stage_waiting(p, k, c)
+    first, *later = _radices(k, stages)
+    waiting = first_stage_waiting(p, first, c)
+    waiting += sum(later_stage_waiting(p, radix, c) for radix in later)
     return waiting + (stages + c - 1 if cut_through else stages * c)
 
 
-def unbuffered_stages(p: float, k: int) -> Iterator[float]:
+def unbuffered_stages(p: float, k: Radix) -> Iterator[float]:
     """Packets on a line after stage 1, 2, ... of an unbuffered network: recurrence (1).
 
-    p_i = 1 - (1 - p_(i-1) / k)^k, starting with p_0 = p. All but one of conflicting packets are
-    dropped.
+    p_i = 1 - (1 - p_(i-1) / k)^k with the radix k of stage i, starting with p_0 = p. All but one of
+    conflicting packets are dropped.
     """
     if not 0 <= p <= 1:
         raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
-    while True:
-        p = 1 - (1 - p / k) ** k
+    for radix in k if isinstance(k, Sequence) else repeat(k):
+        p = 1 - (1 - p / radix) ** radix
         yield p
 
 
-def unbuffered_throughput(p: float, k: int, stages: int) -> float:
+def unbuffered_throughput(p: float, k: Radix, stages: int) -> float:
     """Throughput of an unbuffered network, packets per terminal per cycle, by recurrence (1)."""
-    rates = unbuffered_stages(p, k)
-    rate = p
-    for _ in range(stages):
-        rate = next(rates)
-    return rate
+    return [p, *unbuffered_stages(p, _radices(k, stages))][-1]
 
 
 def unbuffered_throughput_approximation(p: float, k: int, stages: int) -> float:
@@ -156,7 +169,7 @@ def _thinned(distribution: Sequence[float], k: int) -> list[float]:
 
 
 def dilated_throughput(
-    p: float, k: int, stages: int, dilation: int, *, terminal_links: int = 1
+    p: float, k: Radix, stages: int, dilation: int, *, terminal_links: int = 1
 ) -> float:
     """Throughput of an unbuffered network with `dilation` links in place of each (VI-A).
 
@@ -174,18 +187,18 @@ def dilated_throughput(
         too small.
     """
     _check_load(p, 0)
-    k = check_integer("Radix", k, 2)
     stages = check_integer("Stages", stages, 1)
+    radices = [check_integer("Radix", radix, 2) for radix in _radices(k, stages)]
     dilation = check_integer("Dilation", dilation, 1)
     terminal_links = check_integer("Links of a terminal", terminal_links, 1, dilation)
     bundle = [1 - p, p]
-    for left in reversed(range(stages)):
-        arrivals = _sum_of(_thinned(bundle, k), k)
-        bundle = _at_most(arrivals, dilation if left else terminal_links)
+    for stage, radix in enumerate(radices, start=1):
+        arrivals = _sum_of(_thinned(bundle, radix), radix)
+        bundle = _at_most(arrivals, dilation if stage < stages else terminal_links)
     return sum(number * chance for number, chance in enumerate(bundle))
 
 
-def replicated_throughput(p: float, k: int, stages: int, copies: int) -> float:
+def replicated_throughput(p: float, k: Radix, stages: int, copies: int) -> float:
     """Throughput of a replicated unbuffered network (VI-A): 1 - (1 - p_n(p / d))^d for d copies.
 
     Each packet takes a random copy, and a terminal accepts one packet per cycle. The copies are
@@ -245,7 +258,7 @@ def attempts(p: float, k: int, stages: int) -> float:
     return 1 / survival(p, k, stages)
 
 
-def attempts_by_recurrence(p: float, k: int, stages: int) -> float:
+def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
     """As `attempts`, by recurrence (1) in place of its approximation (2).
 
     This is the load at which the throughput is p, divided by p.

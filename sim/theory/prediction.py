@@ -1,7 +1,7 @@
 """Selects the formula that predicts a network."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from ...hdl.networks import Network
@@ -61,7 +61,7 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     return prediction
 
 
-def _buffered(load: float, radix: int, stages: int, depth: int) -> _Some:
+def _buffered(load: float, radices: Sequence[int], depth: int) -> _Some:
     """Output-queued switches: for a load below 1 at which their queues are hardly ever full.
 
     The formula is for unlimited queues. A queue of the first stage gets a number of packets per
@@ -71,13 +71,13 @@ def _buffered(load: float, radix: int, stages: int, depth: int) -> _Some:
     then at most 5 % longer; with fuller queues packets block those behind them, and the network
     saturates.
     """
-    likely = (_FULL / stages) ** (-1 / depth)
-    if load >= 1 or (1 + load / radix * (likely - 1)) ** radix > likely:
+    likely = (_FULL / len(radices)) ** (-1 / depth)
+    if load >= 1 or any((1 + load / k * (likely - 1)) ** k > likely for k in set(radices)):
         return {}
-    return {"latency_mean": buffered_delay(load, radix, stages)}
+    return {"latency_mean": buffered_delay(load, radices, len(radices))}
 
 
-def _unbuffered(load: float, radix: int, stages: int, dilation: int, replication: int) -> _Some:
+def _unbuffered(load: float, radices: Sequence[int], dilation: int, replication: int) -> _Some:
     """Unbuffered switches, basic, dilated or replicated: at any load.
 
     The copies of a replicated network are taken to be independent, although a source sends into
@@ -85,23 +85,25 @@ def _unbuffered(load: float, radix: int, stages: int, dilation: int, replication
     than 2 %, and there is no prediction.
     """
     throughput = None
+    stages = len(radices)
     if replication == 1:
-        throughput = dilated_throughput(load, radix, stages, dilation)
-    elif dilation == 1 and radix**stages >= _MANY:
-        throughput = replicated_throughput(load, radix, stages, replication)
+        throughput = dilated_throughput(load, radices, stages, dilation)
+    elif dilation == 1 and math.prod(radices) >= _MANY:
+        throughput = replicated_throughput(load, radices, stages, replication)
     return {"latency_mean": float(stages), "throughput": throughput}
 
 
-def _resubmission(load: float, radix: int, stages: int, delay: int) -> _Some:
+def _resubmission(load: float, radices: Sequence[int], delay: int) -> _Some:
     """Unbuffered switches whose packets are sent again: for loads that the network carries.
 
     The formula takes a new attempt to be independent of the last one. Packets that collided and are
     sent again soon collide again: the delays must be drawn from at least `_APART` cycles. (From one
     cycle, the formula is up to 18 % too low.)
     """
-    if delay < _APART or load > unbuffered_throughput(1, radix, stages):
+    size = radices, len(radices)
+    if delay < _APART or load > unbuffered_throughput(1, *size):
         return {}
-    return {"attempts": attempts_by_recurrence(load, radix, stages)}
+    return {"attempts": attempts_by_recurrence(load, *size)}
 
 
 def _dcsh(

@@ -350,7 +350,7 @@ def _links(plan: MultistagePlan, injection: Injection) -> list[Fault]:
     place = injection.place
     if place.kind != "box":
         return [place]
-    lines = [plan.line(place.stage, place.index, port) for port in range(plan.radix)]
+    lines = [plan.line(place.stage, place.index, port) for port in range(plan.radices[place.stage])]
     kinds: tuple[Kind, ...] = ("entry", "link") if injection.effect == "dead" else ("link",)
     return [Fault(kind, place.stage, line) for kind in kinds for line in lines]
 
@@ -437,7 +437,8 @@ class _Faulty(_Broken[_Fabric]):
 
     def _box(self, place: Fault, box: int) -> Cell:
         cell = self.fabric.cells.get(f"box_{place.stage}_{box}")
-        links = {(end, port, "valid") for end in "io" for port in range(self.plan.radix)}
+        ports = range(self.plan.radices[place.stage])
+        links = {(end, port, "valid") for end in "io" for port in ports}
         if cell is None or links != {
             path for path in cell.type.leaves if path[-1] == "valid" and len(path) == 3
         }:

@@ -55,6 +55,10 @@ class Pattern:
         Weights of the destinations (columns) of each terminal (row), instead of uniform ones.
     bursts : tuple[float, float], optional
         Mean cycles in which a terminal is on, and in which it is off and sends nothing.
+    interval : float, optional
+        In a closed loop: mean cycles between those in which the network takes the last flit of a
+        packet and its terminal generates the next one, at least 0. A terminal has one packet at a
+        time, and all that send have this interval, whatever the load.
     """
 
     name: str
@@ -69,6 +73,7 @@ class Pattern:
     rates: tuple[float, ...] = ()
     matrix: np.ndarray | None = field(default=None, compare=False)
     bursts: tuple[float, float] | None = None
+    interval: float | None = None
 
     def __repr__(self) -> str:
         return f"<Pattern {short_name(self.name)} of {len(self.favourites)} terminals>"
@@ -85,6 +90,7 @@ class Pattern:
             and not self.rates
             and self.matrix is None
             and self.bursts is None
+            and self.interval is None
         )
 
     @property
@@ -96,6 +102,23 @@ class Pattern:
     def highest_load(self) -> float:
         """The load at which the busiest terminal sends in every cycle (while it is on)."""
         return 1 / (max(self._rates) * self._hurry)
+
+    def offered(self, load: float, length: float) -> float:
+        """Packets per terminal per cycle that are offered to a network.
+
+        In a closed loop: those that its sources would send if they never waited.
+
+        Parameters
+        ----------
+        load : float
+            What was asked for; it is not used in a closed loop.
+        length : float
+            Mean cycles that a packet needs to enter the network.
+        """
+        if self.interval is None:
+            return load
+        senders = sum(rate > 0 for rate in self._rates)
+        return senders / len(self._rates) / (self.interval + length)
 
     @property
     def _rates(self) -> tuple[float, ...]:
@@ -121,7 +144,8 @@ class Pattern:
     def check_load(self, load: float) -> None:
         """Raise ValueError if the sources can't send this load on average."""
         check_load(load)
-        if not self.quota and load > self.highest_load * (1 + 1e-9):
+        given = self.quota or self.interval is not None
+        if not given and load > self.highest_load * (1 + 1e-9):
             what = "all terminals" if self.rates else "bursts and pauses"
             raise InvalidValue(
                 f"Load, which is the mean of {what}, must be at most {self.highest_load:.4g} with "
@@ -135,7 +159,7 @@ class Pattern:
                 f"Traffic {short_name(self.name)} is for {len(self.favourites)} terminals, "
                 f"not {network.ports}"
             )
-        if self.local and network.has_memory:
+        if (self.local or self.interval is not None) and network.has_memory:
             raise InvalidValue(f"Traffic {self.name} is not for networks with memory")
         if self.spread and not network.broadcasts:
             raise InvalidValue(f"Traffic {self.name} needs a network with broadcast=1")
@@ -164,7 +188,8 @@ class Pattern:
         straps = [{**own, "bias": round(bias * 2**BIAS_BITS), "scope": scope} for own in straps]
         if network.broadcasts:
             straps = [{**own, "spread": round(self.spread * 2**BIAS_BITS)} for own in straps]
-        parameters = {"depth": min(depth, self.quota or depth), **self.parts}
+        most = 1 if self.interval is not None else self.quota or depth
+        parameters = {"depth": min(depth, most), **self.parts}
         return SourcePlan(BernoulliSource, parameters, straps, self._tables(network.code))
 
     def processors(
@@ -213,10 +238,11 @@ class Pattern:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The parameters of the parts that only some sources have: tables, and bursts."""
+        """The parameters of the parts that only some sources have: tables, bursts, closed loops."""
         return {
             **({} if self.matrix is None else {"slots": table_slots(self.matrix)}),
             **({} if self.bursts is None else {"bursts": True}),
+            **({} if self.interval is None else {"closed": True}),
         }
 
     def _tables(self, code: AddressCode) -> list[dict[str, tuple[int, ...]]]:
@@ -279,7 +305,7 @@ class Pattern:
         return [
             {
                 "seed": _random_state(seed, terminal),
-                "load": self._send(load, rate),
+                **self._pace(load, rate),
                 "bias": round(self.bias * 2**BIAS_BITS),
                 "favourite": code.encode(favourite),
                 "quota": self.quota,
@@ -288,10 +314,12 @@ class Pattern:
             for terminal, (favourite, rate) in enumerate(zip(self._favourites(code), self._rates))
         ]
 
-    def _send(self, load: float, rate: float) -> int:
-        """The probability that a terminal sends in a cycle, if it is on, as its source's strap."""
+    def _pace(self, load: float, rate: float) -> dict[str, int]:
+        """The strap of a source: the probability that it sends in a cycle in which it may."""
+        if self.interval is not None:
+            return {"resume": round((rate > 0) / (1 + self.interval) * 2**LOAD_BITS)}
         chance = rate > 0 if self.quota else load * rate * self._hurry
-        return round(min(chance, 1) * 2**LOAD_BITS)
+        return {"load": round(min(chance, 1) * 2**LOAD_BITS)}
 
     def _changes(self, seed: int, terminal: int) -> dict[str, int]:
         """The straps of a source's bursts. It begins in its state of a random cycle."""

@@ -36,6 +36,9 @@ LONGEST_NAME = 2**14
 LONGEST_BURST = 2**20
 """Most mean cycles of a burst, or of the pause between bursts."""
 
+LONGEST_INTERVAL = 2**15
+"""Most mean cycles of the interval of a closed loop: its probability is exact to 1 %."""
+
 _SILENT = "x"
 """Written in place of the destination of a terminal that sends nothing; so is -1."""
 
@@ -181,9 +184,10 @@ def _digest(contents: bytes, origin: str) -> str:
 
 
 def _from_text(text: str, ports: int) -> Pattern:
-    base, bursts, lengths = _without_bursts(text)
-    if bursts:
-        return _in_bursts(_from_text(base, ports), lengths)
+    for ending, timed in ((_BURSTS, _in_bursts), (_INTERVAL, _in_closed_loop)):
+        base, found, numbers = _without(ending, text)
+        if found:
+            return timed(_from_text(base, ports), numbers)
     name, colon, rest = text.partition(":")
     name = name.lower()
     if name == "file" and rest:
@@ -232,7 +236,8 @@ def _any_each(text: str, ports: int, words: list[str]) -> Pattern:
 
 
 def _one_each(text: str, base: Pattern) -> Pattern:
-    if base.bias != 1 or base.local or base.quota or base.bursts:
+    other = base.local or base.quota or base.bursts or base.interval is not None
+    if base.bias != 1 or other:
         raise InvalidValue(f"Traffic one-each needs a permutation or destinations, not {base.name}")
     return replace(base, name=text, quota=1)
 
@@ -300,6 +305,7 @@ TRAFFIC = (
     "matrix:WEIGHT,WEIGHT,.../...",
     "file:FILE",
     "TRAFFIC+bursts:ON:OFF",
+    "TRAFFIC+interval:T",
 )
 """The forms that `pattern` accepts."""
 
@@ -334,17 +340,17 @@ def _number(text: str, word: str, kind: type[_Number]) -> _Number:
         ) from None
 
 
-# Bursts.
+# Bursts and closed loops.
 
-_BURSTS = "+bursts"
+_BURSTS, _INTERVAL = "+bursts", "+interval"
 
 
-def _without_bursts(text: str) -> tuple[str, bool, list[str]]:
-    """A text without its ending, whether it had one, and the lengths in it."""
-    at = text.lower().rfind(_BURSTS)
+def _without(ending: str, text: str) -> tuple[str, bool, list[str]]:
+    """A text without an ending, whether it had it, and the numbers in it."""
+    at = text.lower().rfind(ending)
     if at < 0 or "/" in text[at:]:  # part of a path
         return text, False, []
-    return text[:at], True, text[at + len(_BURSTS) :].split(":")[1:]
+    return text[:at], True, text[at + len(ending) :].split(":")[1:]
 
 
 def _in_bursts(base: Pattern, words: list[str]) -> Pattern:
@@ -353,6 +359,8 @@ def _in_bursts(base: Pattern, words: list[str]) -> Pattern:
         raise InvalidValue(f"Bursts must be written as {_BURSTS}:ON:OFF, not as in {text!r}")
     if base.quota:
         raise InvalidValue(f"Traffic {base.name} has no bursts: all packets are sent at once")
+    if base.interval is not None:
+        raise InvalidValue(f"Traffic {base.name} has no bursts: its interval says when it sends")
     lengths = [_number(text, word, float) for word in words]
     for which, length in zip(("burst", "pause"), lengths):
         if not 1 <= length <= LONGEST_BURST:
@@ -360,6 +368,20 @@ def _in_bursts(base: Pattern, words: list[str]) -> Pattern:
                 f"Mean length of a {which} must be from 1 to {LONGEST_BURST} cycles, not {length:g}"
             )
     return replace(base, name=text, bursts=(lengths[0], lengths[1]))
+
+
+def _in_closed_loop(base: Pattern, words: list[str]) -> Pattern:
+    text = f"{base.name}{_INTERVAL}:{':'.join(words)}"
+    if len(words) != 1:
+        raise InvalidValue(f"Interval must be written as {_INTERVAL}:T, not as in {text!r}")
+    if base.quota:
+        raise InvalidValue(f"Traffic {base.name} has no interval: all packets are sent at once")
+    interval = _number(text, words[0], float)
+    if not 0 <= interval <= LONGEST_INTERVAL:
+        raise InvalidValue(
+            f"Mean interval must be from 0 to {LONGEST_INTERVAL} cycles, not {interval:g}"
+        )
+    return replace(base, name=text, interval=interval)
 
 
 # Files.

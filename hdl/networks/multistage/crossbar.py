@@ -2,6 +2,7 @@
 """A crossbar: one box that joins all terminals."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ...core.parameters import fixed, integer, word
 from ..family import Family
@@ -16,8 +17,8 @@ __all__ = ["FAMILIES", "CrossbarNetwork", "CrossbarParameters"]
 class CrossbarParameters(MultistageParameters):
     """The parameters of `CrossbarNetwork`; `radix` is `ports`."""
 
-    ports: int = integer(8, "terminals", least=2, most=64)
-    radix: int = fixed(8, "inputs and outputs of the box: the ports")
+    ports: int | Literal["auto"] = integer(8, "terminals", least=2, most=64)
+    radix: int | str = fixed(8, "inputs and outputs of the box: the ports")
     switch: str = word(
         "input-queued",
         "how the box switches",

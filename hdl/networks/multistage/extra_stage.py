@@ -1,5 +1,6 @@
 """The Extra Stage Cube: a cube network that still works with any one box or link broken."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from amaranth.hdl import ShapeLike
@@ -9,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ...primitives.packet import Packet
 from ...topology.extra_stage import Configuration, ExtraStagePlan
-from ...topology.tags import Routing
+from ...topology.tags import TagScheme
 from .extra_stage_cells import AvoidedLines, Bypass, PathEnd, PathSelector
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Controls(NamedTuple):
 
 def controls(plan: ExtraStagePlan, configuration: Configuration) -> Controls:
     """The constants for this configuration."""
-    lines = AvoidedLines(plan.last).const(
+    lines = AvoidedLines(plan.code.width).const(
         {
             "label": configuration.label,
             "care": configuration.care,
@@ -69,7 +70,7 @@ def _place(
 def place_stages(
     fabric: Fabric | Scope,
     plan: ExtraStagePlan,
-    box: CellType,
+    boxes: Sequence[CellType],
     controls: Controls,
     kind: Kind = STREAM,
 ) -> tuple[list[Pin], list[Pin]]:
@@ -81,9 +82,9 @@ def place_stages(
     ----------
     fabric : Fabric
     plan : ExtraStagePlan
-    box : CellType
-        With arrays `i` and `o` of two links.
-        Its packets are `widened`.
+    boxes : Sequence[CellType]
+        The type of the boxes of each stage, with arrays `i` and `o` of links. Packets are
+        `widened`.
     controls : Controls
     kind : Kind
         Kind of the boxes' links.
@@ -93,12 +94,13 @@ def place_stages(
     inputs, outputs : list[Pin]
         Links by terminal.
     """
-    bypass = CellType(Bypass, packet=box.parameters["packet"], **kind._asdict())
+    digit = {} if plan.code.radix == 2 else {"digit_bits": plan.tags().tag_code.widths[0]}
+    bypass = CellType(Bypass, packet=boxes[0].parameters["packet"], **kind._asdict(), **digit)
     inputs: list[Pin] = []
     outputs: list[Pin] = []
     for s in range(len(plan.stages)):
-        for x in range(plan.boxes):
-            fabric.place(Cell(f"box_{s}_{x}", box, title=f"stage {s}, box {x}"))
+        for x in range(plan.columns[s]):
+            fabric.place(Cell(f"box_{s}_{x}", boxes[s], title=f"stage {s}, box {x}"))
         places = [plan.port(s, line) for line in range(plan.ports)]
         entries = [Pin(f"box_{s}_{x}", ("i", port)) for x, port in places]
         exits = [Pin(f"box_{s}_{x}", ("o", port)) for x, port in places]
@@ -112,16 +114,17 @@ def place_stages(
                 entries[line], exits[line] = Pin(name, ("i",)), Pin(name, ("o",))
         if s == 0:
             inputs = entries
-        for driver, entry in zip(outputs, entries):
-            fabric.link(driver, entry)
+        for label, driver in enumerate(outputs):
+            fabric.link(driver, entries[plan.relabel(s, label)])
         outputs = exits
-    return inputs, outputs
+    last = [plan.relabel(len(plan.stages), label) for label in range(plan.ports)]
+    return inputs, [outputs[last.index(terminal)] for terminal in range(plan.ports)]
 
 
 def place_choice(
     fabric: Fabric | Scope,
     packet: Packet,
-    routing: Routing,
+    tags: TagScheme,
     controls: Controls,
     inputs: list[Pin],
     outputs: list[Pin],
@@ -136,10 +139,11 @@ def place_choice(
     fabric : Fabric
     packet : Packet
         The packet as the terminals see it.
-    routing : "destination" or "xor"
+    tags : TagScheme
+        The tags that terminals use.
     controls : Controls
     inputs, outputs : list[Pin]
-        The network's links of `widened(packet)`, by terminal.
+        The network's links of `widened` packets, by terminal.
     kind : Kind
         Kind of the links.
 
@@ -148,13 +152,15 @@ def place_choice(
     inputs, outputs : list[Pin]
         Links of `packet`, by terminal.
     """
-    parameters = {"packet": packet, "routing": routing, **kind._asdict()}
+    digits = {} if tags.code.radix == 2 else {"code": tags.tag_code}
+    parameters = {"packet": packet, "routing": tags.routing, **digits, **kind._asdict()}
     selector = CellType(PathSelector, **parameters)
     end = CellType(PathEnd, **parameters)
     terminals = range(len(inputs))
     for terminal in terminals:
         first, last = f"select_{terminal}", f"end_{terminal}"
-        _place(fabric, first, selector, address=terminal, **controls._asdict())
+        address = tags.in_stage_order(tags.code.encode(terminal))
+        _place(fabric, first, selector, address=address, **controls._asdict())
         fabric.place(Cell(last, end))
         fabric.link(Pin(first, ("o",)), inputs[terminal])
         fabric.link(outputs[terminal], Pin(last, ("i",)))
@@ -178,7 +184,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
     o : Out(stream.Signature(packet)).array(ports)
     bypass_extra, bypass_last : In(1)
         Not both 1.
-    avoid : In(AvoidedLines(n))
+    avoid : In(AvoidedLines(width of a tag))
         The values that `controls` gives for a `Configuration`. They may change only while the
         network is empty.
     corrupted : Out(1).array(ports)
@@ -193,7 +199,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
             "o": Out(link).array(network.ports),
             "bypass_extra": In(1),
             "bypass_last": In(1),
-            "avoid": In(AvoidedLines(network.extra_plan.last)),
+            "avoid": In(AvoidedLines(network.code.width)),
         }
         if network.parameters.parity != "none":
             members["corrupted"] = Out(1).array(network.ports)

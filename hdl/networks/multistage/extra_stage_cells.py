@@ -11,8 +11,8 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...primitives.packet import Packet, forwarded
-from ...topology.tags import Routing, check_routing
+from ...primitives.packet import Packet, digit_difference, digit_sum, digits_of, forwarded
+from ...topology.tags import AddressCode, Routing, check_routing
 
 __all__ = [
     "AvoidedLines",
@@ -40,10 +40,10 @@ def link_leaves(
         yield path, member.flow, port
 
 
-def widened(packet: Packet) -> Packet:
+def widened(packet: Packet, digit_bits: int = 1) -> Packet:
     """The packet as it is inside an Extra Stage Cube, with one more digit in its tag."""
     return Packet(
-        packet.members["tag"] + 1,
+        packet.members["tag"] + digit_bits,
         packet.members["payload"],
         broadcast=packet.broadcast,
         flits=packet.flits,
@@ -51,10 +51,10 @@ def widened(packet: Packet) -> Packet:
 
 
 class AvoidedLines(data.StructLayout):
-    """The fields of the same names in `topology.extra_stage.Configuration`."""
+    """The fields of the same names in `topology.extra_stage.Configuration`, as wide as a tag."""
 
-    def __init__(self, digits: int) -> None:
-        super().__init__({"label": digits, "care": digits, "destination": digits})
+    def __init__(self, width: int) -> None:
+        super().__init__({"label": width, "care": width, "destination": width})
 
 
 class Bypass(wiring.Component):
@@ -69,9 +69,10 @@ class Bypass(wiring.Component):
     link : type[wiring.Signature]
         Kind of link: `stream.Signature` or `CircuitLink`.
     packet : Packet
-        With a tag of binary digits.
     reply : ShapeLike, optional
         As in `CircuitLink`.
+    digit_bits : int
+        Width of the digit of a tag that the stage uses.
 
     Members
     -------
@@ -90,8 +91,10 @@ class Bypass(wiring.Component):
         *,
         link: type[wiring.Signature] = stream.Signature,
         reply: ShapeLike | None = None,
+        digit_bits: int = 1,
     ) -> None:
         self.packet = packet
+        self.digit_bits = digit_bits
         self.link = link_signature(link, packet, reply)
         super().__init__(
             {
@@ -110,7 +113,7 @@ class Bypass(wiring.Component):
             *(link_leaves(self.link, end) for end in ends)
         ):
             if flow == Out:
-                around = forwarded(outer, 1) if path == ("payload",) else outer
+                around = forwarded(outer, self.digit_bits) if path == ("payload",) else outer
                 m.d.comb += [
                     entry.eq(_unless(self.bypass, outer, path)),
                     inner.eq(Mux(self.bypass, around, exit_)),
@@ -162,21 +165,23 @@ class PathSelector(_Adapter):
     Parameters
     ----------
     packet : Packet
-        The packet as the terminal sends it, with a tag of n binary digits.
-    routing : "destination" or "xor"
+        The packet as the terminal sends it.
+    routing : "destination", "xor" or "difference"
+    code : AddressCode, optional
+        The code of tags; by default binary digits. The lowest digit is that of the last stage.
     link, reply
         As in `Bypass`.
 
     Members
     -------
-    address : In(n)
-        Number of this terminal. Constant.
+    address : In(width)
+        Address of this terminal, in the order of a tag. Constant.
     bypass_extra, bypass_last : In(1)
         Not both 1.
-    avoid : In(AvoidedLines(n))
+    avoid : In(AvoidedLines(width))
         These three may change only while the network is empty.
     i : In(link(packet))
-    o : Out(link(widened(packet)))
+    o : Out(link(widened(packet, width of the lowest digit)))
     """
 
     def __init__(
@@ -184,72 +189,88 @@ class PathSelector(_Adapter):
         packet: Packet,
         *,
         routing: Routing = "destination",
+        code: AddressCode | None = None,
         link: type[wiring.Signature] = stream.Signature,
         reply: ShapeLike | None = None,
     ) -> None:
-        check_routing(routing, 2)
         self.packet = packet
         self.routing = routing
-        digits = packet.members["tag"]
+        self.code = code = _tag_code(packet, code)
+        check_routing(routing, *code.radices)
         super().__init__(
             packet,
-            widened(packet),
+            widened(packet, code.widths[0]),
             link,
             reply,
-            address=In(digits),
+            address=In(code.width),
             bypass_extra=In(1),
             bypass_last=In(1),
-            avoid=In(AvoidedLines(digits)),
+            avoid=In(AvoidedLines(code.width)),
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self._pass(m)
         outer, inner, avoid = self.i.payload, self.o.payload, self.avoid
-        xor = self.routing == "xor"
+        radix, low = self.code.radices[0], self.code.widths[0]
 
         line = Signal.like(self.address)
         care = Signal.like(self.address)
-        exchange = Signal()
-        for j, source in enumerate(self.address):
-            digit = outer.tag[j] ^ source if xor else outer.tag[j]
+        exchange = Signal(low)
+        for j, (source, digit) in enumerate(zip(self.address, self._destination(outer.tag))):
             m.d.comb += line[j].eq(Mux(avoid.destination[j], digit, source))
         m.d.comb += care.eq(avoid.care)
         if self.packet.broadcast:
             m.d.comb += care.eq(avoid.care & ~(avoid.destination & outer.mask))
-        last_digit = outer.tag[0] if xor else outer.tag[0] ^ self.address[0]
+        own, last_digit = self.address[:low], outer.tag[:low]
+        if self.routing == "destination":
+            last_digit = digit_difference(last_digit, own, radix)
         m.d.comb += exchange.eq(
-            ~self.bypass_extra
+            _while(~self.bypass_extra, low)
             & Mux(self.bypass_last, last_digit, ~((line ^ avoid.label) & care).any())
         )
 
         for name in self.packet.members:
             if name not in ("tag", "mask"):
                 m.d.comb += inner[name].eq(outer[name])
-        if xor:
-            m.d.comb += inner.tag.eq(Cat(outer.tag[0] ^ exchange, outer.tag[1:], exchange))
+        if self.routing == "xor":
+            m.d.comb += inner.tag.eq(Cat(outer.tag[:low] ^ exchange, outer.tag[low:], exchange))
+        elif self.routing == "difference":
+            last_digit = digit_difference(last_digit, exchange, radix)
+            m.d.comb += inner.tag.eq(Cat(last_digit, outer.tag[low:], exchange))
         else:
-            m.d.comb += inner.tag.eq(Cat(outer.tag, self.address[0] ^ exchange))
+            m.d.comb += inner.tag.eq(Cat(outer.tag, digit_sum(own, exchange, radix)))
         if self.packet.broadcast:
-            m.d.comb += inner.mask.eq(Cat(outer.mask, outer.mask[0] & self.bypass_last))
+            copies = outer.mask[:low] & _while(self.bypass_last, low)
+            m.d.comb += inner.mask.eq(Cat(outer.mask, copies))
         return m
+
+    def _destination(self, tag: Value) -> list[Value]:
+        """The bits of the address to which a tag leads, in the order of the tag."""
+        if self.routing == "destination":
+            return list(tag)
+        if self.routing == "xor":
+            return [bit ^ own for bit, own in zip(tag, self.address)]
+        digits = zip(digits_of(tag, self.code), digits_of(self.address, self.code))
+        sums = (digit_sum(*each, radix) for each, radix in zip(digits, self.code.radices))
+        return list(Cat(sums))
 
 
 class PathEnd(_Adapter):
     """Restores the original tag of packets that arrive through the Extra Stage Cube.
 
-    Combinational: wires and, for XOR tags, one gate.
+    Combinational: wires and, for XOR and difference tags, gates.
 
     Parameters
     ----------
     packet : Packet
         The packet as the terminal receives it.
-    routing, link, reply
+    routing, code, link, reply
         As in `PathSelector`.
 
     Members
     -------
-    i : In(link(widened(packet)))
+    i : In(link(widened(packet, width of the lowest digit)))
     o : Out(link(packet))
     """
 
@@ -258,20 +279,35 @@ class PathEnd(_Adapter):
         packet: Packet,
         *,
         routing: Routing = "destination",
+        code: AddressCode | None = None,
         link: type[wiring.Signature] = stream.Signature,
         reply: ShapeLike | None = None,
     ) -> None:
-        check_routing(routing, 2)
         self.packet = packet
         self.routing = routing
-        super().__init__(widened(packet), packet, link, reply)
+        self.code = code = _tag_code(packet, code)
+        check_routing(routing, *code.radices)
+        super().__init__(widened(packet, code.widths[0]), packet, link, reply)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self._pass(m)
         for name, port in ((name, self.o.payload[name]) for name in self.packet.members):
             m.d.comb += port.eq(self.i.payload[name])
+        tag, low = self.i.payload.tag, self.code.widths[0]
+        first, last = tag[-low:], tag[:low]
         if self.routing == "xor":
-            tag = self.i.payload.tag
-            m.d.comb += self.o.payload.tag[0].eq(tag[0] ^ tag[-1])
+            m.d.comb += self.o.payload.tag[:low].eq(last ^ first)
+        elif self.routing == "difference":
+            m.d.comb += self.o.payload.tag[:low].eq(digit_sum(last, first, self.code.radices[0]))
         return m
+
+
+def _tag_code(packet: Packet, code: AddressCode | None) -> AddressCode:
+    """The code of a packet's tag; by default binary digits."""
+    return AddressCode(2, packet.members["tag"]) if code is None else code
+
+
+def _while(condition: Value, width: int) -> Value:
+    """All ones while a bit is 1."""
+    return condition if width == 1 else condition.replicate(width)

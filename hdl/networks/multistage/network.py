@@ -23,10 +23,11 @@ __all__ = ["FAMILIES", "MultistageNetwork"]
 class MultistageNetwork(PacketNetwork):
     """A b^n-terminal multistage network of b x b switches (Siegel et al., III to VI).
 
-    Every path passes n switches; an unblocked header takes n cycles, and a packet of c flits takes
-    n + c - 1. Box x of stage s is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy c of a
-    replicated network). All boxes of a stage have the same type, and so do all boxes of the network
-    unless it is dilated, since a packet's tag contains all that they need.
+    Stages may also have switches of different radices, and the number of terminals is then their
+    product. Every path passes n switches; an unblocked header takes n cycles, and a packet of c
+    flits takes n + c - 1. Box x of stage s is the cell `box_{s}_{x}` (`box_{c}_{s}_{x}` in copy c
+    of a replicated network). All boxes of a stage have the same type, and so do all boxes of one
+    radix unless the network is dilated, since a packet's tag contains all that they need.
 
     Its arguments are those of `MultistageParameters`. With an extra stage (`topology.extra_stage`)
     there are n + 1 stages, one of which is bypassed unless there are faults to avoid.
@@ -36,7 +37,8 @@ class MultistageNetwork(PacketNetwork):
     plan : MultistagePlan
     configuration : Configuration or None
         The configuration of the extra stage, if there is one.
-    radix : int
+    radices : tuple[int, ...]
+        Of the boxes of each stage that is in use.
     boxes : list[CellType]
         The type of the boxes of each stage.
 
@@ -55,14 +57,15 @@ class MultistageNetwork(PacketNetwork):
     parameters: MultistageParameters
     isolates = True
     plan: MultistagePlan
+    radices: tuple[int, ...]
     configuration: Configuration | None = None
 
     def _set_up(self) -> None:
         given = self.parameters
         assert given.resubmit != "auto"  # resolved by the record
         self.family = given.wiring
+        assert given.ports != "auto"
         self.ports = given.ports
-        self.radix = given.radix
         self.lengths = given.lengths
         self.longest_delay = given.resubmit
         self.drops = given.policy != "hold" or given.parity != "none"
@@ -72,9 +75,10 @@ class MultistageNetwork(PacketNetwork):
         self.flits = given.switching.has_flits(self.lengths[1])
         self.ordered = given.replication == 1 and given.switching.keeps_order(given)
         if given.extra_stage:
-            self.plan = plan = extra_stage_plan(given.ports)
+            self.plan = plan = extra_stage_plan(given.ports, given.radix, given.wiring)
             self.configuration = plan.configure(parse_faults(given.faults))
-            self.stages = len(plan.path(0, 0, self.configuration))
+            hops = plan.path(0, 0, self.configuration)
+            self.radices = tuple(plan.radices[hop.stage] for hop in hops)
             # With both of these stages in use, packets can leave the lines of their subnetwork.
             self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
             # A broadcast may take a different path than the packets for one of its outputs.
@@ -82,11 +86,17 @@ class MultistageNetwork(PacketNetwork):
         else:
             self.plan = multistage_plan(given.wiring, given.ports, given.radix)
             self.wiring_plan = self.plan
-            self.stages = len(self.plan.stages)
+            self.radices = self.plan.radices
+        self.stages = len(self.radices)
         self.tags = self.plan.tags(given.routing)
         self.boxes = self._boxes(self.packet)
         for box in dict.fromkeys(self.boxes):
             box.build()  # An invalid box must be rejected now, not during elaboration.
+
+    @property
+    def radix(self) -> int:
+        """The radix of all boxes; ValueError if stages differ."""
+        return self.plan.radix
 
     @property
     def extra_plan(self) -> ExtraStagePlan:
@@ -99,7 +109,7 @@ class MultistageNetwork(PacketNetwork):
     def theory(self) -> Theory | None:
         if self.configuration is not None and not self.isolates:
             return None  # With both outer stages in use, loads of links are unequal.
-        return self.parameters.switching.theory(self.parameters, self.stages)
+        return self.parameters.switching.theory(self.parameters, self.radices)
 
     @property
     def link_counts(self) -> LinkCounts:
@@ -124,7 +134,7 @@ class MultistageNetwork(PacketNetwork):
     def _boxes(self, packet: Packet) -> list[CellType]:
         """The boxes of each stage, for packets of this layout at the terminals."""
         inside = self._inside(packet)
-        return list(self.parameters.switching.boxes(self.parameters, inside, len(self.plan.stages)))
+        return list(self.parameters.switching.boxes(self.parameters, inside, self.plan.radices))
 
     def _protected(self, packet: Packet) -> Packet:
         """The packet with its parity, if any."""
@@ -136,8 +146,12 @@ class MultistageNetwork(PacketNetwork):
         if self.configuration is None:
             return self._protected(packet)
         if self.parameters.switching.circuits:
-            return widened(self._protected(packet))
-        return self._protected(widened(packet))
+            return self._widened(self._protected(packet))
+        return self._protected(self._widened(packet))
+
+    def _widened(self, packet: Packet) -> Packet:
+        """The packet with the digit of the extra stage."""
+        return widened(packet, self.tags.tag_code.widths[0])
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         if self.configuration is None:
@@ -185,11 +199,10 @@ class MultistageNetwork(PacketNetwork):
         """Place and link the boxes."""
 
         def straps(stage: int, box: int) -> dict[str, int]:
-            code = self.tags.code
             values = {
                 "seed": scattered_seed(copy, stage, box),
                 "delay": verdict_delay(self.stages, stage),
-                "later": later_bits(code.width, code.digit_bits, stage),
+                "later": later_bits(self.tags.tag_code.widths, stage),
             }
             return chosen_straps(boxes[stage], values)
 
@@ -217,15 +230,15 @@ class MultistageNetwork(PacketNetwork):
         kind = Kind()
         if self.parameters.switching.circuits:
             packet, kind = self._protected(packet), Kind(CircuitLink)
-        links = place_stages(fabric, self.extra_plan, boxes[0], controls, kind)
+        links = place_stages(fabric, self.extra_plan, boxes, controls, kind)
         if parity is not None:
-            links = place_parity(fabric, widened(packet), parity, *links)
-        return Terminals(*place_choice(fabric, packet, self.tags.routing, controls, *links, kind))
+            links = place_parity(fabric, self._widened(packet), parity, *links)
+        return Terminals(*place_choice(fabric, packet, self.tags, controls, *links, kind))
 
     def path(self, source: int, destination: int) -> list[Pin]:
         """As in `Network`; of several copies, or of the links of a bundle, always the first."""
         if self.configuration is not None:
-            hops = self.extra_plan.path(source, destination, self.configuration)
+            hops = self.extra_plan.path(source, destination, self.configuration, self.tags.routing)
             return [Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in hops]
         name = "box" if self.parameters.replication == 1 else "box_0"
         links = [self.parameters.dilation] * (self.stages - 1) + [1]

@@ -1,20 +1,25 @@
 """The parameters of multistage networks."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal
 
 from amaranth.hdl import ShapeLike
 
 from ...boxes.circuit import POLICIES
+from ...core.checks import check_integer
 from ...core.errors import InvalidValue
 from ...core.parameters import Parameters, integer, payload_shape, text, word
 from ...terminals.parity import PARITIES, Granularity
 from ...topology import multistage
+from ...topology.multistage import parse_radices, stage_radices
 from ...topology.tags import ROUTINGS, Routing
 from ..flits import packet_length, parse_lengths
 from .switching import QUEUES, REFILLS, SWITCHES, Switching
 
-__all__ = ["OPTIONS", "MultistageParameters"]
+__all__ = ["MOST_PORTS", "OPTIONS", "MultistageParameters"]
+
+MOST_PORTS = 2**16
 
 OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues", "extra_stage")
 """Parameters that not all kinds of switch have."""
@@ -33,11 +38,25 @@ class MultistageParameters(Parameters):
 
     `depth` "auto" is 4, or twice the largest length for cut-through, or the only depth that the
     switch has; `resubmit` "auto" is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
-    "auto" a slot freed in a cycle can be filled in the same cycle only at depth 1.
+    "auto" a slot freed in a cycle can be filled in the same cycle only at depth 1. `ports` "auto"
+    is the least power of the radix from 8 on, or the product of the radices. Radix "4+" is 4 x 4
+    boxes, and smaller ones in the last stage if `ports` is no power of 4.
     """
 
-    ports: int = integer(8, "terminals, a power of the radix", least=2, most=2**16)
-    radix: int = integer(2, "inputs and outputs of a box", least=2, most=64)
+    ports: int | Literal["auto"] = integer(
+        "auto",
+        "terminals: a power of the radix, or the product of the radices",
+        least=2,
+        most=MOST_PORTS,
+        choices=("auto",),
+    )
+    radix: int | str = integer(
+        2,
+        "inputs and outputs of a box, or of those of each stage; 4+: smaller ones in the last",
+        least=2,
+        most=64,
+        form="AxBxC",
+    )
     wiring: str = word("cube", "wiring plan", tuple(multistage.PLANS), listed=False)
     switch: str = word(
         "output-queued",
@@ -83,6 +102,7 @@ class MultistageParameters(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._resolve_size()
         switching = self.switching
         if not switching.flits and self.lengths != (1, 1):
             raise InvalidValue(f"Length must be 1 with switch={self.switch}, not {self.length}")
@@ -102,10 +122,23 @@ class MultistageParameters(Parameters):
         self._check_redundancy()
         if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
             raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
-        if self.broadcast and self.radix & self.radix - 1:
-            raise InvalidValue(
-                f"Broadcast masks need a radix that is a power of two, not {self.radix}"
-            )
+
+    def _resolve_size(self) -> None:
+        """Resolve ports and radix; several equal radices become one."""
+        radix = self.radix
+        given = parse_radices(str(radix).removesuffix("+"))
+        for each in given:
+            check_integer("Radix", each, 2, 64)
+        if self.ports == "auto":
+            # The product of several; otherwise the least power of one from 8 on.
+            size = prod(given)
+            while len(given) == 1 and size < 8:
+                size *= given[0]
+            self._resolve(ports=check_integer("Ports", size, 2, MOST_PORTS))
+        if isinstance(radix, str):
+            radices = stage_radices(int(self.ports), radix)
+            several = len(set(radices)) > 1
+            self._resolve(radix="x".join(map(str, radices)) if several else radices[0])
 
     def _check_options(self, resubmit: int) -> None:
         """Raise ValueError if an option is not compatible with the switch or resubmission."""
@@ -138,10 +171,8 @@ class MultistageParameters(Parameters):
 
     def _check_redundancy(self) -> None:
         """Raise ValueError if an extra stage, or its faults, are not compatible with the rest."""
-        if self.extra_stage and (self.wiring, self.radix) != ("cube", 2):
-            raise InvalidValue(
-                f"An extra stage needs wiring=cube and radix=2, not {self.wiring} and {self.radix}"
-            )
+        if self.extra_stage and self.broadcast and self.routing == "difference":
+            raise InvalidValue("Broadcast must be 0 with extra_stage=1 and routing=difference")
         if self.faults and not self.extra_stage:
             raise InvalidValue(f"Faults can be avoided only with extra_stage=1, not {self.faults}")
         if self.extra_stage and self.replication > 1:

@@ -93,13 +93,14 @@ class Switching:
         return self.flits
 
     def boxes(
-        self, given: "MultistageParameters", packet: Packet, stages: int
+        self, given: "MultistageParameters", packet: Packet, radices: Sequence[int]
     ) -> Sequence[CellType]:
         """The type of the boxes of each stage, for packets as the boxes see them."""
-        return [self.box(given, packet)] * stages
+        types = {radix: self.box(given, packet, radix) for radix in radices}
+        return [types[radix] for radix in radices]
 
-    def box(self, given: "MultistageParameters", packet: Packet) -> CellType:
-        """The type of a box, if it is the same in all stages."""
+    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
+        """The type of a box of this radix, if it is the same in all stages."""
         raise NotImplementedError
 
     def ends(
@@ -115,13 +116,13 @@ class Switching:
         """Whether packets of a flow stay in order in one copy of the network."""
         return True
 
-    def theory(self, given: "MultistageParameters", stages: int) -> Theory | None:
-        """The formula for a network of these boxes, or None."""
+    def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
+        """The formula for a network of these boxes, or None; `radices` are those on a path."""
         return None
 
 
-def _common(given: "MultistageParameters", packet: Packet) -> dict[str, object]:
-    return {"packet": packet, "radix": given.radix, "routing": given.routing}
+def _common(given: "MultistageParameters", packet: Packet, radix: int) -> dict[str, object]:
+    return {"packet": packet, "radix": radix, "routing": given.routing}
 
 
 class Unbuffered(Switching):
@@ -132,18 +133,18 @@ class Unbuffered(Switching):
     options = frozenset({"dilation", "replication", "resubmit", "broadcast"})
 
     def boxes(
-        self, given: "MultistageParameters", packet: Packet, stages: int
+        self, given: "MultistageParameters", packet: Packet, radices: Sequence[int]
     ) -> Sequence[CellType]:
-        last = stages - 1
+        stages = len(radices)
         return [
             CellType(
                 UnbufferedSwitch,
-                **_common(given, packet),
+                **_common(given, packet, radix),
                 dilation_in=1 if stage == 0 else given.dilation,
-                dilation_out=1 if stage == last else given.dilation,
+                dilation_out=1 if stage == stages - 1 else given.dilation,
                 reject=stages if given.resubmit else 0,
             )
-            for stage in range(stages)
+            for stage, radix in enumerate(radices)
         ]
 
     def ends(
@@ -157,8 +158,8 @@ class Unbuffered(Switching):
     def keeps_order(self, given: "MultistageParameters") -> bool:
         return not given.resubmit
 
-    def theory(self, given: "MultistageParameters", stages: int) -> Theory:
-        size = {"radix": given.radix, "stages": stages}
+    def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory:
+        size = {"radices": tuple(radices)}
         if given.resubmit:
             return Theory("resubmission", {**size, "delay": given.resubmit})
         return Theory(
@@ -175,8 +176,8 @@ class InputQueued(Switching):
     options = _QUEUED
     component: ClassVar[type] = InputQueuedSwitch
 
-    def box(self, given: "MultistageParameters", packet: Packet) -> CellType:
-        return CellType(self.component, **_common(given, packet), **given.queue)
+    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
+        return CellType(self.component, **_common(given, packet, radix), **given.queue)
 
 
 class SingleBuffered(InputQueued):
@@ -190,10 +191,10 @@ class OutputQueued(InputQueued):
     description = "a queue of packets at each output, which accepts all arrivals at once"
     component = OutputQueuedSwitch
 
-    def theory(self, given: "MultistageParameters", stages: int) -> Theory | None:
+    def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
         if given.replication > 1:
             return None
-        size = {"radix": given.radix, "stages": stages, "depth": given.depth}
+        size = {"radices": tuple(radices), "depth": given.depth}
         return Theory("buffered", size)
 
 
@@ -206,10 +207,10 @@ class Wormhole(Switching):
     options = frozenset({"replication", "resubmit", "refill"})
     resubmit = 16
 
-    def box(self, given: "MultistageParameters", packet: Packet) -> CellType:
+    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
         if given.policy == "drop":
-            return CellType(RejectingWormholeSwitch, **_common(given, packet))
-        return CellType(WormholeSwitch, **_common(given, packet), **given.queue)
+            return CellType(RejectingWormholeSwitch, **_common(given, packet, radix))
+        return CellType(WormholeSwitch, **_common(given, packet, radix), **given.queue)
 
     def ends(
         self, given: "MultistageParameters", packet: Packet, tags: TagScheme, stages: int
@@ -233,9 +234,11 @@ class CutThrough(Switching):
     def own_depth(self, longest: int) -> int:
         return max(4, 2 * longest)
 
-    def box(self, given: "MultistageParameters", packet: Packet) -> CellType:
+    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
         size = {"depth": given.depth, "length": given.lengths[1]}
-        return CellType(CutThroughSwitch, queues=given.queues, **_common(given, packet), **size)
+        return CellType(
+            CutThroughSwitch, queues=given.queues, **_common(given, packet, radix), **size
+        )
 
 
 class Circuit(Switching):
@@ -251,9 +254,11 @@ class Circuit(Switching):
     def has_flits(self, longest: int) -> bool:
         return longest > 1
 
-    def box(self, given: "MultistageParameters", packet: Packet) -> CellType:
+    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
         limit = given.hold_limit if given.policy == "modified-hold" else 1
-        return CellType(CircuitBox, policy=given.policy, hold_limit=limit, **_common(given, packet))
+        return CellType(
+            CircuitBox, policy=given.policy, hold_limit=limit, **_common(given, packet, radix)
+        )
 
     def ends(
         self, given: "MultistageParameters", packet: Packet, tags: TagScheme, stages: int
