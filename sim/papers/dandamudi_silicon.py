@@ -46,8 +46,8 @@ __all__ = ["ITEMS", "Ratio", "best_notes", "best_of"]
 _ALPHAS = (0.5, 0.8, 0.95)
 _NETWORKS = (
     *(TwoLevel("bh", d, 8 - d) for d in range(1, 7)),
-    *(TwoLevel("br", d, 8 - d) for d in range(2, 6)),
-    *(TwoLevel("cc", d, 8 - d) for d in range(4, 7)),
+    *(TwoLevel("br", d, 8 - d) for d in range(1, 6)),
+    *(TwoLevel("cc", d, 8 - d) for d in (3, 4, 5)),
     *(TwoLevel("ccc", d, cycles) for d, cycles in ((2, 4), (5, 2))),
     *(TwoLevel("bh", d, 10 - d) for d in range(1, 6)),
 )
