@@ -1,6 +1,6 @@
 """Figures 10 and 11 of Dandamudi and Eager: parallel links of level 2, by formula and on RTL.
 
-The paper's networks have 32,768 nodes. RTL has 512 and 384; figures have the formulas for all.
+The paper's networks have 32,768 nodes. RTL has 1,024; figures have the formulas for all.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ __all__ = ["ITEMS"]
 
 _ALPHA = 0.8
 _PUBLISHED = (TwoLevel("bh", 4, 11), TwoLevel("ccc", 4, 8))
-_SIMULATED = (TwoLevel("bh", 4, 5), TwoLevel("ccc", 4, 3))
+_SIMULATED = (TwoLevel("bh", 4, 6), TwoLevel("ccc", 4, 4))
 _QUICK = (TwoLevel("bh", 2, 1),)
 
 _LENGTH, _TIME = 16, 150
