@@ -25,7 +25,8 @@ from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import Network, PacketNetwork, PartitionedNetwork
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.routing.deadlock import deadlock_cycle
-from multicube.hdl.routing.partitions import Partition, shared_channel
+from multicube.hdl.routing.isolation import shared_channel
+from multicube.hdl.routing.partitions import Partition
 from multicube.hdl.routing.relation import Relation
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine

@@ -20,12 +20,12 @@ from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routing import partitions
+from multicube.hdl.routing.isolation import shared_channel
 from multicube.hdl.routing.partitions import (
     Partition,
     Subnetwork,
     check_partitionable,
     effective_tag,
-    shared_channel,
 )
 from multicube.hdl.terminals.partition import PartitionInterface
 from multicube.hdl.topology import multistage_plan

@@ -21,8 +21,9 @@ from ..core.fabric import CellType, Fabric, FabricComponent, Pin, Scope
 from ..core.parameters import Parameters
 from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
+from ..routing.isolation import check_isolated
 from ..routing.looping import BoxSettings
-from ..routing.partitions import Partition, check_isolated, check_partitionable
+from ..routing.partitions import Partition, check_partitionable
 from ..routing.relation import Relation
 from ..terminals.partition import PartitionInterface
 from ..topology.multistage import MultistagePlan

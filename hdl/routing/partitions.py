@@ -16,18 +16,19 @@ mask must fix a digit or leave it free (or, in base 6, fix what a digit is modul
 With difference tags, M is all ones or all zeros in each digit; zeros at its end are possible, too.
 
 Not all networks can be partitioned. In a ring, packets from terminal 0 to 2 take a link that leaves
-terminal 1, and so do those from 1 to 3; `shared_channel` looks for such links. In a multistage
-network, each stage must replace an address digit of the source by the *same* digit of the
-destination. The cube, the omega network, the indirect cube and the flip network do. The baseline
-and the butterfly do not: between their stages, the links of two subnetworks would be the same.
+terminal 1, and so do those from 1 to 3; `isolation.shared_channel` looks for such links. In a
+multistage network, each stage must replace an address digit of the source by the *same* digit of
+the destination. The cube, the omega network, the indirect cube and the flip network do. The
+baseline and the butterfly do not: between their stages, the links of two subnetworks would be the
+same.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import product
 from math import prod
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Self
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
@@ -42,24 +43,11 @@ from ..topology.tags import (
 
 __all__ = [
     "Partition",
-    "RoutedNetwork",
-    "SharedChannel",
     "Subnetwork",
-    "check_isolated",
     "check_mask",
     "check_partitionable",
     "effective_tag",
-    "shared_channel",
 ]
-
-_MOST_CHECKED = 256
-"""Largest number of terminals for which all paths are examined."""
-
-_MOST_CHECKED = 256
-"""Largest number of terminals for which all paths are examined."""
-
-Channel = TypeVar("Channel", bound=Hashable)
-_Taken = TypeVar("_Taken", bound=Hashable, covariant=True)
 
 
 def check_partitionable(tags: TagScheme) -> None:
@@ -392,71 +380,6 @@ class Partition:
         return self.of(terminal).mask
 
 
-class RoutedNetwork(Protocol[_Taken]):
-    """The paths of a network, as `PacketNetwork` describes them.
-
-    Attributes
-    ----------
-    ports : int
-        Number of terminals.
-    """
-
-    ports: int
-
-    def channels(self, source: int, destination: int) -> Iterable[_Taken]:
-        """All channels that packets between two terminals may take."""
-
-
-class SharedChannel(NamedTuple, Generic[Channel]):
-    """A channel that packets of two disjoint subnetworks may take."""
-
-    channel: Channel
-    subnetworks: tuple[Subnetwork, Subnetwork]
-
-
-def shared_channel(
-    network: RoutedNetwork[Channel], code: AddressCode | None = None
-) -> SharedChannel[Channel] | None:
-    """A channel that two disjoint subnetworks share, or None if every partition is independent.
-
-    Subnetworks are those of the code of addresses, by default of binary numbers. The run time is
-    proportional to the number of pairs of terminals.
-
-    Raises
-    ------
-    ValueError
-        If the number of terminals is not a power of two, and there is no code, or the network does
-        not list its channels.
-
-    Examples
-    --------
-    Terminals on a bus, each of which hears all others:
-
-    >>> class Bus:
-    ...     ports = 4
-    ...
-    ...     def channels(self, source, destination):
-    ...         return ["bus"] if source != destination else []
-    >>> channel, (one, other) = shared_channel(Bus())
-    >>> channel, str(one), str(other)
-    ('bus', '0, 2', '1, 3')
-    """
-    code = _code_of(network.ports if code is None else code)
-    users: dict[Channel, list[Subnetwork]] = {}
-    common: dict[Channel, Subnetwork] = {}
-    for source, destination in product(range(network.ports), repeat=2):
-        # Every subnetwork that contains both ends contains these, too.
-        user = Subnetwork.joining(code, source, destination)
-        for channel in network.channels(source, destination):
-            # If any two of some subnetworks overlap, all of them have a member in common.
-            if not user.overlaps(common.setdefault(channel, user)):
-                other = next(one for one in users[channel] if not one.overlaps(user))
-                return SharedChannel(channel, (other, user))
-            users.setdefault(channel, []).append(user)
-            common[channel] = user.common(common[channel])
-    return None
-
-
 @cache
 def _least_mask(differing: int, radix: int, width: int) -> int:
     """The mask of a digit with the fewest ones that divides its values evenly and has these ones.
@@ -465,28 +388,6 @@ def _least_mask(differing: int, radix: int, width: int) -> int:
     """
     masks = (mask for mask in range(1 << width) if mask & differing == differing)
     return min((mask for mask in masks if _confines("destination", mask, radix)), key=int.bit_count)
-
-
-def check_isolated(network: RoutedNetwork[Channel], code: AddressCode | None = None) -> None:
-    """Check that disjoint subnetworks of a network share no channel.
-
-    Raises
-    ------
-    ValueError
-        If they would, or there are too many terminals to examine all paths.
-    """
-    if network.ports > _MOST_CHECKED:
-        raise InvalidValue(
-            f"Partitions of this network can be checked for up to {_MOST_CHECKED} terminals, "
-            f"not {network.ports}"
-        )
-    shared = shared_channel(network, code)
-    if shared is not None:
-        one, other = shared.subnetworks
-        raise InvalidValue(
-            f"Partitions need subnetworks that share no channel; here those of terminals {one} and "
-            f"of {other} would share {shared.channel}"
-        )
 
 
 def _code(code: AddressCode | int) -> AddressCode:
