@@ -50,7 +50,7 @@ def box(radix: int = 2, **parameters: Any) -> Part:
     network = CombiningNetwork(PORTS, radix=radix, **parameters)
     digit_bits = (radix - 1).bit_length()
     strapped = ("later",) in network.box.leaves
-    later = later_bits(network.link.tag, digit_bits, 0)
+    later = later_bits([digit_bits] * network.stages, 0)
     return Part(network.box, (("later", later),) if strapped else ())
 
 

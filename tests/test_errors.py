@@ -91,7 +91,7 @@ BAD = [
     (f"sweep cube --processes {HUGE}", "Processes must be at most 1024, not 999"),
     (f"board build icebreaker cube --plan -o bits --baud {HUGE}", "Baud must divide "),
     (f"sim cube ports={HUGE}", "Ports must be from 2 to 65536, not 999"),
-    (f"sim cube ports=9{HUGE}{HUGE}", "Parameter ports must be an integer, not '999"),
+    (f"sim cube ports=9{HUGE}{HUGE}", "Parameter ports must be an integer or auto, not '999"),
     (f"sim cube --cycles {HUGE}", "Cycles must be from 1 to 2147483648, not 999"),
     (f"sim cube --bins {HUGE}", "Bins must be from 2 to "),
     (f"sim {HUGE}", "Network must be one of cube, "),

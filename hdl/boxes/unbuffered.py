@@ -105,7 +105,7 @@ class UnbufferedSwitch(wiring.Component):
         Bit i is 1 in a cycle in which the packet of input i is dropped. Packets with a broadcast
         mask have `radix` bits per input, one for the copy to each output.
     later : In(tag)
-        Only with a broadcast mask: `later_bits(tag, digit, stage)`. Constant.
+        Only with a broadcast mask: `later_bits(widths, stage)`. Constant.
     lost : Out(range(radix * dilation_in * 2**tag + 1))
         Only with a broadcast mask: number of destinations of the copies dropped in this cycle,
         2^m for a copy with m bits set in its mask for the stages to come.
