@@ -1,8 +1,10 @@
 """Programs that are run: what they say, and that none of them stays behind."""
 
+import signal
 import subprocess
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -64,4 +66,19 @@ def test_one_that_fails_ends_the_others() -> None:
     with pytest.raises(ValueError, match="two"):
         in_threads(run, [2, 1, 3, 4, 5, 6, 7, 8])
     assert time.monotonic() - start < 60
+    assert not programs()
+
+
+def test_an_interrupt_while_programs_are_started_ends_them() -> None:
+    def items() -> Iterator[Sequence[str]]:
+        yield SLOW
+        while len(programs()) < 2:
+            time.sleep(0.01)
+        signal.raise_signal(signal.SIGINT)
+        yield SLOW
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(run_program, items())
+    assert time.monotonic() - began < 60
     assert not programs()

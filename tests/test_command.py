@@ -525,7 +525,10 @@ def test_an_interrupted_compiler_ends(number: int, status: int, tmp_path: Path) 
             time.sleep(0.05)
             below = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        try:
+            out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert (process.returncode, out, err.strip()) == (status, "", "multicube: interrupted")
     assert not psutil.wait_procs(below, timeout=5)[1]
     assert not list(cache.iterdir())

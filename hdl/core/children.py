@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeVar
 
 import psutil
+
+from .interruption import held_interrupts
 
 __all__ = ["end_children", "end_programs", "in_threads", "run_program"]
 
@@ -86,8 +88,10 @@ def in_threads(function: Callable[[Item], Answer], items: Iterable[Item]) -> lis
     If one call fails, or the wait is interrupted, the programs of the others are killed.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(function, item) for item in items]
+        jobs: list[Future[Answer]] = []
         try:
+            with held_interrupts():
+                jobs.extend(pool.submit(function, item) for item in items)
             return [job.result() for job in jobs]
         except BaseException:
             begun = [job for job in jobs if not job.cancel()]
