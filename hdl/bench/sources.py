@@ -362,19 +362,18 @@ class BernoulliSource(wiring.Component):
     def _shape(self, m: Module, order: data.View) -> None:
         """Draw the length and the broadcast mask from a second generator."""
         low, high = self.lengths
-        if self.packet.sized:
-            m.d.comb += order.length.eq(low)
+        uniform = self.packet.sized and not self.geometric and low != high
         if self.geometric:
             length = geometric_length(m, self.seed, self.geometric, high.bit_length() - 1)
             m.d.comb += order.length.eq(length)
-            if not self.packet.broadcast:
-                return
-        if not self.packet.broadcast and low == high:
+        elif self.packet.sized and not uniform:
+            m.d.comb += order.length.eq(low)
+        if not uniform and not self.packet.broadcast:
             return
         m.submodules.shape = shape = Xoroshiro128()
         m.d.comb += shape.seed.eq(self.seed.rotate_left(64))
         draw, luck, mask = shape.value[:24], shape.value[24:][:BIAS_BITS], shape.value[42:]
-        if self.packet.sized and not self.geometric:
+        if uniform:
             m.d.comb += order.length.eq(low + (draw * (high - low + 1) >> 24))
         if self.packet.broadcast:
             m.d.comb += order.mask.eq(Mux(luck < self.spread, mask, 0))

@@ -7,7 +7,6 @@ where the formulas give all links the same load.
 
 from collections.abc import Sequence
 from functools import partial
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,13 @@ from matplotlib.figure import Figure
 from ...hdl.topology.hierarchical import Hierarchical
 from ..theory.hierarchical import Hypercube, Rates, TwoLevel
 from .dandamudi_static import SOURCE, graph_of, like, plot_lines, true_traffic
-from .item import Column, Item, Options, PaperResult
+from .item import Column, Item, Options, PaperResult, finite
 
 __all__ = ["ITEMS"]
 
 _ALPHAS = [step / 20 for step in range(10, 21)]
 _BUSY = 0.8
 """Most utilisation of level-2 links for which Fig. 7 replicates them."""
-
-
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
 
 
 def _true_delay(network: Hypercube | TwoLevel, alpha: float, rates: Rates) -> float:
@@ -59,10 +54,10 @@ def _delay_row(
         "nodes": network.nodes,
         "alpha": alpha,
         "replication": replication,
-        "delay": _finite(delay),
-        "true_delay": _finite(true),
-        "ratio": _finite(scale * delay / reference.delay(alpha, rates)),
-        "true_ratio": _finite(scale * true / reference.delay(alpha, rates)),
+        "delay": finite(delay),
+        "true_delay": finite(true),
+        "ratio": finite(scale * delay / reference.delay(alpha, rates)),
+        "true_ratio": finite(scale * true / reference.delay(alpha, rates)),
     }
 
 

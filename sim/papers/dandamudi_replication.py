@@ -5,7 +5,6 @@ The paper's networks have 32,768 nodes. RTL has 1,024; figures have the formulas
 
 from collections.abc import Sequence
 from functools import cache
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..measure.path_loads import converging_loads
 from ..theory.hierarchical import Rates, TwoLevel, utilisation
 from .dandamudi_rtl import Measurement, Point, measured
 from .dandamudi_static import SOURCE, STYLES, like
-from .item import Column, Item, Options, PaperResult
+from .item import Column, Item, Options, PaperResult, finite
 
 __all__ = ["ITEMS"]
 
@@ -176,10 +175,6 @@ _FACTORS = {"BH/BH": (1, 2, 3), "BH/CCC": (2, 3, 4, 5)}
 """Numbers of parallel links that are simulated: those about the best."""
 
 
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
-
-
 def _ratios(network: TwoLevel, factor: int, found: Measurement | None) -> dict[str, Any]:
     """A row: the LR ratio by formula, by the loads of the graph, and on RTL. All have the formula
     for the reference."""
@@ -189,9 +184,9 @@ def _ratios(network: TwoLevel, factor: int, found: Measurement | None) -> dict[s
         "network": network.name,
         "nodes": network.nodes,
         "replication": factor,
-        "delay": _finite(network.delay(_ALPHA, rates)),
-        "ratio": _finite(scale * network.delay(_ALPHA, rates) / base),
-        "true_ratio": _finite(scale * _true_delay(network, rates) / base),
+        "delay": finite(network.delay(_ALPHA, rates)),
+        "ratio": finite(scale * network.delay(_ALPHA, rates) / base),
+        "true_ratio": finite(scale * _true_delay(network, rates) / base),
         "measured": None,
         "ci99": None,
         "measured_ratio": None,

@@ -11,7 +11,7 @@ the hypercube with traffic in clusters of that size.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from math import hypot, isfinite
+from math import hypot
 from typing import Any, NamedTuple, TypeVar
 
 import joblib
@@ -39,7 +39,7 @@ from .dandamudi_equal_cost import (
 )
 from .dandamudi_static import SOURCE
 from .ginosar_networks import plain_numbers
-from .item import Column, Item, Options, PaperResult
+from .item import Column, Item, Options, PaperResult, finite
 
 __all__ = ["ITEMS", "Ratio", "best_notes", "best_of"]
 
@@ -184,7 +184,7 @@ def _printed(network: TwoLevel, alpha: float) -> float | None:
     reference = Hypercube.like(network)
     ratio = network.links() * network.delay(alpha, rates)
     ratio /= reference.links() * reference.delay(alpha, rates)
-    return ratio if isfinite(ratio) else None
+    return finite(ratio)
 
 
 _COLUMNS = (

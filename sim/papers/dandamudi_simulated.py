@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from math import isfinite
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -12,7 +11,7 @@ from ...hdl.routers.selection import Selection
 from ..theory.hierarchical import Hypercube, Rates, TwoLevel
 from .dandamudi_rtl import Measurement, Point, clocked, measured
 from .dandamudi_static import SOURCE
-from .item import Column, Item, Options, PaperResult, deviation
+from .item import Column, Item, Options, PaperResult, deviation, finite
 
 __all__ = ["ITEMS"]
 
@@ -88,10 +87,6 @@ def _delays(
     return PaperResult(columns, rows, partial(_draw_delays, rows), (about, *notes))
 
 
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
-
-
 def _compared(
     line: _Line,
     network: Hypercube | TwoLevel,
@@ -101,9 +96,9 @@ def _compared(
 ) -> dict[str, Any]:
     """A row: the formulas, which hold for random routing only, and what was measured."""
     formula = line.selection == "random"
-    predicted = _finite(network.delay(alpha, line.rates)) if formula else None
+    predicted = finite(network.delay(alpha, line.rates)) if formula else None
     discrete = (
-        _finite(network.delay(alpha, clocked(network, line.rates, length))) if formula else None
+        finite(network.delay(alpha, clocked(network, line.rates, length))) if formula else None
     )
     return {
         "panel": line.panel,

@@ -20,7 +20,7 @@ from ..theory.dcsh_torus import (
     torus_latency,
 )
 from ..workload.traffic import pattern
-from .item import Column, Item, Options, PaperResult, mean_of
+from .item import Column, Item, Options, PaperResult, finite, mean_of
 
 __all__ = ["ITEMS"]
 
@@ -57,10 +57,6 @@ def _model(network: str, setting: Locality, whole_rings: bool = False) -> Latenc
     return partial(torus_latency, setting, whole_rings=whole_rings)
 
 
-def _finite(latency: float) -> float | None:
-    return latency if np.isfinite(latency) else None
-
-
 def _measure(
     network: str, depth: int, points: Sequence[tuple[Locality, float]], options: Options
 ) -> list[dict[str, Any]]:
@@ -90,8 +86,8 @@ def _measure(
     results = whole_runs(built, runs, engine=options.engine, bins=4096, progress=options.progress)
     rows = []
     for (setting, load), result in zip(points, results):
-        printed = _finite(_model(network, setting)(load))
-        whole = _finite(_model(network, setting, whole_rings=True)(load))
+        printed = finite(_model(network, setting)(load))
+        whole = finite(_model(network, setting, whole_rings=True)(load))
         rows.append(
             {
                 "beta": setting.beta,

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -17,7 +18,7 @@ from ..report.drawing import save_figure
 from ..report.formats import FORMATS
 from ..run.run import LONGEST
 
-__all__ = ["Column", "Item", "Options", "PaperResult", "deviation", "mean_of"]
+__all__ = ["Column", "Item", "Options", "PaperResult", "deviation", "finite", "mean_of"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,11 @@ class Column:
 def deviation(measured: float | None, predicted: float | None) -> float | None:
     """Relative deviation of the measured value from the prediction."""
     return None if measured is None or not predicted else measured / predicted - 1
+
+
+def finite(value: float) -> float | None:
+    """The value of a table: none if a formula has no finite one, as beyond saturation."""
+    return value if isfinite(value) else None
 
 
 def mean_of(latency: Latency) -> float:
