@@ -41,6 +41,7 @@ NAMES = [
     *(f"siegel-fig{number}" for number in range(1, 15)),
     *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines", "siegel-lssn"),
     *("siegel-shared-memory", "siegel-layout", "siegel-crossings"),
+    *("siegel-packets",),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
@@ -55,7 +56,7 @@ NAMES = [
 
 SLOW = (
     *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
-    *("siegel-shared-memory", "siegel-layout", "siegel-lssn"),
+    *("siegel-shared-memory", "siegel-layout", "siegel-lssn", "siegel-packets"),
     *(f"siegel-fig{number}" for number in range(12, 15)),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
@@ -303,6 +304,17 @@ def test_equation_3() -> None:
         assert row["predicted"] == pytest.approx(total)
         # The sum over few stages is up to 5 % below the formula (tests/test_statistics.py).
         assert row["measured"] == pytest.approx(total, abs=1.5 * row["ci99"] + 0.05 * total)
+
+
+@pytest.mark.long
+def test_long_packets() -> None:
+    (row,) = rows("siegel-packets", quick=True, cycles=4000)
+    # k = 2, c = 4, c p = 0.5: 6 * 1.2 * 4 / 4 as measured, 6 * 1.2 * 3.5 / 2 as printed.
+    assert row["predicted"] == pytest.approx(7.2)
+    assert row["published"] == pytest.approx(12.6)
+    assert row["source_predicted"] == 1.5
+    check_measured(row)
+    assert row["source"] == pytest.approx(1.5, rel=0.1)
 
 
 def test_dilated_and_replicated() -> None:
