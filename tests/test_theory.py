@@ -14,6 +14,7 @@ from multicube.sim.theory.multistage_cube import (
     attempts_by_recurrence,
     buffered_delay,
     crossbar_throughput,
+    dilated_stages,
     dilated_throughput,
     first_stage_waiting,
     later_stage_waiting,
@@ -199,6 +200,15 @@ def test_dilation_lies_between_the_network_and_the_crossbar(p: float, k: int) ->
     wide = dilated_throughput(p, k, 2, k)
     assert wide == pytest.approx(crossbar_throughput(p, k**2))
     assert dilated_throughput(p, k, 2, k * k, terminal_links=k * k) == pytest.approx(p)
+
+
+def test_dilation_of_many_stages() -> None:
+    """Rounding errors do not grow from stage to stage."""
+    assert dilated_throughput(1, 2, 500, 1) == pytest.approx(unbuffered_throughput(1, 2, 500))
+    stages = itertools.islice(dilated_stages(1, 2, 2), 500)
+    rates = [rate * math.sqrt(stage) for stage, rate in enumerate(stages, start=1)]
+    assert rates[5] == pytest.approx(dilated_throughput(1, 2, 6, 2, terminal_links=2) * 6**0.5)
+    assert rates[-1] == pytest.approx(rates[249], rel=0.05)
 
 
 def sampled_dilation(p: float, k: int, stages: int, d: int, links: int, trials: int) -> np.ndarray:

@@ -18,6 +18,7 @@ __all__ = [
     "attempts_by_recurrence",
     "buffered_delay",
     "crossbar_throughput",
+    "dilated_stages",
     "dilated_throughput",
     "first_stage_waiting",
     "later_stage_waiting",
@@ -223,9 +224,34 @@ def dilated_throughput(
     terminal_links = check_integer("Links of a terminal", terminal_links, 1, dilation)
     bundle = [1 - p, p]
     for stage, radix in enumerate(radices, start=1):
-        arrivals = _sum_of(_thinned(bundle, radix), radix)
-        bundle = _at_most(arrivals, dilation if stage < stages else terminal_links)
-    return sum(number * chance for number, chance in enumerate(bundle))
+        bundle = _behind(bundle, radix, dilation if stage < stages else terminal_links)
+    return _mean(bundle)
+
+
+def dilated_stages(p: float, k: int, dilation: int) -> Iterator[float]:
+    """Packets in a bundle of links after stage 1, 2, ... of a dilated network without end.
+
+    The recurrence of `dilated_throughput`, where the terminals have `dilation` links.
+    """
+    _check_load(p, 0)
+    bundle = [1 - p, p]
+    while True:
+        bundle = _behind(bundle, k, dilation)
+        yield _mean(bundle)
+
+
+def _behind(bundle: Sequence[float], k: int, links: int) -> list[float]:
+    """How many packets are in a bundle of so many links behind a box, from those before it.
+
+    The sum is kept at 1: its rounding error would grow by the factor k in each stage.
+    """
+    behind = _at_most(_sum_of(_thinned(bundle, k), k), links)
+    total = sum(behind)
+    return [chance / total for chance in behind]
+
+
+def _mean(distribution: Sequence[float]) -> float:
+    return sum(number * chance for number, chance in enumerate(distribution))
 
 
 def replicated_throughput(p: float, k: Radix, stages: int, copies: int) -> float:
