@@ -1,4 +1,4 @@
-"""The parts of a combining box against models: what combines, what is recorded, what is answered."""
+"""The parts of a combining box against models: what combines, what is recorded, who is answered."""
 
 import random
 from collections import defaultdict
