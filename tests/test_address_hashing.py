@@ -124,6 +124,7 @@ def test_networks_with_hashing_are_serial(parameters: dict[str, Any]) -> None:
     assert result.serializable
 
 
+@pytest.mark.long
 def test_word_0_stays_in_module_0_and_verilog_is_accepted(
     tmp_path: Any, yosys_check: Callable[..., None]
 ) -> None:

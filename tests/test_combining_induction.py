@@ -297,7 +297,7 @@ def box_claims(claims: Claims, box: CombiningBox) -> None:
 
 @pytest.mark.parametrize(
     ("merge", "wait"),
-    [("pairwise", 1), ("unlimited", 1), long("pairwise", 2), long("unlimited", 2)],
+    [long("pairwise", 1), ("unlimited", 1), long("pairwise", 2), long("unlimited", 2)],
 )
 def test_box_answers_every_request_once_for_ever(tmp_path: Path, merge: str, wait: int) -> None:
     """2 x 2 boxes of depth 2, with loads, stores and fetch-and-adds to two words per output."""
@@ -316,6 +316,7 @@ class Confused(WaitBuffer):
         return m
 
 
+@pytest.mark.long
 def test_proofs_find_a_record_of_another_identity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
