@@ -1,7 +1,7 @@
 """Whether what some terminals of a network do changes what others see, in any cycle."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from amaranth.lib.wiring import In
 from multicube.hdl.core.fabric import Fabric, FabricComponent, Leaf, Path, Pin
@@ -21,17 +21,25 @@ class Disturbed:
     them until they are taken, and take what comes in random cycles.
     """
 
-    def __init__(self, network: FabricComponent, part: Iterable[int], seed: int) -> None:
+    def __init__(
+        self,
+        network: FabricComponent,
+        part: Iterable[int],
+        seed: int,
+        payload: Callable[[random.Random, int], int] | None = None,
+    ) -> None:
+        """`payload` draws what a terminal of the part sends; by default it is any bits."""
         print(f"seed {seed}")
         self.generator = random.Random(seed)
         self.part = set(part)
+        self.payload = payload
+        self.load = 0.5
         self.runs = range(len(BEHAVIOURS))
         self.engine = CompiledEngine([_plain(network.fabric)] * len(BEHAVIOURS))
         # Links of terminals have paths such as ("i", 0, "valid").
         leaves = {path: leaf for path, leaf in network.fabric.boundary.items() if len(path) > 1}
         self.inputs = {path: leaf for path, leaf in leaves.items() if leaf.flow == In}
-        outputs = leaves.keys() - self.inputs.keys()
-        self.outputs = sorted(path for path in outputs if path[1] in self.part)
+        self.watched = [path for path in leaves if path[1] in self.part]
         self.offered: dict[Path, int] = {}
 
     def write(self, part: Subnetwork) -> None:
@@ -46,16 +54,17 @@ class Disturbed:
         return self.engine.get(Pin(None, (_name(path),)), run)
 
     def seen(self, cycles: int) -> list[list[dict[Path, int]]]:
-        """By run: what the part sees in each cycle. Payloads count only while they are valid."""
+        """By run and cycle: what the part sees, and does. Payloads count only while valid."""
         seen: list[list[dict[Path, int]]] = [[] for _ in self.runs]
         for _ in range(cycles):
+            self._offer()
             for path, leaf in self.inputs.items():
                 own = self._own(path) if path[1] in self.part else None
                 for run, behaviour in enumerate(BEHAVIOURS):
                     value = self._other(path, leaf, behaviour) if own is None else own
                     self.engine.set(_name(path), value, run)
             for run in self.runs:
-                values = {path: self.get(path, run) for path in self.outputs}
+                values = {path: self.get(path, run) for path in self.watched}
                 valid = {
                     path[:-1] for path, value in values.items() if path[-1] == "valid" and value
                 }
@@ -69,14 +78,20 @@ class Disturbed:
             self.engine.step(1)
         return seen
 
+    def _offer(self) -> None:
+        """Let some terminals of the part that offer nothing begin to."""
+        for path, leaf in self.inputs.items():
+            *link, name = path
+            if name != "payload" or path[1] not in self.part or path in self.offered:
+                continue
+            if self.generator.random() < self.load:
+                bits = self.generator.getrandbits(leaf.width)
+                value = self.payload(self.generator, int(path[1])) if self.payload else bits
+                self.offered.update({path: value, (*link, "valid"): 1})
+
     def _own(self, path: Path) -> int:
-        *link, leaf = path
-        if leaf == "ready":
+        if path[-1] == "ready":
             return int(self.generator.random() < 0.8)
-        if path not in self.offered and self.generator.random() < 0.5:
-            width = self.inputs[*link, "payload"].width
-            self.offered[*link, "valid"] = 1
-            self.offered[*link, "payload"] = self.generator.getrandbits(width)
         return self.offered.get(path, 0)
 
     def _other(self, path: Path, leaf: Leaf, behaviour: str) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
+from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.core.fabric import Fabric
@@ -416,6 +417,38 @@ def test_interface_changes_headers_only(simulate: Callable[..., None], routing: 
     simulate(dut, testbench)
     # The lowest address bit is that of stage 0, and so on top of the tag.
     assert trace == [0b110, 6, 5, 4] * 3
+
+
+@every_routing
+@pytest.mark.parametrize(
+    ("wiring", "radix"), [("indirect-cube", 2), ("cube", "2x4"), ("flip", "4x2")]
+)
+def test_interface_puts_masks_into_stage_order(wiring: str, radix: int | str, routing: str) -> None:
+    """All masks and terminals of eight, where the digits of a tag are in another order than those
+    of an address: a broadcast to all reaches the members, and every tag leads to one of them."""
+    tags = multistage_plan(wiring, 8, radix).tags(routing)
+    dut = PartitionInterface(Packet(3, 1, broadcast=True), tags)
+
+    async def testbench(ctx: Any) -> None:
+        for terminal, mask in itertools.product(range(8), range(8)):
+            ctx.set(dut.address, tags.code.encode(terminal))
+            ctx.set(dut.mask, mask)
+            ctx.set(dut.mask_member, tags.code.encode(terminal))
+            ctx.set(dut.mask_write, 1)
+            await ctx.tick()
+            members = Subnetwork(tags.code, mask, tags.code.encode(terminal) & ~mask).members
+            for tag in range(8):
+                ctx.set(dut.i.payload, {"tag": tag, "mask": 7})
+                sent = ctx.get(dut.o.payload)
+                assert tags.destinations(sent.tag, sent.mask, terminal) == members
+                wanted = tags.destination(tag, terminal)
+                reached = wanted & mask | terminal & ~mask
+                assert tags.destination(sent.tag, terminal) == reached
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
 
 
 # Networks.

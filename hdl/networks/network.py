@@ -299,6 +299,7 @@ class Network(FabricComponent, ABC):
         """All terminals in one subnetwork. To halve it makes further partitions."""
         return Partition.whole(self.code)
 
+    @abstractmethod
     def confinement(self) -> Confinement:
         """What keeps packets, or requests, inside their subnetwork.
 
@@ -307,9 +308,6 @@ class Network(FabricComponent, ABC):
         ValueError
             If it can't be partitioned.
         """
-        raise InvalidValue(
-            f"Partitions need a network that carries packets or requests, not {self.family}"
-        )
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """The channels of a network whose packets wait for each other, as `routing.deadlock` needs
