@@ -3,6 +3,7 @@
 
 import doctest
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, reduce
 from importlib.util import module_from_spec, spec_from_file_location
@@ -137,7 +138,7 @@ def test_refusals_are_exact_for_sets_of_faults() -> None:
 @pytest.mark.parametrize(
     ("ports", "radix", "routing"),
     [
-        (9, 3, "destination"),
+        long(9, 3, "destination"),
         long(9, 3, "difference"),
         long(8, 2, "xor"),
         long(16, 4, "xor"),
@@ -250,8 +251,8 @@ CASES = [
     ("link:2:5", {"broadcast": 1, "routing": "xor"}, [[4, 5], [0, 1], [2, 6], [3, 7]]),
     long("link:2:5", {"switch": "input-queued"}, [[4, 5], [0, 2], [1, 3], [6, 7]]),
     long("box:1:2", {"broadcast": 1}, [[0, 1, 2, 3], [4, 5, 6, 7]]),
-    long("entry:1:6", {"switch": "unbuffered"}, [[6, 7], [0, 2], [1, 3]]),
-    ("link:2:5", {"switch": "circuit", "parity": "byte"}, [[0, 1, 4, 5], [2, 3, 6, 7]]),
+    long("entry:1:6", {"wiring": "omega"}, [[0, 1, 2, 3], [4, 5, 6, 7]]),
+    long("link:2:5", {"switch": "circuit", "parity": "byte"}, [[0, 1, 4, 5], [2, 3, 6, 7]]),
     long("box:3:1", {}, [[0, 2, 4, 6], [1, 3, 5, 7]]),
     long("box:0:1", {"broadcast": 1}, [[0, 2, 4, 6], [1, 3, 5, 7]]),
 ]
@@ -262,7 +263,9 @@ def test_subnetworks_that_are_kept_do_not_disturb_each_other(
     fault: str, parameters: dict[str, Any], groups: list[list[int]]
 ) -> None:
     """Each sees the same in every cycle, whatever the others do."""
-    network = build("cube", **{**FAULTY, **parameters, "faults": fault})
+    wiring = parameters.get("wiring", "cube")
+    given = {name: value for name, value in parameters.items() if name != "wiring"}
+    network = build(wiring, **{**FAULTY, **given, "faults": fault})
     partition = Partition.of_members(8, groups)
     for part in partition.subnetworks:
         disturbed = Disturbed(PartitionedNetwork(network), part.members, 2)
@@ -277,3 +280,12 @@ def test_subnetworks_that_are_kept_do_not_disturb_each_other(
 
 def delivered_to(part: Subnetwork, seen: list[dict[tuple, int]]) -> int:
     return sum(each["o", member, "valid"] for each in seen for member in part.members)
+
+
+@pytest.mark.long
+def test_command_exports_partitions_around_a_fault(call: Callable[..., Any]) -> None:
+    """PASM has both; without a fault there is nothing to refuse."""
+    for faults, refuses in (("link:2:5", True), ("link:4:5", False)):
+        outcome = call("export", "pasm", f"faults={faults}", "--partitions", "-o", "pasm.v")
+        assert (outcome.status, outcome.err) == (0, "")
+        assert ("mask_refused" in Path("pasm.v").read_text()) == refuses
