@@ -119,6 +119,8 @@ class MultistageParameters(Parameters):
             resubmit=resubmit,
         )
         self._check_options(resubmit)
+        if self.broadcast:
+            self._check_broadcast()
         self._check_redundancy()
         if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
             raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
@@ -167,6 +169,17 @@ class MultistageParameters(Parameters):
             raise InvalidValue(
                 f"Parameter replication must be 1 with switch={self.switch} and policy=drop, "
                 f"not {self.replication}"
+            )
+
+    def _check_broadcast(self) -> None:
+        """Raise ValueError if the switch can't copy packets without loss or deadlock."""
+        longest = self.lengths[1]
+        if self.switch == "wormhole" and self.policy == "drop":
+            raise InvalidValue("Policy must be hold with switch=wormhole and broadcast=1, not drop")
+        if self.switch == "wormhole" and int(self.depth) < longest:
+            raise InvalidValue(
+                f"Depth must be at least the length of {longest} flits with broadcast=1, "
+                f"not {self.depth}"
             )
 
     def _check_redundancy(self) -> None:

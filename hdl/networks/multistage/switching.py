@@ -204,7 +204,7 @@ class Wormhole(Switching):
     flits = True
     parity = False
     policies = ("hold", "drop")
-    options = frozenset({"replication", "resubmit", "refill"})
+    options = frozenset({"replication", "resubmit", "refill", "broadcast"})
     resubmit = 16
 
     def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
@@ -229,7 +229,7 @@ class CutThrough(Switching):
     description = "like wormhole, but a blocked packet is buffered whole where its header waits"
     flits = True
     parity = False
-    options = frozenset({"replication", "queues"})
+    options = frozenset({"replication", "queues", "broadcast"})
 
     def own_depth(self, longest: int) -> int:
         return max(4, 2 * longest)
