@@ -119,9 +119,9 @@ class MultistageParameters(Parameters):
             policy=policy,
             resubmit=resubmit,
         )
-        self._check_options(resubmit)
         if self.broadcast:
             self._check_broadcast()
+        self._check_options(resubmit)
         self._check_redundancy()
         if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
             raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
