@@ -255,7 +255,8 @@ class CutThroughSwitch(_FlitSwitch):
     depth : int
         Flits that fit into each queue, at least `length`.
     length : int
-        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm.
+        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm;
+        with a mask it can then deadlock.
     queues : "input" or "crosspoint"
         Whether there is one queue at each input, or one for each pair of input and output.
     refill : bool, optional
