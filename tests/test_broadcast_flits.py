@@ -193,7 +193,7 @@ def test_copies_deadlock_without_room_for_a_packet(monkeypatch: pytest.MonkeyPat
                 simulate(network, traffic=broadcasts(LONGEST), engine="compiled", bins=64)
 
 
-def worms_flow(switch: type, depth: int, length: int, **others: Any) -> Any:
+def worms_flow(switch: type, depth: int, flits: int, **others: Any) -> Any:
     """Claims that whatever other outputs do, each output gets the packets that it has begun.
 
     Between the header and the tail an output shows a flit, or the input that this packet comes
@@ -216,7 +216,7 @@ def worms_flow(switch: type, depth: int, length: int, **others: Any) -> Any:
             port.payload.last.eq(last),
             port.payload.payload.eq(Cat(Const(i, 1), index == 0)),
         ]
-        claims.assume(last == (index == length - 1))
+        claims.assume(last == (index == flits - 1))
         waiting = claims.past(valid & ~port.ready)
         held = claims.past(Cat(port.payload.tag, port.payload.mask))
         claims.assume(~waiting | (valid & (Cat(port.payload.tag, port.payload.mask) == held)))
@@ -249,12 +249,12 @@ FLOWS = [
 
 
 @needs_yosys
-@pytest.mark.parametrize(("switch", "depth", "length", "others"), FLOWS)
+@pytest.mark.parametrize(("switch", "depth", "flits", "others"), FLOWS)
 def test_a_begun_copy_waits_for_no_other_copy(
-    tmp_path: Path, switch: type, depth: int, length: int, others: dict[str, Any]
+    tmp_path: Path, switch: type, depth: int, flits: int, others: dict[str, Any]
 ) -> None:
     """Bounded. By induction from the last stage back, no network of these switches deadlocks."""
-    assert worms_flow(switch, depth, length, **others).hold(tmp_path, 2 * length + 2)
+    assert worms_flow(switch, depth, flits, **others).hold(tmp_path, 2 * flits + 2)
 
 
 @needs_yosys
