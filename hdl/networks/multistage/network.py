@@ -69,7 +69,7 @@ class MultistageNetwork(PacketNetwork):
         self.ports = given.ports
         self.lengths = given.lengths
         self.longest_delay = given.resubmit
-        self.drops = given.policy != "hold" or given.parity != "none"
+        self.drops = given.rejects or given.parity != "none"
         self.resubmits = given.resubmit > 0
         self.broadcasts = bool(given.broadcast)
         self.transparent = given.switching.circuits
