@@ -220,5 +220,5 @@ def test_command_exports_partitions_of_memory(call: Callable[..., Any], tmp_path
 
 def test_hashed_addresses_are_refused() -> None:
     """A hash moves requests to modules of other subnetworks, behind the masks."""
-    with pytest.raises(ValueError, match="^Partitions need hashing=none, "):
+    with pytest.raises(ValueError, match=r"^Partitions need hashing=none, "):
         PartitionedNetwork(CombiningNetwork(ports=8, hashing="polynomial"))
