@@ -153,12 +153,12 @@ def machines(options: Options) -> PaperResult:
         rows=rows,
         draw=lambda: _draw(rows),
         notes=(
-            "Packets of the GP1000 and TC2000 have the fields whose width follows from the paper: 42 "
-            "bits besides the data in both (destination, origin, address, kind, amount). It names "
-            "checksums and further control bits too, but not how many there are, so the hardware "
-            "is faster. All four printed bandwidths imply 80 bits besides the data. Both machines "
-            "have 128 ports, as in these figures: stages of 4 x 4 and one of 2 x 2 boxes (GP1000), "
-            "of 8 x 8 and one of 2 x 2 boxes (TC2000).",
+            "Packets of the GP1000 and TC2000 have the fields whose width follows from the paper: "
+            "42 bits besides the data in both (destination, origin, address, kind, amount). The "
+            "paper names checksums and further control bits too, but not how many there are, so "
+            "the hardware is faster. All four printed bandwidths imply 80 bits besides the data. "
+            "Both machines have 128 ports, as in these figures: stages of 4 x 4 and one of 2 x 2 "
+            "boxes (GP1000), of 8 x 8 and one of 2 x 2 boxes (TC2000).",
             "The paper gives no cycle time for PASM's and ASPRO's boxes. PASM's 24 Mbit/s are one "
             "word of 16 bits every 667 ns. A read through ASPRO's flip network takes 600 ns (one "
             "cycle in `hdl/networks/multistage/multidimensional_memory.py`).",

@@ -124,8 +124,10 @@ class MultistageParameters(Parameters):
         )
         self._check_options(resubmit)
         self._check_redundancy()
-        if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
-            raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
+        if self.parity != "none" and not switching.parity:
+            raise InvalidValue(
+                f"Parity needs packets of one flit, or circuits, not switch={self.switch}"
+            )
 
     def _resolve_size(self) -> None:
         """Resolve ports and radix; several equal radices become one."""
