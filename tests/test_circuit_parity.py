@@ -154,7 +154,7 @@ def test_a_checked_packet_is_its_length_late() -> None:
 
 @pytest.mark.parametrize("bit", [40, long(0), long(2), long(3), long(4)])
 def test_damage_in_the_network_is_reported(bit: int) -> None:
-    """A link inverts a bit of some words: of a stamp, or of the tag (bits 0 to 2 are read by boxes).
+    """A link inverts a bit of some words: of a stamp, or of the tag (bits 0 to 2 lead the packet).
 
     A request that is led to another terminal is rejected there, and reported too.
     """
