@@ -254,7 +254,7 @@ def test_the_second_word_of_a_request_is_its_operand(simulate: Callable[..., Non
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"lengths": "1:2"}, "Lengths must be three numbers of words A:B:C, not '1:2'"),
+        ({"lengths": "1:2"}, "Lengths must be three numbers of words LOAD:STORE:OTHER, not '1:2'"),
         ({"lengths": "1:1:3"}, "Words of a store must be from 2 to 64, not 1"),
         ({"lengths": "0:2:3"}, "Words of a load must be from 1 to 64, not 0"),
         ({"memory_latency": 0}, "Memory latency must be from 1 to 1024, not 0"),

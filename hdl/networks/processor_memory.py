@@ -41,7 +41,9 @@ class ProcessorMemoryParameters(Parameters):
         2, "words that fit into the buffer of an output; 0: there is none", least=0, most=2**16
     )
     width: int = integer(64, "bits of a word, of a link and of memory", least=1, most=64)
-    lengths: str = text("1:2:3", "words of a load, a store, and any other request", "A:B:C")
+    lengths: str = text(
+        "1:2:3", "words of a load, a store, and any other request", "LOAD:STORE:OTHER"
+    )
     memory_latency: int = integer(1, "cycles of an access to memory", least=1, most=2**10)
     memory_interval: int = integer(
         1, "fewest cycles between two requests to a module", least=1, most=2**10
@@ -63,7 +65,7 @@ class ProcessorMemoryParameters(Parameters):
             load, store, other = (int(each) for each in self.lengths.split(":"))
         except ValueError:
             raise InvalidValue(
-                f"Lengths must be three numbers of words A:B:C, not {self.lengths!r}"
+                f"Lengths must be three numbers of words LOAD:STORE:OTHER, not {self.lengths!r}"
             ) from None
         return (
             check_integer("Words of a load", load, 1, _MOST_WORDS),
