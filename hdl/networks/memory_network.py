@@ -113,6 +113,16 @@ class MemoryNetwork(Network):
         tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
         return Place(tag, row)
 
+    def stored(self, word: int) -> tuple[int, int]:
+        """The memory module that holds a word, and its row there."""
+        row, module = divmod(word, self.ports)
+        return module, row
+
+    def words(self, contents: Sequence[Sequence[int]]) -> list[int]:
+        """The value of each word, from the contents of the memory modules."""
+        places = map(self.stored, range(self.ports * self.parameters["rows"]))
+        return [contents[module][row] for module, row in places]
+
     def combined(self) -> list[list[Pin]]:
         """By stage: the outputs of the boxes that count combined requests, if any do."""
         return [[] for _ in range(self.stages)]
