@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Network,
         PacketNetwork,
         PartitionedNetwork,
+        ProcessorMemoryNetwork,
         ReconfigurableExtraStageCube,
         RingNetwork,
         ShuffleExchangeNetwork,
@@ -97,6 +98,7 @@ __all__ = [
     "OutputQueuedSwitch",
     "PacketNetwork",
     "PartitionedNetwork",
+    "ProcessorMemoryNetwork",
     "ReconfigurableExtraStageCube",
     "RingNetwork",
     "ShuffleExchangeNetwork",
@@ -126,7 +128,7 @@ __getattr__, __dir__ = lazy_names(
             "GraphNetwork HierarchicalNetwork HyperXNetwork HypercubeNetwork KautzNetwork "
             "LambdaNetwork LeisersonFatTreeNetwork LoopSwitchingNetwork ManYoNetwork "
             "MultidimensionalMemory MultistageNetwork Network PacketNetwork "
-            "PartitionedNetwork ReconfigurableExtraStageCube RingNetwork "
+            "PartitionedNetwork ProcessorMemoryNetwork ReconfigurableExtraStageCube RingNetwork "
             "ShuffleExchangeNetwork ShuffleNearestNeighborNetwork StageControlledNetwork "
             "StageSequencedNetwork StarNetwork TorusNetwork TreeNetwork TwoLevelNetwork build"
         ),

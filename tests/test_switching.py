@@ -62,7 +62,7 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
     (
         {"parity": "byte"},
         {"unbuffered", *QUEUED, "circuit"},
-        "Parity needs packets of one flit, not parity=byte",
+        "Parity needs packets of one flit, or circuits, not {0}",
     ),
     ({"depth": 3}, {"input-queued", "output-queued", "wormhole", "cut-through"}, "{2}, not 3"),
     ({"routing": "xor"}, set(SWITCH_NAMES), ""),
@@ -202,9 +202,18 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         for resubmit, what in ((0, "switch=wormhole and policy=drop"), (4, "resubmission"))
     ),
     (
-        {"switch": "circuit", "length": 2, "parity": "packet"},
-        "Parity needs packets of one flit, not parity=packet",
+        {"switch": "wormhole", "length": 2, "parity": "packet"},
+        "Parity needs packets of one flit, or circuits, not switch=wormhole",
     ),
+    (
+        {"switch": "wormhole", "length": "bits:8+"},
+        "Length in bits must be bits:HEADER+LOW:HIGH, not 'bits:8+'",
+    ),
+    (
+        {"switch": "wormhole", "length": "bits:9999", "payload": 8},
+        "Length must be from 1 to 1024, not 1250",
+    ),
+    ({"length": "bits:17"}, "Length must be 1 with switch=output-queued, not 2"),
     (
         {"ports": 9, "radix": 3, "broadcast": 1, "switch": "unbuffered"},
         "Broadcast masks of unbuffered switches need a radix that is a power of two, not 3",

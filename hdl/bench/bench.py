@@ -12,8 +12,8 @@ from amaranth.lib.wiring import In
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin
 from ..core.wires import Wire, named_wires
-from ..networks.combining import CombiningNetwork
 from ..networks.flits import geometric_mean
+from ..networks.memory_network import MemoryNetwork
 from ..networks.network import Network, PacketNetwork
 from ..primitives.packet import Packet
 from .instruments import LinkMeter, Timer, WindowAges
@@ -222,7 +222,7 @@ class MemoryBench(Bench):
 
     Parameters
     ----------
-    network : CombiningNetwork
+    network : MemoryNetwork
     sources : SourcePlan
         The processors.
     bins : int
@@ -238,10 +238,10 @@ class MemoryBench(Bench):
         How many answered requests each processor records.
     """
 
-    network: CombiningNetwork
+    network: MemoryNetwork
 
     def __init__(
-        self, network: CombiningNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
+        self, network: MemoryNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
     ) -> None:
         super().__init__(bins, time)
         self.network = network
@@ -256,7 +256,7 @@ class MemoryBench(Bench):
             link=network.link,
             code=network.code,
             tag_bits=network.tag_bits,
-            lengths=network.lengths,
+            lengths=network.side_by_side,
             bins=bins,
             time=time,
             **sources.parameters,
@@ -269,9 +269,14 @@ class MemoryBench(Bench):
             links.append((Pin(name, ("o",)), pin))
             self.link(Pin(None, ("send",)), Pin(name, ("open",)))
             self._attach(name, times=True)
-        requests = [(_part(a, "request"), _part(b, "request")) for a, b in internal]
-        replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in internal + links]
-        self._meter_links(requests + replies)
+        memory: list[tuple[Pin, Pin]] = []
+        words: list[tuple[Pin, Pin]] = []
+        for ends in internal:
+            two_way = ("request", "valid") in self.resolve(ends[0])
+            (memory if two_way else words).append(ends)
+        requests = [(_part(a, "request"), _part(b, "request")) for a, b in memory]
+        replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in memory + links]
+        self._meter_links(requests + words + replies)
         self.meters = place_meters(self, Pin(None, ("measure",)))
 
 

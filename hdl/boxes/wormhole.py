@@ -23,6 +23,7 @@ from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
+from ..primitives.output_buffer import OutputBuffer
 from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
@@ -59,6 +60,8 @@ def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
 class _FlitSwitch(wiring.Component):
     """Parameters, checks, ports and output side shared by the flit switches."""
 
+    output_depth: int = 0
+
     def __init__(
         self, packet: Packet, *, radix: int, depth: int, routing: Routing, refill: bool
     ) -> None:
@@ -85,15 +88,16 @@ class _FlitSwitch(wiring.Component):
         """Send the flits at the heads of the input queues to the outputs, through one box."""
         m.submodules.box = box = InterchangeBox(self.radix, self.packet)
         arbiters = [RoundRobin(self.radix) for _ in self.o]
+        outputs = [self._output(m, j) for j in range(self.radix)]
         for i, head in enumerate(heads):
             following = _following(m, f"head_{i}", head)
             target = self._target(m, i, head, following)
             m.d.comb += box.i[i].eq(forwarded(head.payload, self.digit_bits))
-            for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+            for j, (arbiter, output) in enumerate(zip(arbiters, outputs)):
                 m.d.comb += arbiter.request[i].eq((head.valid | following) & (target == j))
                 with m.If((target == j) & (arbiter.grant == i)):
                     m.d.comb += [output.valid.eq(head.valid), head.ready.eq(output.ready)]
-        for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+        for j, (arbiter, output) in enumerate(zip(arbiters, outputs)):
             m.submodules[f"arbiter_{j}"] = arbiter
             m.d.comb += output.payload.eq(box.o[j])
             self._release(m, arbiter, output)
@@ -141,6 +145,15 @@ class _FlitSwitch(wiring.Component):
             copies.append(copy)
         return queue, copies
 
+    def _output(self, m: Module, j: int) -> wiring.PureInterface:
+        """The stream into output j, through its buffer if there is one."""
+        if not self.output_depth:
+            return self.o[j]
+        buffer = OutputBuffer(self.packet, depth=self.output_depth)
+        m.submodules[f"buffer_{j}"] = buffer
+        wiring.connect(m, buffer.o, wiring.flipped(self.o[j]))
+        return buffer.i
+
     def _release(self, m: Module, arbiter: RoundRobin, output: stream.Interface) -> None:
         """Let an arbiter advance to the next worm when the tail leaves.
 
@@ -183,6 +196,10 @@ class WormholeSwitch(_FlitSwitch):
     refill : bool, optional
         Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
         full throughput, and there it is the default; otherwise the default is the shorter path.
+    output_depth : int
+        Flits that fit into a buffer at each output, in addition to the queue at each input; 0 for
+        none. Flits pass an empty buffer in the same cycle. With a buffer, `ready` of the outputs
+        only matters to the buffers, so `i[*].ready` does not depend on it.
 
     Members
     -------
@@ -203,8 +220,10 @@ class WormholeSwitch(_FlitSwitch):
         depth: int,
         routing: Routing = "destination",
         refill: bool | None = None,
+        output_depth: int = 0,
     ) -> None:
         depth = check_integer("Depth", depth, 1)
+        self.output_depth = check_integer("Output depth", output_depth, 0)
         if refill is None:
             refill = depth == 1
         super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)

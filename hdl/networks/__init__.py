@@ -19,6 +19,7 @@ from .multistage.stage_controlled import StageControlledNetwork
 from .multistage.stage_sequenced import StageSequencedNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
+from .processor_memory import ProcessorMemoryNetwork
 from .rearrangeable import BenesNetwork, ClosNetwork
 from .scalable import (
     CubeConnectedCyclesNetwork,
@@ -76,6 +77,7 @@ __all__ = [
     "Network",
     "PacketNetwork",
     "PartitionedNetwork",
+    "ProcessorMemoryNetwork",
     "ReconfigurableExtraStageCube",
     "RingNetwork",
     "ShuffleExchangeNetwork",

@@ -11,7 +11,8 @@ from ...hdl.bench.bursts import CHANGE_BITS
 from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from ...hdl.core.checks import check_limit, check_number
 from ...hdl.core.errors import InvalidValue
-from ...hdl.networks import CombiningNetwork, Network, PacketNetwork
+from ...hdl.networks import Network, PacketNetwork
+from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.topology.tags import AddressCode
 from .matrix import MOST_ENTRIES, destination_tables, table_slots
 
@@ -194,7 +195,7 @@ class Pattern:
 
     def processors(
         self,
-        network: CombiningNetwork,
+        network: MemoryNetwork,
         load: float,
         seed: int,
         depth: int,
@@ -206,7 +207,7 @@ class Pattern:
 
         Parameters
         ----------
-        network : CombiningNetwork
+        network : MemoryNetwork
         load, seed, depth
             As in `sources`, for requests.
         operations : Sequence[str]
@@ -222,8 +223,8 @@ class Pattern:
         straps = self._straps(network, load, seed)
         straps = [{**own, "turn": number % network.paths} for number, own in enumerate(straps)]
         parameters = {
-            "rows": network.parameters.rows,
-            "outstanding": network.parameters.outstanding,
+            "rows": network.parameters["rows"],
+            "outstanding": network.parameters["outstanding"],
             "depth": depth,
             "mix": network.mix(operations),
             "history": history,

@@ -7,6 +7,7 @@ from ...core.fabric import CellType, Fabric, Pin, Scope
 from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
 from ...routing.mask_rule import MaskRule
+from ...terminals.circuit_parity import CircuitParityChecker
 from ...terminals.parity import Granularity, place_parity, protected
 from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults
 from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
@@ -197,7 +198,14 @@ class MultistageNetwork(PacketNetwork):
             terminals = place_ends(fabric, self.tags.code, terminals, ends)
         if parity is None or inside is not None:
             return terminals
-        return Terminals(*place_parity(fabric, packet, parity, *terminals))
+        return Terminals(*place_parity(fabric, packet, parity, *terminals, self._checker(packet)))
+
+    def _checker(self, packet: Packet) -> CellType | None:
+        """The checker of the parity of circuits that carry several words."""
+        if not packet.flits:
+            return None
+        size = {"parity": self.parameters.parity, "length": self.lengths[1]}
+        return CellType(CircuitParityChecker, packet=packet, **size)
 
     def _place_copy(
         self,

@@ -14,7 +14,7 @@ from ...terminals.parity import PARITIES, Granularity
 from ...topology import multistage
 from ...topology.multistage import parse_radices, stage_radices
 from ...topology.tags import ROUTINGS, Routing
-from ..flits import packet_length, parse_lengths
+from ..flits import flits_of, packet_length, parse_lengths
 from .switching import QUEUES, REFILLS, SWITCHES, Switching
 
 __all__ = ["MOST_PORTS", "OPTIONS", "MultistageParameters"]
@@ -40,7 +40,8 @@ class MultistageParameters(Parameters):
     switch has; `resubmit` "auto" is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
     "auto" a slot freed in a cycle can be filled in the same cycle only at depth 1. `ports` "auto"
     is the least power of the radix from 8 on, or the product of the radices. Radix "4+" is 4 x 4
-    boxes, and smaller ones in the last stage if `ports` is no power of 4.
+    boxes, and smaller ones in the last stage if `ports` is no power of 4. A `length` in bits
+    becomes one in flits of this payload (`flits_of`).
     """
 
     ports: int | Literal["auto"] = integer(
@@ -68,7 +69,9 @@ class MultistageParameters(Parameters):
     )
     payload: ShapeLike = payload_shape()
     routing: Routing = word("destination", "tag scheme", ROUTINGS)
-    length: int | str = packet_length(plain=1)
+    length: int | str = packet_length(
+        "flits of a packet; also geometric:MEAN, or bits:HEADER+LOW:HIGH, for its bits", plain=1
+    )
     policy: str = word(
         "auto", "policy for a blocked packet or request", ("auto", *POLICIES), plain="hold"
     )
@@ -103,6 +106,7 @@ class MultistageParameters(Parameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._resolve_size()
+        self._resolve(length=flits_of(self.length, self.payload))
         switching = self.switching
         if not switching.flits and self.lengths != (1, 1):
             raise InvalidValue(f"Length must be 1 with switch={self.switch}, not {self.length}")
@@ -123,8 +127,10 @@ class MultistageParameters(Parameters):
             self._check_broadcast()
         self._check_options(resubmit)
         self._check_redundancy()
-        if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
-            raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
+        if self.parity != "none" and not switching.parity:
+            raise InvalidValue(
+                f"Parity needs packets of one flit, or circuits, not switch={self.switch}"
+            )
 
     def _resolve_size(self) -> None:
         """Resolve ports and radix; several equal radices become one."""

@@ -53,7 +53,7 @@ class Switching:
     resubmit : int
         Default of the parameter, for the policies that drop.
     parity : bool
-        Whether packets of one flit can carry parity.
+        Whether packets can carry parity.
     circuits : bool
         Whether links are those of circuits, on which outputs may follow inputs within a cycle.
     """
@@ -277,9 +277,11 @@ class Circuit(Switching):
     def ends(
         self, given: "MultistageParameters", packet: Packet, tags: TagScheme, stages: int
     ) -> Ends:
+        # A request that damage to its tag led astray is reported like other damage.
+        reports = {"reports": True} if given.parity != "none" and not given.resubmit else {}
         return (
             ("initiator", CellType(CircuitInitiator, packet=packet, delay=given.resubmit)),
-            ("responder", CellType(CircuitResponder, packet=packet, tags=tags)),
+            ("responder", CellType(CircuitResponder, packet=packet, tags=tags, **reports)),
         )
 
 
