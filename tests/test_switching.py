@@ -34,7 +34,7 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
     ({"policy": "hold"}, {*QUEUED, "wormhole", "cut-through", "circuit"}, "{1}, not hold"),
     ({"policy": "drop"}, {"unbuffered", "wormhole", "circuit"}, "{1}, not drop"),
     ({"policy": "modified-hold"}, {"circuit"}, "{1}, not modified-hold"),
-    ({"dilation": 2}, {"unbuffered"}, "Parameter dilation must be 1 with {0}, not 2"),
+    ({"dilation": 2}, {"unbuffered", *QUEUED}, "Parameter dilation must be 1 with {0}, not 2"),
     (
         {"replication": 3},
         {"unbuffered", *QUEUED, "wormhole", "cut-through"},
@@ -170,19 +170,20 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"switch": "circuit", "resubmit": 2},
         "Parameter resubmit must be 0 with policy=hold, not 2",
     ),
-    *(
-        (
-            {"switch": "unbuffered", "resubmit": 4, name: value},
-            f"Parameter {name} must be {neutral} with resubmission, not {value}",
-        )
-        for name, value, neutral in (("dilation", 2, 1), ("replication", 2, 1), ("broadcast", 1, 0))
+    (
+        {"switch": "unbuffered", "resubmit": 4, "broadcast": 1},
+        "Parameter broadcast must be 0 with resubmission, not 1",
     ),
     *(
         (
             {"switch": "wormhole", "policy": "drop", "replication": 2, "resubmit": resubmit},
-            f"Parameter replication must be 1 with {what}, not 2",
+            "Parameter replication must be 1 with switch=wormhole and policy=drop, not 2",
         )
-        for resubmit, what in ((0, "switch=wormhole and policy=drop"), (4, "resubmission"))
+        for resubmit in (0, 4)
+    ),
+    (
+        {"ports": 64, "radix": 8, "dilation": 9},
+        "Input links of a switch must be from 2 to 64, not 72",
     ),
     (
         {"switch": "circuit", "length": 2, "parity": "packet"},
@@ -214,6 +215,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"extra_stage": 1, "faults": "box:4:0"}, "Stage of fault box:4:0 must be from 0 to 3"),
     ({"extra_stage": 1, "faults": "box:1:0,box:2:0"}, "Faults must all be in the extra stage, "),
     ({"extra_stage": 1, "replication": 2}, "Replication must be 1 with extra_stage=1, not 2"),
+    ({"extra_stage": 1, "dilation": 2}, "Dilation must be 1 with extra_stage=1, not 2"),
     (
         {"extra_stage": 1, "wiring": "baseline"},
         "An extra stage needs a wiring whose stages replace each digit of the source address by "
@@ -292,9 +294,12 @@ def test_own_depth_holds_two_of_the_longest_packets(longest: int) -> None:
 # One network of each kind, with its own values replaced where it can be.
 NETWORKS: dict[str, dict[str, Any]] = {
     "unbuffered": {"switch": "unbuffered", "dilation": 2, "broadcast": 1},
-    "resubmission": {"switch": "unbuffered", "resubmit": 8, "routing": "xor"},
+    "resubmission": {"switch": "unbuffered", "resubmit": 8, "routing": "xor", "replication": 2},
     "single-buffered": {"switch": "single-buffered", "refill": "no", "replication": 2},
-    "input-queued": {"switch": "input-queued", "depth": 3, "broadcast": 1, "payload": 5},
+    "input-queued": {
+        **{"switch": "input-queued", "depth": 3, "broadcast": 1, "payload": 5},
+        **{"dilation": 2},
+    },
     "output-queued": {
         **{"switch": "output-queued", "wiring": "cube", "extra_stage": 1},
         **{"parity": "byte", "faults": "box:1:2"},
@@ -344,6 +349,8 @@ def test_altered_changes_what_it_is_told_to(given: dict[str, Any]) -> None:
         ({"switch": "output-queued", "broadcast": 1}, True),
         ({"switch": "output-queued", "replication": 2}, False),
         ({"switch": "unbuffered", "dilation": 2}, True),
+        ({"switch": "input-queued", "dilation": 2}, False),
+        ({"switch": "output-queued", "dilation": 2}, False),
         ({"switch": "unbuffered", "resubmit": 2}, False),
         ({"switch": "wormhole", "policy": "drop"}, True),
         ({"switch": "circuit", "policy": "drop"}, True),

@@ -187,6 +187,10 @@ class CutThroughSwitch(_FlitSwitch):
     output, so no packet waits for one with another output, and an output is never idle while a
     packet for it is in the switch. `i[*].ready` then depends combinationally on the offered header.
 
+    With `store`, a header leaves only when the tail of its packet is in the queue: the base case of
+    that analysis, in which the whole packet takes its c cycles at each box. The tail of a packet of
+    c flits that is never blocked leaves 2 c - 1 cycles after the header arrived.
+
     Otherwise latency, throughput, fairness and combinational paths are those of `WormholeSwitch`.
 
     Parameters
@@ -196,12 +200,16 @@ class CutThroughSwitch(_FlitSwitch):
     depth : int
         Flits that fit into each queue, at least `length`.
     length : int
-        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm.
+        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm;
+        with `store` it deadlocks.
     queues : "input" or "crosspoint"
         Whether there is one queue at each input, or one for each pair of input and output.
     refill : bool, optional
         Whether a header enters in the same cycle in which a flit that leaves makes room for it.
         Full throughput needs this if `depth` is `length`, and there it is the default.
+    store : bool
+        Whether a packet is stored whole before its header leaves (*store-and-forward*). Full
+        throughput then needs a `depth` of two packets.
 
     Members
     -------
@@ -224,6 +232,7 @@ class CutThroughSwitch(_FlitSwitch):
         routing: Routing = "destination",
         queues: Literal["input", "crosspoint"] = "input",
         refill: bool | None = None,
+        store: bool = False,
     ) -> None:
         length = check_integer("Length", length, 1)
         depth = check_integer("Depth", depth, 1)
@@ -233,6 +242,7 @@ class CutThroughSwitch(_FlitSwitch):
             raise InvalidValue(f"Queues must be input or crosspoint, not {queues!r}")
         self.length = length
         self.queues = queues
+        self.store = store
         if refill is None:
             refill = depth == length
         super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
@@ -249,7 +259,7 @@ class CutThroughSwitch(_FlitSwitch):
                     queue.i[0].payload.eq(source.payload),
                     source.ready.eq(self._admits(queue, following)),
                 ]
-                heads.append(queue.o)
+                heads.append(self._stored(m, f"queue_{i}", queue))
             self._forward(m, heads)
         else:
             queues = [[self._queue() for _ in self.o] for _ in self.i]
@@ -265,11 +275,29 @@ class CutThroughSwitch(_FlitSwitch):
                             source.ready.eq(self._admits(queue, following)),
                         ]
             for j, output in enumerate(self.o):
-                self._merge(m, j, [row[j].o for row in queues], output)
+                heads = [self._stored(m, f"queue_{i}_{j}", row[j]) for i, row in enumerate(queues)]
+                self._merge(m, j, heads, output)
         return m
 
     def _queue(self) -> ArrivalQueue:
         return ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
+
+    def _stored(self, m: Module, name: str, queue: ArrivalQueue) -> stream.Interface:
+        """The flits that may leave a queue: with `store`, those of packets that are in it whole."""
+        if not self.store:
+            return queue.o
+        head = stream.Signature(self.packet).create(path=("stored", name))
+        whole = Signal(range(self.depth + 1), name=f"whole_{name}")  # tails in the queue
+        arrival = queue.i[0]
+        enters = arrival.valid & arrival.ready & arrival.payload.last
+        leaves = head.valid & head.ready & head.payload.last
+        m.d.sync += whole.eq(whole + enters - leaves)
+        m.d.comb += [
+            head.payload.eq(queue.o.payload),
+            head.valid.eq(queue.o.valid & (whole != 0)),
+            queue.o.ready.eq(head.ready & (whole != 0)),
+        ]
+        return head
 
     def _admits(self, queue: ArrivalQueue, following: Value) -> Value:
         """Whether a flit may enter a queue: a header needs room for the longest packet."""

@@ -19,6 +19,7 @@ __all__ = [
     "buffered_delay",
     "crossbar_throughput",
     "dilated_throughput",
+    "enhanced_throughput",
     "first_stage_waiting",
     "later_stage_waiting",
     "replicated_throughput",
@@ -258,10 +259,23 @@ def attempts(p: float, k: int, stages: int) -> float:
     return 1 / survival(p, k, stages)
 
 
-def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
+def enhanced_throughput(
+    p: float, k: Radix, stages: int, dilation: int = 1, copies: int = 1
+) -> float:
+    """Throughput of an unbuffered network that is dilated or replicated, or neither (VI-A).
+
+    `dilated_throughput` of each copy at load p / copies, merged as in `replicated_throughput`.
+    """
+    return 1 - (1 - dilated_throughput(p / copies, k, stages, dilation)) ** copies
+
+
+def attempts_by_recurrence(
+    p: float, k: Radix, stages: int, dilation: int = 1, copies: int = 1
+) -> float:
     """As `attempts`, by recurrence (1) in place of its approximation (2).
 
-    This is the load at which the throughput is p, divided by p.
+    This is the load at which the throughput is p, divided by p. For dilated and replicated
+    networks it is the throughput by `enhanced_throughput`.
 
     Raises
     ------
@@ -269,7 +283,8 @@ def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
         If p is negative, or above the throughput of the network at load 1.
     """
     _check_load(p, 0)
-    limit = unbuffered_throughput(1, k, stages)
+    size = (k, stages, dilation, copies)
+    limit = enhanced_throughput(1, *size)
     if p > limit:
         raise InvalidValue(
             f"Load p must be at most {limit:.4g}, which the network carries, not {p}"
@@ -277,7 +292,7 @@ def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
     low, high = p, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        if unbuffered_throughput(middle, k, stages) < p:
+        if enhanced_throughput(middle, *size) < p:
             low = middle
         else:
             high = middle

@@ -9,9 +9,7 @@ from .dcsh_torus import Locality, dcsh_latency
 from .multistage_cube import (
     attempts_by_recurrence,
     buffered_delay,
-    dilated_throughput,
-    replicated_throughput,
-    unbuffered_throughput,
+    enhanced_throughput,
 )
 
 __all__ = ["MODELS", "Prediction", "predict"]
@@ -86,22 +84,22 @@ def _unbuffered(load: float, radices: Sequence[int], dilation: int, replication:
     """
     throughput = None
     stages = len(radices)
-    if replication == 1:
-        throughput = dilated_throughput(load, radices, stages, dilation)
-    elif dilation == 1 and math.prod(radices) >= _MANY:
-        throughput = replicated_throughput(load, radices, stages, replication)
+    if replication == 1 or math.prod(radices) >= _MANY:
+        throughput = enhanced_throughput(load, radices, stages, dilation, replication)
     return {"latency_mean": float(stages), "throughput": throughput}
 
 
-def _resubmission(load: float, radices: Sequence[int], delay: int) -> _Some:
+def _resubmission(
+    load: float, radices: Sequence[int], delay: int, dilation: int, replication: int
+) -> _Some:
     """Unbuffered switches whose packets are sent again: for loads that the network carries.
 
     The formula takes a new attempt to be independent of the last one. Packets that collided and are
     sent again soon collide again: the delays must be drawn from at least `_APART` cycles. (From one
     cycle, the formula is up to 18 % too low.)
     """
-    size = radices, len(radices)
-    if delay < _APART or load > unbuffered_throughput(1, *size):
+    size = radices, len(radices), dilation, replication
+    if delay < _APART or load > enhanced_throughput(1, *size):
         return {}
     return {"attempts": attempts_by_recurrence(load, *size)}
 

@@ -157,13 +157,9 @@ class MultistageParameters(Parameters):
                 )
             if resubmit & resubmit - 1:
                 raise InvalidValue(f"Resubmit must be a power of two, not {self.resubmit}")
-            for name in ("dilation", "replication", "broadcast"):
-                if name in changed:
-                    raise InvalidValue(
-                        f"Parameter {name} must be {plain[name]} with resubmission, "
-                        f"not {self[name]}"
-                    )
-        if "replication" in changed and self.policy == "drop" and self.switch != "unbuffered":
+            if "broadcast" in changed:
+                raise InvalidValue("Parameter broadcast must be 0 with resubmission, not 1")
+        if "replication" in changed and self.policy == "drop" and self.switch == "wormhole":
             raise InvalidValue(
                 f"Parameter replication must be 1 with switch={self.switch} and policy=drop, "
                 f"not {self.replication}"
@@ -175,8 +171,11 @@ class MultistageParameters(Parameters):
             raise InvalidValue("Broadcast must be 0 with extra_stage=1 and routing=difference")
         if self.faults and not self.extra_stage:
             raise InvalidValue(f"Faults can be avoided only with extra_stage=1, not {self.faults}")
-        if self.extra_stage and self.replication > 1:
-            raise InvalidValue(f"Replication must be 1 with extra_stage=1, not {self.replication}")
+        for name in ("dilation", "replication"):
+            if self.extra_stage and self[name] > 1:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be 1 with extra_stage=1, not {self[name]}"
+                )
 
     @property
     def switching(self) -> Switching:
