@@ -17,7 +17,7 @@ from ..primitives.packet import Packet, check_tag, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
 
-__all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy", "check_policy", "rejected"]
+__all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy", "check_policy", "reject"]
 
 Policy = Literal["hold", "drop", "modified-hold"]
 POLICIES: tuple[Policy, ...] = ("hold", "drop", "modified-hold")
@@ -75,14 +75,16 @@ def check_policy(policy: str) -> None:
         raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
 
 
-def rejected(m: Module, name: str, refused: Value, policy: Policy, hold_limit: int) -> Value:
-    """Whether a refused request is rejected, by a policy other than hold."""
+def reject(
+    m: Module, name: str, refused: Value, dropped: Value, policy: Policy, hold_limit: int
+) -> None:
+    """Set `dropped` where the policy rejects a request that is refused in this cycle."""
     if policy == "drop":
-        return refused
-    waited = Signal(range(hold_limit + 1), name=f"waited_{name}")
-    gone = refused & (waited == hold_limit)
-    m.d.sync += waited.eq(Mux(refused & ~gone, waited + 1, 0))
-    return gone
+        m.d.comb += dropped.eq(refused)
+    elif policy == "modified-hold":
+        waited = Signal(range(hold_limit + 1), name=f"waited_{name}")
+        m.d.comb += dropped.eq(refused & (waited == hold_limit))
+        m.d.sync += waited.eq(Mux(refused & ~dropped, waited + 1, 0))
 
 
 class CircuitBox(wiring.Component):
@@ -230,9 +232,7 @@ class CircuitBox(wiring.Component):
         for i, source in enumerate(self.i):
             refused = Signal(name=f"refused_{i}")
             m.d.comb += refused.eq(source.request & ~owns[i].any() & ~Cat(wins[i]).any())
-            if self.policy != "hold":
-                gone = rejected(m, str(i), refused, self.policy, self.hold_limit)
-                m.d.comb += self.dropped[i].eq(gone)
+            reject(m, str(i), refused, self.dropped[i], self.policy, self.hold_limit)
 
         self._carry_forward(m, owners)
         self._carry_back(m, owns)

@@ -12,7 +12,7 @@ from ..core.fabric import Meter
 from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
-from .circuit import CircuitLink, Policy, check_policy, rejected
+from .circuit import CircuitLink, Policy, check_policy, reject
 
 __all__ = ["CircuitDistributor", "CircuitMerger"]
 
@@ -130,9 +130,8 @@ class CircuitMerger(wiring.Component):
         for copy, port in enumerate(self.i):
             refused = Signal(name=f"refused_{copy}")
             m.d.comb += refused.eq(port.request & ~chosen[copy])
-            if self.policy != "hold":
-                gone = rejected(m, str(copy), refused, self.policy, self.hold_limit)
-                m.d.comb += [self.dropped[copy].eq(gone), port.reject.eq(gone)]
+            reject(m, str(copy), refused, self.dropped[copy], self.policy, self.hold_limit)
+            m.d.comb += port.reject.eq(self.dropped[copy])
             with m.If(chosen[copy]):
                 m.d.comb += [
                     self.o.request.eq(port.request),
