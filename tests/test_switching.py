@@ -18,26 +18,32 @@ SWITCH_NAMES = [
     "output-queued",
     "wormhole",
     "cut-through",
+    "store-and-forward",
     "circuit",
 ]
+STORING = {"cut-through", "store-and-forward"}
 QUEUED = {"single-buffered", "input-queued", "output-queued"}
 
 # A value of a parameter that is not everybody's own, and the switches that take it. The text is
 # what the others say.
 OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
-    ({"length": 3}, {"wormhole", "cut-through", "circuit"}, "Length must be 1 with {0}, not 3"),
+    ({"length": 3}, {"wormhole", *STORING, "circuit"}, "Length must be 1 with {0}, not 3"),
     (
         {"length": "1:4"},
-        {"wormhole", "cut-through", "circuit"},
+        {"wormhole", *STORING, "circuit"},
         "Length must be 1 with {0}, not 1:4",
     ),
-    ({"policy": "hold"}, {*QUEUED, "wormhole", "cut-through", "circuit"}, "{1}, not hold"),
+    ({"policy": "hold"}, {*QUEUED, "wormhole", *STORING, "circuit"}, "{1}, not hold"),
     ({"policy": "drop"}, {"unbuffered", "wormhole", "circuit"}, "{1}, not drop"),
     ({"policy": "modified-hold"}, {"circuit"}, "{1}, not modified-hold"),
-    ({"dilation": 2}, {"unbuffered", *QUEUED}, "Parameter dilation must be 1 with {0}, not 2"),
+    (
+        {"dilation": 2},
+        {"unbuffered", *QUEUED, "circuit"},
+        "Parameter dilation must be 1 with {0}, not 2",
+    ),
     (
         {"replication": 3},
-        {"unbuffered", *QUEUED, "wormhole", "cut-through"},
+        {"unbuffered", *QUEUED, "wormhole", *STORING, "circuit"},
         "Parameter replication must be 1 with {0}, not 3",
     ),
     (
@@ -50,7 +56,7 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
     ({"refill": "yes"}, {*QUEUED, "wormhole"}, "Parameter refill must be auto with {0}, not yes"),
     (
         {"queues": "crosspoint"},
-        {"cut-through"},
+        STORING,
         "Parameter queues must be input with {0}, not crosspoint",
     ),
     ({"extra_stage": 1}, {*QUEUED, "circuit"}, "Parameter extra_stage must be 0 with {0}, not 1"),
@@ -64,7 +70,7 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
         {"unbuffered", *QUEUED, "circuit"},
         "Parity needs packets of one flit, not parity=byte",
     ),
-    ({"depth": 3}, {"input-queued", "output-queued", "wormhole", "cut-through"}, "{2}, not 3"),
+    ({"depth": 3}, {"input-queued", "output-queued", "wormhole", *STORING}, "{2}, not 3"),
     ({"routing": "xor"}, set(SWITCH_NAMES), ""),
     ({"hold_limit": 3}, set(SWITCH_NAMES), ""),
 ]
@@ -114,6 +120,7 @@ OWN_VALUES = [
     ("cut-through", {}, (4, "hold", 0)),
     ("cut-through", {"length": 2}, (4, "hold", 0)),
     ("cut-through", {"length": "1:7"}, (14, "hold", 0)),
+    ("store-and-forward", {"length": "1:7"}, (14, "hold", 0)),
     ("circuit", {}, (0, "hold", 0)),
     ("circuit", {"policy": "drop"}, (0, "drop", 8)),
     ("circuit", {"policy": "modified-hold"}, (0, "modified-hold", 8)),
@@ -307,7 +314,11 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "wormhole": {"switch": "wormhole", "length": "1:4", "refill": "yes", "wiring": "omega"},
     "rejecting": {"switch": "wormhole", "policy": "drop", "length": "3"},
     "cut-through": {"switch": "cut-through", "queues": "crosspoint", "length": 5},
-    "circuit": {"switch": "circuit", "policy": "modified-hold", "hold_limit": 3, "radix": 4},
+    "store-and-forward": {"switch": "store-and-forward", "length": 2, "replication": 2},
+    "circuit": {
+        **{"switch": "circuit", "policy": "modified-hold", "hold_limit": 3, "radix": 4},
+        **{"dilation": 2, "replication": 2},
+    },
 }
 assert {parameters["switch"] for parameters in NETWORKS.values()} == set(SWITCH_NAMES)
 
