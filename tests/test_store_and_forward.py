@@ -50,3 +50,4 @@ def test_packets_wait_as_long_as_with_cut_through(ports: int, length: int, load:
     print(records)
     assert records[0][1] > 0.1
     assert records[1][1] == pytest.approx(records[0][1], rel=0.02)
+    assert traffic.predicted["latency_mean"] == pytest.approx(traffic.latency.mean, rel=0.05)

@@ -280,6 +280,13 @@ class CutThrough(Switching):
             CutThroughSwitch, queues=given.queues, **_common(given, packet, place), **size
         )
 
+    def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
+        shortest, longest = given.lengths
+        if given.queues != "crosspoint" or given.replication > 1 or shortest < longest:
+            return None
+        size = {"radices": tuple(radices), "depth": given.depth, "length": longest}
+        return Theory("crosspoints", size)
+
 
 class StoreAndForward(CutThrough):
     name = "store-and-forward"
@@ -292,6 +299,10 @@ class StoreAndForward(CutThrough):
         first, *later = super().boxes(given, packet, radices)
         storing = {box: CellType(box.component, **box.parameters, store=True) for box in later}
         return [first, *(storing[box] for box in later)]
+
+    def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
+        theory = super().theory(given, radices)
+        return theory and Theory(theory.model, {**theory.arguments, "cut_through": False})
 
 
 def _blocking(given: "MultistageParameters") -> dict[str, Any]:
