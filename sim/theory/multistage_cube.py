@@ -325,7 +325,11 @@ def enhanced_throughput(
 
     `dilated_throughput` of each copy at load p / copies, merged as in `replicated_throughput`.
     """
-    return 1 - (1 - dilated_throughput(p / copies, k, stages, dilation)) ** copies
+    if dilation == 1:  # the same by both, but for rounding
+        each = unbuffered_throughput(p / copies, k, stages)
+    else:
+        each = dilated_throughput(p / copies, k, stages, dilation)
+    return each if copies == 1 else 1 - (1 - each) ** copies
 
 
 def attempts_by_recurrence(
