@@ -15,7 +15,7 @@ first, all packets arrive.
 
 from typing import Any, Literal
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -61,6 +61,7 @@ class _FlitSwitch(wiring.Component):
     """Parameters, checks, ports and output side shared by the flit switches."""
 
     output_depth: int = 0
+    store: bool = False
 
     def __init__(
         self, packet: Packet, *, radix: int, depth: int, routing: Routing, refill: bool
@@ -126,6 +127,17 @@ class _FlitSwitch(wiring.Component):
                     ]
         self._release(m, arbiter, output)
 
+    def _whole(self, m: Module, name: str, enters: Value, leaves: Value) -> Value:
+        """Whether the first packet of a queue may leave: with `store`, if all of it is there.
+
+        `enters` and `leaves` say whether a tail does so in this cycle.
+        """
+        if not self.store:
+            return Const(1)
+        whole = Signal(range(self.depth + 1), name=f"whole_{name}")  # tails in the queue
+        m.d.sync += whole.eq(whole + enters - leaves)
+        return whole != 0
+
     def _replicating_queue(self, m: Module, i: int) -> tuple[ReplicatingQueue, list[Any]]:
         """A queue for the packets of input i, and the streams of their copies for each output."""
         queue = ReplicatingQueue(
@@ -134,13 +146,15 @@ class _FlitSwitch(wiring.Component):
         m.submodules[f"queue_{i}"] = queue
         wanted = requested_outputs(queue.head, self.radix, self.routing, i)
         m.d.comb += queue.wanted.eq(wanted)
+        arrives = queue.i.valid & queue.i.ready & queue.i.payload.last
+        shown = self._whole(m, f"queue_{i}", arrives, queue.done)
         copies = []
         for j, port in enumerate(queue.o):
             copy = stream.Signature(self.packet).create(path=(f"copy_{i}_{j}",))
             m.d.comb += [
-                copy.valid.eq(port.valid),
+                copy.valid.eq(port.valid & shown),
                 copy.payload.eq(forwarded(port.payload, self.digit_bits)),
-                port.ready.eq(copy.ready),
+                port.ready.eq(copy.ready & shown),
             ]
             copies.append(copy)
         return queue, copies
@@ -265,6 +279,10 @@ class CutThroughSwitch(_FlitSwitch):
     output, so no packet waits for one with another output, and an output is never idle while a
     packet for it is in the switch. `i[*].ready` then depends combinationally on the offered header.
 
+    With `store`, a header leaves only when the tail of its packet is in the queue: the base case of
+    that analysis, in which the whole packet takes its c cycles at each box. The tail of a packet of
+    c flits that is never blocked leaves 2 c - 1 cycles after the header arrived.
+
     Otherwise latency, throughput, fairness and combinational paths are those of `WormholeSwitch`.
 
     Parameters
@@ -275,12 +293,15 @@ class CutThroughSwitch(_FlitSwitch):
         Flits that fit into each queue, at least `length`.
     length : int
         Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm;
-        with a mask it can then deadlock.
+        with a mask, or with `store`, it can then deadlock.
     queues : "input" or "crosspoint"
         Whether there is one queue at each input, or one for each pair of input and output.
     refill : bool, optional
         Whether a header enters in the same cycle in which a flit that leaves makes room for it.
         Full throughput needs this if `depth` is `length`, and there it is the default.
+    store : bool
+        Whether a packet is stored whole before its header leaves (*store-and-forward*). Full
+        throughput then needs a `depth` of two packets.
 
     Members
     -------
@@ -303,6 +324,7 @@ class CutThroughSwitch(_FlitSwitch):
         routing: Routing = "destination",
         queues: Literal["input", "crosspoint"] = "input",
         refill: bool | None = None,
+        store: bool = False,
     ) -> None:
         length = check_integer("Length", length, 1)
         depth = check_integer("Depth", depth, 1)
@@ -312,6 +334,7 @@ class CutThroughSwitch(_FlitSwitch):
             raise InvalidValue(f"Queues must be input or crosspoint, not {queues!r}")
         self.length = length
         self.queues = queues
+        self.store = store
         if refill is None:
             refill = depth == length
         super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
@@ -342,7 +365,7 @@ class CutThroughSwitch(_FlitSwitch):
                     queue.i[0].payload.eq(source.payload),
                     source.ready.eq(self._admits(queue, following)),
                 ]
-                heads.append(queue.o)
+                heads.append(self._stored(m, f"queue_{i}", queue))
             self._forward(m, heads)
         else:
             queues = [[self._queue() for _ in self.o] for _ in self.i]
@@ -360,7 +383,11 @@ class CutThroughSwitch(_FlitSwitch):
                             queue.i[0].valid.eq(source.valid & source.ready),
                             source.ready.eq(self._admits(queue, following)),
                         ]
-            self._merge_all(m, [[queue.o for queue in row] for row in queues])
+            heads = [
+                [self._stored(m, f"queue_{i}_{j}", queue) for j, queue in enumerate(row)]
+                for i, row in enumerate(queues)
+            ]
+            self._merge_all(m, heads)
         return m
 
     def _queue(self) -> ArrivalQueue:
@@ -391,6 +418,22 @@ class CutThroughSwitch(_FlitSwitch):
                 queue.i[0].payload.eq(forwarded(source.payload, self.digit_bits)),
                 queue.i[0].valid.eq(source.valid & source.ready & wanted[j]),
             ]
+
+    def _stored(self, m: Module, name: str, queue: ArrivalQueue) -> stream.Interface:
+        """The flits that may leave a queue: with `store`, those of packets that are in it whole."""
+        if not self.store:
+            return queue.o
+        head = stream.Signature(self.packet).create(path=("stored", name))
+        arrival = queue.i[0]
+        enters = arrival.valid & arrival.ready & arrival.payload.last
+        leaves = head.valid & head.ready & head.payload.last
+        shown = self._whole(m, name, enters, leaves)
+        m.d.comb += [
+            head.payload.eq(queue.o.payload),
+            head.valid.eq(queue.o.valid & shown),
+            queue.o.ready.eq(head.ready & shown),
+        ]
+        return head
 
     def _admits(self, queue: ArrivalQueue, following: Value) -> Value:
         """Whether a flit may enter a queue: a header needs room for the longest packet."""

@@ -10,7 +10,22 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer
 from .interchange_box import InterchangeBox
 
-__all__ = ["ArrivalQueue"]
+__all__ = ["ArrivalQueue", "arrival_ranks", "modulo"]
+
+
+def arrival_ranks(m: Module, arrivals: Sequence[stream.Interface], first: Signal) -> list[Signal]:
+    """For each of several streams, how many before it are valid, in cyclic order from `first`."""
+    inputs = range(len(arrivals))
+    rank = [Signal(inputs, name=f"rank_{i}") for i in inputs]
+    for i in inputs:
+        earlier = [
+            arrivals[x].valid
+            & ((first <= x) | (first > i) if x < i else (i < first) & (first <= x))
+            for x in inputs
+            if x != i
+        ]
+        m.d.comb += rank[i].eq(sum(earlier, start=0))
+    return rank
 
 
 class ArrivalQueue(wiring.Component):
@@ -81,19 +96,7 @@ class ArrivalQueue(wiring.Component):
         pop = self.o.valid & self.o.ready
 
         # Number of arrivals before each, in the cyclic order that starts at the tail's bank.
-        rank = [Signal(range(self.writers), name=f"rank_{i}") for i in inputs]
-        for i in inputs:
-            earlier = [
-                self.i[x].valid
-                & (
-                    (tail_bank <= x) | (tail_bank > i)
-                    if x < i
-                    else (i < tail_bank) & (tail_bank <= x)
-                )
-                for x in inputs
-                if x != i
-            ]
-            m.d.comb += rank[i].eq(sum(earlier, start=0))
+        rank = arrival_ranks(m, self.i, tail_bank)
 
         # room[r]: there is room for more than r arrivals.
         room = Signal(self.writers)
@@ -111,7 +114,7 @@ class ArrivalQueue(wiring.Component):
         count = sum((accepted[i] for i in inputs), start=0)
         m.d.sync += [
             self.level.eq(self.level + count - pop),
-            tail_bank.eq(_modulo(tail_bank + count, self.writers)),
+            tail_bank.eq(modulo(tail_bank + count, self.writers)),
         ]
         if self.depth == 1:
             head = self._place(m, rank, accepted)
@@ -168,7 +171,7 @@ class ArrivalQueue(wiring.Component):
             written = Signal(self.writers)
             select = [Signal(range(self.writers), name=f"select_{bank}") for bank in banks]
             for i in banks:
-                m.d.comb += place[i].eq(_modulo(tail_bank + rank[i], self.writers))
+                m.d.comb += place[i].eq(modulo(tail_bank + rank[i], self.writers))
                 for bank in banks:
                     with m.If(self.i[i].valid & (place[i] == bank)):
                         m.d.comb += [select[bank].eq(i), written[bank].eq(accepted[i])]
@@ -191,7 +194,7 @@ class ArrivalQueue(wiring.Component):
             head = Signal(self.shape)
             _select(m, head, source, heads)
         with m.If(pop):
-            m.d.sync += head_bank.eq(_modulo(head_bank + 1, self.writers))
+            m.d.sync += head_bank.eq(modulo(head_bank + 1, self.writers))
             with m.If(head_bank == self.writers - 1):
                 m.d.sync += head_row.eq(Mux(head_row == rows - 1, 0, head_row + 1))
         with m.If(tail_bank + count >= self.writers):
@@ -199,7 +202,7 @@ class ArrivalQueue(wiring.Component):
         return head
 
 
-def _modulo(value: Value, modulus: int) -> Value:
+def modulo(value: Value, modulus: int) -> Value:
     """Reduce a sum of two numbers below `modulus`, or of such a number and `modulus`."""
     if modulus & (modulus - 1) == 0:
         return value[: modulus.bit_length() - 1]

@@ -20,6 +20,7 @@ __all__ = [
     "crossbar_throughput",
     "dilated_stages",
     "dilated_throughput",
+    "enhanced_throughput",
     "first_stage_waiting",
     "later_stage_waiting",
     "replicated_throughput",
@@ -111,8 +112,10 @@ def buffered_delay(
     return waiting + (stages + c - 1 if cut_through else stages * c)
 
 
-def serial_delay(p: float, k: Radix, stages: int, c: float = 1) -> float:
-    """Mean latency with cut-through if a source sends one flit per cycle, as hardware does.
+def serial_delay(
+    p: float, k: Radix, stages: int, c: float = 1, *, cut_through: bool = True
+) -> float:
+    """Mean latency if a source sends one flit per cycle, as hardware does.
 
     Packets wait in the source until those before them are sent: by eq. (3) with k = 1, which is
     exact. So the first stage, like the others, gets packets from lines that bring one flit per
@@ -121,7 +124,8 @@ def serial_delay(p: float, k: Radix, stages: int, c: float = 1) -> float:
     if c == 1:
         return buffered_delay(p, k, stages)
     waiting = sum(later_stage_waiting(p, radix, c) for radix in _radices(k, stages))
-    return first_stage_waiting(p, 1, c) + waiting + stages + c - 1
+    service = stages + c - 1 if cut_through else stages * c
+    return first_stage_waiting(p, 1, c) + waiting + service
 
 
 def unbuffered_stages(p: float, k: Radix) -> Iterator[float]:
@@ -314,10 +318,27 @@ def attempts(p: float, k: int, stages: int) -> float:
     return 1 / survival(p, k, stages)
 
 
-def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
+def enhanced_throughput(
+    p: float, k: Radix, stages: int, dilation: int = 1, copies: int = 1
+) -> float:
+    """Throughput of an unbuffered network that is dilated or replicated, or neither (VI-A).
+
+    `dilated_throughput` of each copy at load p / copies, merged as in `replicated_throughput`.
+    """
+    if dilation == 1:  # the same by both, but for rounding
+        each = unbuffered_throughput(p / copies, k, stages)
+    else:
+        each = dilated_throughput(p / copies, k, stages, dilation)
+    return each if copies == 1 else 1 - (1 - each) ** copies
+
+
+def attempts_by_recurrence(
+    p: float, k: Radix, stages: int, dilation: int = 1, copies: int = 1
+) -> float:
     """As `attempts`, by recurrence (1) in place of its approximation (2).
 
-    This is the load at which the throughput is p, divided by p.
+    This is the load at which the throughput is p, divided by p. For dilated and replicated
+    networks it is the throughput by `enhanced_throughput`.
 
     Raises
     ------
@@ -325,7 +346,8 @@ def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
         If p is negative, or above the throughput of the network at load 1.
     """
     _check_load(p, 0)
-    limit = unbuffered_throughput(1, k, stages)
+    size = (k, stages, dilation, copies)
+    limit = enhanced_throughput(1, *size)
     if p > limit:
         raise InvalidValue(
             f"Load p must be at most {limit:.4g}, which the network carries, not {p}"
@@ -333,7 +355,7 @@ def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
     low, high = p, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        if unbuffered_throughput(middle, k, stages) < p:
+        if enhanced_throughput(middle, *size) < p:
             low = middle
         else:
             high = middle

@@ -190,8 +190,8 @@ class MultistageNetwork(PacketNetwork):
                 self._place_copy(fabric, boxes, f"box_{copy}", copy, f"copy {copy}, ")
                 for copy in range(given.replication)
             ]
-            drops = given.policy != "hold"
-            terminals = place_copies(fabric, self._protected(packet), copies, drops=drops)
+            joined = given.switching.copies(given, self._protected(packet))
+            terminals = place_copies(fabric, copies, *joined)
         # The interfaces see the packet with its parity, which is generated before them.
         ends = given.switching.ends(given, self._protected(packet), self.tags, self.stages)
         if ends is not None:

@@ -166,14 +166,9 @@ class MultistageParameters(Parameters):
                 )
             if resubmit & resubmit - 1:
                 raise InvalidValue(f"Resubmit must be a power of two, not {self.resubmit}")
-            whole = () if self.switching.circuits else ("broadcast",)
-            for name in ("dilation", "replication", *whole):
-                if name in changed:
-                    raise InvalidValue(
-                        f"Parameter {name} must be {plain[name]} with resubmission, "
-                        f"not {self[name]}"
-                    )
-        if "replication" in changed and self.policy == "drop" and self.switch != "unbuffered":
+            if "broadcast" in changed and not self.switching.circuits:
+                raise InvalidValue("Parameter broadcast must be 0 with resubmission, not 1")
+        if "replication" in changed and self.policy == "drop" and self.switch == "wormhole":
             raise InvalidValue(
                 f"Parameter replication must be 1 with switch={self.switch} and policy=drop, "
                 f"not {self.replication}"
@@ -182,6 +177,12 @@ class MultistageParameters(Parameters):
     def _check_broadcast(self) -> None:
         """Raise ValueError if the switch can't copy packets without loss or deadlock."""
         longest = self.lengths[1]
+        for name in ("dilation", "replication"):
+            if self.switching.circuits and self[name] > 1:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be 1 with switch={self.switch} and broadcast=1, "
+                    f"not {self[name]}"
+                )
         if self.switching.circuits and int(self.resubmit) < 2:
             raise InvalidValue(
                 f"Resubmit must be at least 2 with switch={self.switch} and broadcast=1, "
@@ -201,8 +202,11 @@ class MultistageParameters(Parameters):
             raise InvalidValue("Broadcast must be 0 with extra_stage=1 and routing=difference")
         if self.faults and not self.extra_stage:
             raise InvalidValue(f"Faults can be avoided only with extra_stage=1, not {self.faults}")
-        if self.extra_stage and self.replication > 1:
-            raise InvalidValue(f"Replication must be 1 with extra_stage=1, not {self.replication}")
+        for name in ("dilation", "replication"):
+            if self.extra_stage and self[name] > 1:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be 1 with extra_stage=1, not {self[name]}"
+                )
 
     @property
     def rejects(self) -> bool:
