@@ -13,7 +13,14 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer, check_radix
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
+from ..primitives.packet import (
+    Packet,
+    check_outputs,
+    check_tag,
+    forwarded,
+    output_port,
+    requested_outputs,
+)
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
 from .broadcast import CopyTracker
@@ -32,23 +39,26 @@ class _PacketSwitch(wiring.Component):
         depth: int,
         routing: Routing = "destination",
         refill: bool | None = None,
+        outputs: int | None = None,
     ) -> None:
         radix = check_radix(radix)
+        outputs = check_outputs(radix, outputs, routing)
         depth = check_integer("Depth", depth, 1)
         check_routing(routing, radix)
         self.packet = packet
         self.radix = radix
+        self.outputs = outputs
         self.depth = depth
         self.routing = routing
         self.refill = depth == 1 if refill is None else refill
         ports = stream.Signature(packet)
-        check_tag(packet, radix)
-        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
+        check_tag(packet, outputs)
+        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(outputs)})
 
     @property
     def digit_bits(self) -> int:
         """Width of the digit of the tag that this switch uses."""
-        return (self.radix - 1).bit_length()
+        return (self.outputs - 1).bit_length()
 
     def _copies(self, m: Module, i: int, source: stream.Interface, taken: Value) -> Value:
         """Bit j: the broadcast at input i is to be offered to output j.
@@ -56,10 +66,10 @@ class _PacketSwitch(wiring.Component):
         The packet leaves `source` with its last copy. `taken` says, one bit per output, which
         outputs take what they are offered in this cycle.
         """
-        m.submodules[f"copies_{i}"] = copies = CopyTracker(self.radix)
+        m.submodules[f"copies_{i}"] = copies = CopyTracker(self.outputs)
         m.d.comb += [
             copies.valid.eq(source.valid),
-            copies.requested.eq(requested_outputs(source.payload, self.radix, self.routing, i)),
+            copies.requested.eq(requested_outputs(source.payload, self.outputs, self.routing, i)),
             copies.taken.eq(taken),
             source.ready.eq(copies.done),
         ]
@@ -82,7 +92,7 @@ class OutputQueuedSwitch(_PacketSwitch):
         `TagScheme`. With a mask, the tag names all outputs for which its digit would differ only
         where the mask's top bits are 1.
     radix : int
-        Number of inputs and of outputs, at least 2.
+        Number of inputs, at least 2, and of outputs.
     depth : int
         Packets that fit into each queue, at least 1.
     routing : "destination", "xor" or "difference"
@@ -92,11 +102,14 @@ class OutputQueuedSwitch(_PacketSwitch):
     refill : bool, optional
         Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
         full throughput, and there it is the default; otherwise the default is the shorter path.
+    outputs : int, optional
+        Number of outputs, at least 2, if there are not as many as inputs. Tags must then be
+        destination tags.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix)
-    o : Out(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(outputs)
 
     Raises
     ------
@@ -119,8 +132,8 @@ class OutputQueuedSwitch(_PacketSwitch):
             if self.packet.broadcast:
                 wanted = self._copies(m, i, source, Cat(ready))
             else:
-                target = output_port(source.payload.tag, self.radix, self.routing, i)
-                wanted = [target == j for j in range(self.radix)]
+                target = output_port(source.payload.tag, self.outputs, self.routing, i)
+                wanted = [target == j for j in range(self.outputs)]
                 m.d.comb += source.ready.eq(Cat(r & w for r, w in zip(ready, wanted)).any())
             for queue, wants in zip(queues, wanted):
                 m.d.comb += [
@@ -143,8 +156,8 @@ class InputQueuedSwitch(_PacketSwitch):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ports = range(self.radix)
-        m.submodules.box = box = InterchangeBox(self.radix, self.packet)
+        ports = range(self.outputs)
+        m.submodules.box = box = InterchangeBox(self.radix, self.packet, self.outputs)
         arbiters = [RoundRobin(self.radix) for _ in ports]
         taken = [port.ready & port.valid for port in self.o]
         for i, source in enumerate(self.i):
@@ -158,7 +171,7 @@ class InputQueuedSwitch(_PacketSwitch):
                 wanted = self._copies(m, i, head, Cat(served))
             else:
                 target = Signal(self.digit_bits, name=f"target_{i}")
-                port = output_port(head.payload.tag, self.radix, self.routing, i)
+                port = output_port(head.payload.tag, self.outputs, self.routing, i)
                 m.d.comb += target.eq(port)
                 wanted = [target == j for j in ports]
                 for wants, arbiter, flag in zip(wanted, arbiters, taken):

@@ -15,14 +15,14 @@ from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, check_tag, forwarded, output_port
+from ..primitives.packet import Packet, check_outputs, check_tag, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
 
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
 
 
-def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
+def check_flits(packet: Packet, radix: int, routing: Routing, outputs: int | None = None) -> int:
     """Check the parameters that all flit switches share; return the width of a tag digit.
 
     Raises
@@ -32,13 +32,14 @@ def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
         mask, or have a tag narrower than a digit.
     """
     radix = check_radix(radix)
+    outputs = check_outputs(radix, outputs, routing)
     check_routing(routing, radix)
     if not packet.flits:
         raise InvalidValue("Packet must have flits")
     if packet.broadcast:
         raise InvalidValue("Packet of several flits must not have a broadcast mask")
-    check_tag(packet, radix)
-    return (radix - 1).bit_length()
+    check_tag(packet, outputs)
+    return (outputs - 1).bit_length()
 
 
 def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
@@ -53,20 +54,28 @@ class _FlitSwitch(wiring.Component):
     """Parameters, checks, ports and output side shared by the flit switches."""
 
     def __init__(
-        self, packet: Packet, *, radix: int, depth: int, routing: Routing, refill: bool
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        outputs: int | None,
+        depth: int,
+        routing: Routing,
+        refill: bool,
     ) -> None:
-        self.digit_bits = check_flits(packet, radix, routing)
+        self.digit_bits = check_flits(packet, radix, routing, outputs)
         self.packet = packet
         self.radix = radix
+        self.outputs = radix if outputs is None else outputs
         self.depth = depth
         self.routing = routing
         self.refill = refill
         ports = stream.Signature(packet)
-        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
+        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(self.outputs)})
 
     def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
         """The output for the current flit of input i: the one that its header requested."""
-        wanted = output_port(flits.payload.tag, self.radix, self.routing, i)
+        wanted = output_port(flits.payload.tag, self.outputs, self.routing, i)
         kept = Signal(self.digit_bits, name=f"kept_{i}")
         target = Signal(self.digit_bits, name=f"target_{i}")
         with m.If(~following):
@@ -76,7 +85,7 @@ class _FlitSwitch(wiring.Component):
 
     def _forward(self, m: Module, heads: list[stream.Interface]) -> None:
         """Send the flits at the heads of the input queues to the outputs, through one box."""
-        m.submodules.box = box = InterchangeBox(self.radix, self.packet)
+        m.submodules.box = box = InterchangeBox(self.radix, self.packet, self.outputs)
         arbiters = [RoundRobin(self.radix) for _ in self.o]
         for i, head in enumerate(heads):
             following = _following(m, f"head_{i}", head)
@@ -122,7 +131,7 @@ class WormholeSwitch(_FlitSwitch):
         (radix 3, for example, has two-bit digits) is never taken, and so blocks its input: tags
         must come from a `TagScheme`.
     radix : int
-        Number of inputs and of outputs, at least 2.
+        Number of inputs, at least 2, and of outputs.
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer.
     routing : "destination", "xor" or "difference"
@@ -132,11 +141,14 @@ class WormholeSwitch(_FlitSwitch):
     refill : bool, optional
         Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
         full throughput, and there it is the default; otherwise the default is the shorter path.
+    outputs : int, optional
+        Number of outputs, at least 2, if there are not as many as inputs. Tags must then be
+        destination tags.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix)
-    o : Out(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(outputs)
 
     Raises
     ------
@@ -152,11 +164,14 @@ class WormholeSwitch(_FlitSwitch):
         depth: int,
         routing: Routing = "destination",
         refill: bool | None = None,
+        outputs: int | None = None,
     ) -> None:
         depth = check_integer("Depth", depth, 1)
         if refill is None:
             refill = depth == 1
-        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+        super().__init__(
+            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -191,7 +206,7 @@ class CutThroughSwitch(_FlitSwitch):
 
     Parameters
     ----------
-    packet, radix, routing
+    packet, radix, routing, outputs
         As in `WormholeSwitch`.
     depth : int
         Flits that fit into each queue, at least `length`.
@@ -206,7 +221,7 @@ class CutThroughSwitch(_FlitSwitch):
     Members
     -------
     i : In(stream.Signature(packet)).array(radix)
-    o : Out(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(outputs)
 
     Raises
     ------
@@ -224,6 +239,7 @@ class CutThroughSwitch(_FlitSwitch):
         routing: Routing = "destination",
         queues: Literal["input", "crosspoint"] = "input",
         refill: bool | None = None,
+        outputs: int | None = None,
     ) -> None:
         length = check_integer("Length", length, 1)
         depth = check_integer("Depth", depth, 1)
@@ -235,7 +251,9 @@ class CutThroughSwitch(_FlitSwitch):
         self.queues = queues
         if refill is None:
             refill = depth == length
-        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+        super().__init__(
+            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -11,6 +11,7 @@ from .multistage_cube import (
     buffered_delay,
     dilated_throughput,
     replicated_throughput,
+    sinks_per_source,
     unbuffered_throughput,
 )
 
@@ -35,6 +36,8 @@ class _Some(TypedDict, total=False):
 
 def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     """Mean latency (cycles), throughput (packets per terminal per cycle) and attempts per packet.
+
+    Where there are not as many sinks as sources, the throughput is per source.
 
     The formulas are for uniform traffic. For the DCSH with packets of one length, it is the latency
     of Ould-Khaoua and Sotudeh's model. For multistage networks they are those of Siegel et al., VI:
@@ -77,8 +80,12 @@ def _buffered(load: float, radices: Sequence[int], depth: int) -> _Some:
     return {"latency_mean": buffered_delay(load, radices, len(radices))}
 
 
-def _unbuffered(load: float, radices: Sequence[int], dilation: int, replication: int) -> _Some:
+def _unbuffered(
+    load: float, radices: Sequence[int | tuple[int, int]], dilation: int, replication: int
+) -> _Some:
     """Unbuffered switches, basic, dilated or replicated: at any load.
+
+    `radices` has pairs for boxes that are not square. Rates are then per source.
 
     The copies of a replicated network are taken to be independent, although a source sends into
     one copy at a time. With fewer than `_MANY` terminals this underestimates the throughput by more
@@ -86,10 +93,12 @@ def _unbuffered(load: float, radices: Sequence[int], dilation: int, replication:
     """
     throughput = None
     stages = len(radices)
+    square = [radix for radix in radices if isinstance(radix, int)]
     if replication == 1:
-        throughput = dilated_throughput(load, radices, stages, dilation)
-    elif dilation == 1 and math.prod(radices) >= _MANY:
-        throughput = replicated_throughput(load, radices, stages, replication)
+        accepted = dilated_throughput(load, radices, stages, dilation)
+        throughput = accepted * sinks_per_source(radices)
+    elif dilation == 1 and len(square) == stages and math.prod(square) >= _MANY:
+        throughput = replicated_throughput(load, square, stages, replication)
     return {"latency_mean": float(stages), "throughput": throughput}
 
 

@@ -56,6 +56,8 @@ class Switching:
         Whether packets of one flit can carry parity.
     circuits : bool
         Whether links are those of circuits, on which outputs may follow inputs within a cycle.
+    rectangular : bool
+        Whether the component of its boxes takes another number of `outputs` than of inputs.
     """
 
     name: ClassVar[str]
@@ -67,6 +69,7 @@ class Switching:
     resubmit: ClassVar[int] = 0
     parity: ClassVar[bool] = True
     circuits: ClassVar[bool] = False
+    rectangular: ClassVar[bool] = True
 
     def own_depth(self, longest: int) -> int:
         """The depth for "auto", if packets have at most `longest` flits."""
@@ -250,6 +253,7 @@ class Circuit(Switching):
     options = frozenset({"resubmit", "extra_stage"})
     resubmit = 8
     circuits = True
+    rectangular = False
 
     def has_flits(self, longest: int) -> bool:
         return longest > 1
