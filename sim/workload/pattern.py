@@ -162,7 +162,8 @@ class Pattern:
         if network.sources != network.sinks and not self._reaches(network.sinks):
             raise InvalidValue(
                 f"Traffic from {network.sources} sources to {network.sinks} sinks must be uniform, "
-                f"or to one sink that there is, not {short_name(self.name)}"
+                f"hotspot or all-to-one, to a sink from 0 to {network.sinks - 1}, "
+                f"not {short_name(self.name)}"
             )
         if (self.local or self.interval is not None) and network.has_memory:
             raise InvalidValue(f"Traffic {self.name} is not for networks with memory")
