@@ -216,7 +216,7 @@ def dilated_throughput(
     _check_load(p, 0)
     stages = check_integer("Stages", stages, 1)
     sides = [
-        (check_integer("Inputs", inputs, 2), check_integer("Outputs", outputs, 2))
+        (check_integer("Radix", inputs, 2), check_integer("Radix", outputs, 2))
         for inputs, outputs in map(_sides, _radices(k, stages))
     ]
     dilation = check_integer("Dilation", dilation, 1)

@@ -2,6 +2,7 @@
 """Delta networks and SW-banyans: multistage networks whose boxes need not be square."""
 
 from dataclasses import dataclass
+from inspect import signature
 from math import prod
 from typing import Any, ClassVar, Literal
 
@@ -150,17 +151,21 @@ class SwBanyanParameters(_RectangularParameters):
     wiring: str = fixed("butterfly", "the recursive construction")
 
 
+def _with_outputs(box: CellType, outputs: int) -> CellType:
+    """The same type of boxes with another number of outputs than of inputs."""
+    if "outputs" not in signature(box.component).parameters:
+        raise InvalidValue(f"Boxes must have as many inputs as outputs if they are {box.name}s")
+    return CellType(box.component, outputs=outputs, **box.parameters)
+
+
 class _RectangularNetwork(MultistageNetwork):
+    """A multistage network of boxes with a inputs and b outputs."""
+
     parameters: _RectangularParameters
 
     def _boxes(self, packet: Packet) -> list[CellType]:
-        outputs = self.plan.outputs
-        return [
-            type_
-            if count == radix
-            else CellType(type_.component, outputs=count, **type_.parameters)
-            for type_, radix, count in zip(super()._boxes(packet), self.radices, outputs)
-        ]
+        boxes = zip(super()._boxes(packet), self.radices, self.plan.outputs)
+        return [_with_outputs(box, outputs) if outputs != n else box for box, n, outputs in boxes]
 
     @property
     def theory(self) -> Theory | None:

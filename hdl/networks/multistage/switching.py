@@ -69,7 +69,7 @@ class Switching:
     resubmit: ClassVar[int] = 0
     parity: ClassVar[bool] = True
     circuits: ClassVar[bool] = False
-    rectangular: ClassVar[bool] = True
+    rectangular: ClassVar[bool] = False
 
     def own_depth(self, longest: int) -> int:
         """The depth for "auto", if packets have at most `longest` flits."""
@@ -133,6 +133,7 @@ class Unbuffered(Switching):
     description = "one register per link; packets that lose a conflict are dropped"
     depth = 1
     policies = ("drop",)
+    rectangular = True
     options = frozenset({"dilation", "replication", "resubmit", "broadcast"})
 
     def boxes(
@@ -176,6 +177,7 @@ _QUEUED = frozenset({"replication", "broadcast", "refill", "extra_stage"})
 class InputQueued(Switching):
     name = "input-queued"
     description = "a queue of packets at each input"
+    rectangular = True
     options = _QUEUED
     component: ClassVar[type] = InputQueuedSwitch
 
@@ -207,6 +209,7 @@ class Wormhole(Switching):
     flits = True
     parity = False
     policies = ("hold", "drop")
+    rectangular = True
     options = frozenset({"replication", "resubmit", "refill"})
     resubmit = 16
 
@@ -232,6 +235,7 @@ class CutThrough(Switching):
     description = "like wormhole, but a blocked packet is buffered whole where its header waits"
     flits = True
     parity = False
+    rectangular = True
     options = frozenset({"replication", "queues"})
 
     def own_depth(self, longest: int) -> int:
@@ -253,7 +257,6 @@ class Circuit(Switching):
     options = frozenset({"resubmit", "extra_stage"})
     resubmit = 8
     circuits = True
-    rectangular = False
 
     def has_flits(self, longest: int) -> bool:
         return longest > 1
