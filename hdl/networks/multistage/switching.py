@@ -247,6 +247,13 @@ class CutThrough(Switching):
             CutThroughSwitch, queues=given.queues, **_common(given, packet, radix), **size
         )
 
+    def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
+        shortest, longest = given.lengths
+        if given.queues != "crosspoint" or given.replication > 1 or shortest < longest:
+            return None
+        size = {"radices": tuple(radices), "depth": given.depth, "length": longest}
+        return Theory("crosspoints", size)
+
 
 class Circuit(Switching):
     name = "circuit"
