@@ -22,8 +22,10 @@ from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, word
 from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules, find_operation
 from ..operations.memory import POLICIES as COMBINE_POLICIES
+from ..routing.partitions import check_partitionable
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
+from ..terminals.memory_partition import MemoryPartitionInterface
 from ..topology.address_hash import AddressHash
 from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
 from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
@@ -31,7 +33,7 @@ from ..topology.tags import AddressCode, TagScheme
 from .columns import Columns, place_columns
 from .family import Family
 from .flits import packet_length, parse_lengths
-from .network import Network, Readings, Window
+from .network import Confinement, Network, Readings, Terminals, Window
 
 __all__ = ["FAMILIES", "HASHES", "QUEUES", "CombiningNetwork", "CombiningParameters", "Place"]
 
@@ -278,6 +280,25 @@ class CombiningNetwork(Network):
     def code(self) -> AddressCode:
         """The code of module numbers in tags."""
         return self._code
+
+    def confinement(self) -> Confinement:
+        """As in `Network`; a subnetwork has processors, and the memory modules of their numbers."""
+        if self.hash is not None:
+            hashing = self.parameters.hashing
+            raise InvalidValue(
+                f"Partitions need hashing=none, since a hash spreads addresses over all modules, "
+                f"not hashing={hashing}"
+            )
+        if self.tags is not None:
+            check_partitionable(self.tags)
+        width = self._code.width
+        places = tuple(bit for _, bit in self.tag_bits)
+        interface = CellType(MemoryPartitionInterface, link=self.link, places=places, width=width)
+
+        def place(fabric: Fabric) -> Terminals:
+            return Terminals(self.place(fabric), [])
+
+        return Confinement(interface, self.link, width, self._code.encode, place)
 
     def mix(self, names: Sequence[str]) -> tuple[int, ...]:
         """The codes of the operations of these names; "all" means all operations.

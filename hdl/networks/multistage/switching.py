@@ -95,6 +95,10 @@ class Switching:
         """Whether words are flits, with a bit that marks the last, for packets of this length."""
         return self.flits
 
+    def rejects(self, policy: str, broadcast: int) -> bool:
+        """Whether packets can be dropped, or rejected and sent again."""
+        return policy != "hold"
+
     def boxes(
         self, given: "MultistageParameters", packet: Packet, radices: Sequence[int]
     ) -> Sequence[CellType]:
@@ -210,7 +214,7 @@ class Wormhole(Switching):
     parity = False
     policies = ("hold", "drop")
     rectangular = True
-    options = frozenset({"replication", "resubmit", "refill"})
+    options = frozenset({"replication", "resubmit", "refill", "broadcast"})
     resubmit = 16
 
     def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
@@ -236,7 +240,7 @@ class CutThrough(Switching):
     flits = True
     parity = False
     rectangular = True
-    options = frozenset({"replication", "queues"})
+    options = frozenset({"replication", "queues", "broadcast"})
 
     def own_depth(self, longest: int) -> int:
         return max(4, 2 * longest)
@@ -261,12 +265,15 @@ class Circuit(Switching):
     flits = True
     depth = 0
     policies = POLICIES
-    options = frozenset({"resubmit", "extra_stage"})
+    options = frozenset({"resubmit", "extra_stage", "broadcast"})
     resubmit = 8
     circuits = True
 
     def has_flits(self, longest: int) -> bool:
         return longest > 1
+
+    def rejects(self, policy: str, broadcast: int) -> bool:
+        return policy != "hold" or broadcast > 0
 
     def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
         limit = given.hold_limit if given.policy == "modified-hold" else 1
