@@ -149,7 +149,7 @@ class Bench(Fabric):
 
 
 class PacketBench(Bench):
-    """The fabric of a network with a source and a sink at every terminal.
+    """The fabric of a network with a source at every input and a sink at every output.
 
     The network carries stamped packets: its payload is widened if the stamp needs more bits,
     which does not change its behaviour in any cycle.
@@ -180,15 +180,14 @@ class PacketBench(Bench):
                 "use send_messages for a network that combines"
             )
         super().__init__(bins, time)
-        code = network.tags.code
         stamp = stamp_for(network, time=time)
         self.follows_flows = stamp.followed
         self.adds_stamps = not stamp.followed
         self.network = network
         self.packet = network.packet_of(stamp)
         kind = {"packet": self.packet, "tags": network.tags}
-        self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
-        self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
+        self.sources = [f"source_{terminal}" for terminal in range(network.sources)]
+        self.sinks = [f"sink_{terminal}" for terminal in range(network.sinks)]
 
         outside = len(self.links)
         terminals = network.place(self, self.packet)
@@ -198,18 +197,18 @@ class PacketBench(Bench):
             parameters["geometric"] = mean
         source = CellType(sources.component, **kind, **parameters)
         sink = CellType(Sink, **kind, bins=bins)
-        for index in range(network.ports):
-            straps = {"address": code.encode(index)}
+        for index, name in enumerate(self.sources):
+            straps = {"address": network.tags.source_code.encode(index), **sources.straps[index]}
             contents = sources.contents[index] if sources.contents else {}
-            own = {**straps, **sources.straps[index]}
-            terminal = f"terminal {index}"
-            self.place(Cell(self.sources[index], source, own, contents, terminal))
-            self.place(Cell(self.sinks[index], sink, straps, title=terminal))
-            self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
-            self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])
-            self.link(Pin(None, ("send",)), Pin(self.sources[index], ("open",)))
-            self._attach(self.sources[index], times=False)
-            self._attach(self.sinks[index], times=True)
+            self.place(Cell(name, source, straps, contents, f"terminal {index}"))
+            self.link(Pin(name, ("o",)), terminals.inputs[index])
+            self.link(Pin(None, ("send",)), Pin(name, ("open",)))
+            self._attach(name, times=False)
+        for index, name in enumerate(self.sinks):
+            straps = {"address": network.tags.code.encode(index)}
+            self.place(Cell(name, sink, straps, title=f"terminal {index}"))
+            self.link(Pin(name, ("i",)), terminals.outputs[index])
+            self._attach(name, times=True)
         deliveries = [
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]

@@ -20,7 +20,14 @@ from ..core.checks import check_integer, check_radix
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.lane_queue import LaneQueue
-from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
+from ..primitives.packet import (
+    Packet,
+    check_outputs,
+    check_tag,
+    forwarded,
+    output_port,
+    requested_outputs,
+)
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
 from .broadcast import CopyTracker
@@ -43,8 +50,10 @@ class _PacketSwitch(wiring.Component):
         refill: bool | None = None,
         dilation_in: int = 1,
         dilation_out: int = 1,
+        outputs: int | None = None,
     ) -> None:
         radix = check_radix(radix)
+        outputs = check_outputs(radix, outputs, routing)
         depth = check_integer("Depth", depth, 1)
         dilation_in = check_integer("Dilation", dilation_in, 1)
         dilation_out = check_integer("Dilation", dilation_out, 1)
@@ -52,20 +61,24 @@ class _PacketSwitch(wiring.Component):
         check_routing(routing, radix)
         self.packet = packet
         self.radix = radix
+        self.outputs = outputs
         self.depth = depth
         self.routing = routing
         self.refill = depth == 1 if refill is None else refill
         self.dilation_in = dilation_in
         self.dilation_out = dilation_out
         ports = stream.Signature(packet)
-        check_tag(packet, radix)
-        inputs, outputs = radix * dilation_in, radix * dilation_out
-        super().__init__({"i": In(ports).array(inputs), "o": Out(ports).array(outputs)})
+        check_tag(packet, outputs)
+        links = {
+            "i": In(ports).array(radix * dilation_in),
+            "o": Out(ports).array(outputs * dilation_out),
+        }
+        super().__init__(links)
 
     @property
     def digit_bits(self) -> int:
         """Width of the digit of the tag that this switch uses."""
-        return (self.radix - 1).bit_length()
+        return (self.outputs - 1).bit_length()
 
     def _bundle(self, links: Sequence[T], number: int) -> Sequence[T]:
         """Those of the output links that lead to output `number`."""
@@ -73,7 +86,7 @@ class _PacketSwitch(wiring.Component):
 
     def _target(self, packet: data.View, i: int) -> Value:
         """The number of the output that a packet at input link i requests."""
-        return output_port(packet.tag, self.radix, self.routing, i // self.dilation_in)
+        return output_port(packet.tag, self.outputs, self.routing, i // self.dilation_in)
 
     def _copies(self, m: Module, i: int, source: stream.Interface, taken: Value) -> Value:
         """Bit j: the broadcast at input link i is to be offered to output j.
@@ -82,11 +95,11 @@ class _PacketSwitch(wiring.Component):
         outputs take what they are offered in this cycle.
         """
         bundle = i // self.dilation_in
-        m.submodules[f"copies_{i}"] = copies = CopyTracker(self.radix)
+        m.submodules[f"copies_{i}"] = copies = CopyTracker(self.outputs)
         m.d.comb += [
             copies.valid.eq(source.valid),
             copies.requested.eq(
-                requested_outputs(source.payload, self.radix, self.routing, bundle)
+                requested_outputs(source.payload, self.outputs, self.routing, bundle)
             ),
             copies.taken.eq(taken),
             source.ready.eq(copies.done),
@@ -114,7 +127,7 @@ class OutputQueuedSwitch(_PacketSwitch):
         `TagScheme`. With a mask, the tag names all outputs for which its digit would differ only
         where the mask's top bits are 1.
     radix : int
-        Number of inputs and of outputs, at least 2.
+        Number of inputs, at least 2, and of outputs.
     depth : int
         Packets that fit into each queue, at least 1.
     routing : "destination", "xor" or "difference"
@@ -127,11 +140,14 @@ class OutputQueuedSwitch(_PacketSwitch):
     dilation_in, dilation_out : int
         Links in the bundle of each input and of each output, at least 1; link l of bundle b is
         number b * dilation + l. At most 64 input links are possible.
+    outputs : int, optional
+        Number of outputs, at least 2, if there are not as many as inputs. Tags must then be
+        destination tags.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix * dilation_in)
-    o : Out(stream.Signature(packet)).array(radix * dilation_out)
+    o : Out(stream.Signature(packet)).array(outputs * dilation_out)
 
     Raises
     ------
@@ -145,7 +161,7 @@ class OutputQueuedSwitch(_PacketSwitch):
         size: dict[str, Any] = {
             **{"writers": len(self.i), "depth": self.depth, "refill": self.refill}
         }
-        for j in range(self.radix):
+        for j in range(self.outputs):
             queue: ArrivalQueue | LaneQueue
             if self.dilation_out == 1:
                 queue = ArrivalQueue(self.packet, **size)
@@ -162,7 +178,7 @@ class OutputQueuedSwitch(_PacketSwitch):
                 wanted = self._copies(m, i, source, Cat(ready))
             else:
                 target = self._target(source.payload, i)
-                wanted = [target == j for j in range(self.radix)]
+                wanted = [target == j for j in range(self.outputs)]
                 m.d.comb += source.ready.eq(Cat(r & w for r, w in zip(ready, wanted)).any())
             for queue, wants in zip(queues, wanted):
                 m.d.comb += [
@@ -188,7 +204,7 @@ class InputQueuedSwitch(_PacketSwitch):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ports = range(self.radix)
+        ports = range(self.outputs)
         inputs = len(self.i)
         m.submodules.box = box = InterchangeBox(inputs, self.packet, len(self.o))
         arbiters = [RoundRobin(inputs) for _ in self.o]

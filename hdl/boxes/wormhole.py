@@ -24,7 +24,14 @@ from ..core.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.output_buffer import OutputBuffer
-from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
+from ..primitives.packet import (
+    Packet,
+    check_outputs,
+    check_tag,
+    forwarded,
+    output_port,
+    requested_outputs,
+)
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
 from .broadcast import ReplicatingQueue
@@ -32,7 +39,7 @@ from .broadcast import ReplicatingQueue
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
 
 
-def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
+def check_flits(packet: Packet, radix: int, routing: Routing, outputs: int | None = None) -> int:
     """Check the parameters that all flit switches share; return the width of a tag digit.
 
     Raises
@@ -42,11 +49,12 @@ def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
         than a digit.
     """
     radix = check_radix(radix)
+    outputs = check_outputs(radix, outputs, routing)
     check_routing(routing, radix)
     if not packet.flits:
         raise InvalidValue("Packet must have flits")
-    check_tag(packet, radix)
-    return (radix - 1).bit_length()
+    check_tag(packet, outputs)
+    return (outputs - 1).bit_length()
 
 
 def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
@@ -64,20 +72,28 @@ class _FlitSwitch(wiring.Component):
     store: bool = False
 
     def __init__(
-        self, packet: Packet, *, radix: int, depth: int, routing: Routing, refill: bool
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        outputs: int | None,
+        depth: int,
+        routing: Routing,
+        refill: bool,
     ) -> None:
-        self.digit_bits = check_flits(packet, radix, routing)
+        self.digit_bits = check_flits(packet, radix, routing, outputs)
         self.packet = packet
         self.radix = radix
+        self.outputs = radix if outputs is None else outputs
         self.depth = depth
         self.routing = routing
         self.refill = refill
         ports = stream.Signature(packet)
-        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
+        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(self.outputs)})
 
     def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
         """The output for the current flit of input i: the one that its header requested."""
-        wanted = output_port(flits.payload.tag, self.radix, self.routing, i)
+        wanted = output_port(flits.payload.tag, self.outputs, self.routing, i)
         kept = Signal(self.digit_bits, name=f"kept_{i}")
         target = Signal(self.digit_bits, name=f"target_{i}")
         with m.If(~following):
@@ -87,9 +103,9 @@ class _FlitSwitch(wiring.Component):
 
     def _forward(self, m: Module, heads: list[stream.Interface]) -> None:
         """Send the flits at the heads of the input queues to the outputs, through one box."""
-        m.submodules.box = box = InterchangeBox(self.radix, self.packet)
+        m.submodules.box = box = InterchangeBox(self.radix, self.packet, self.outputs)
         arbiters = [RoundRobin(self.radix) for _ in self.o]
-        outputs = [self._output(m, j) for j in range(self.radix)]
+        outputs = [self._output(m, j) for j in range(self.outputs)]
         for i, head in enumerate(heads):
             following = _following(m, f"head_{i}", head)
             target = self._target(m, i, head, following)
@@ -199,7 +215,7 @@ class WormholeSwitch(_FlitSwitch):
         must come from a `TagScheme`. With a mask, the tag names all outputs for which its digit
         would differ only where the mask's top bits are 1.
     radix : int
-        Number of inputs and of outputs, at least 2.
+        Number of inputs, at least 2, and of outputs.
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer, except with a mask:
         longer ones can then deadlock.
@@ -214,11 +230,14 @@ class WormholeSwitch(_FlitSwitch):
         Flits that fit into a buffer at each output, in addition to the queue at each input; 0 for
         none. Flits pass an empty buffer in the same cycle. With a buffer, `ready` of the outputs
         only matters to the buffers, so `i[*].ready` does not depend on it.
+    outputs : int, optional
+        Number of outputs, at least 2, if there are not as many as inputs. Tags must then be
+        destination tags.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix)
-    o : Out(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(outputs)
 
     Raises
     ------
@@ -235,12 +254,15 @@ class WormholeSwitch(_FlitSwitch):
         routing: Routing = "destination",
         refill: bool | None = None,
         output_depth: int = 0,
+        outputs: int | None = None,
     ) -> None:
         depth = check_integer("Depth", depth, 1)
         self.output_depth = check_integer("Output depth", output_depth, 0)
         if refill is None:
             refill = depth == 1
-        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+        super().__init__(
+            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -287,7 +309,7 @@ class CutThroughSwitch(_FlitSwitch):
 
     Parameters
     ----------
-    packet, radix, routing
+    packet, radix, routing, outputs
         As in `WormholeSwitch`.
     depth : int
         Flits that fit into each queue, at least `length`.
@@ -306,7 +328,7 @@ class CutThroughSwitch(_FlitSwitch):
     Members
     -------
     i : In(stream.Signature(packet)).array(radix)
-    o : Out(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(outputs)
 
     Raises
     ------
@@ -325,6 +347,7 @@ class CutThroughSwitch(_FlitSwitch):
         queues: Literal["input", "crosspoint"] = "input",
         refill: bool | None = None,
         store: bool = False,
+        outputs: int | None = None,
     ) -> None:
         length = check_integer("Length", length, 1)
         depth = check_integer("Depth", depth, 1)
@@ -337,7 +360,9 @@ class CutThroughSwitch(_FlitSwitch):
         self.store = store
         if refill is None:
             refill = depth == length
-        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+        super().__init__(
+            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -12,6 +12,7 @@ from .hypercube import HypercubeNetwork
 from .multistage.box_controlled import BoxControlledNetwork
 from .multistage.circuit import CircuitNetwork
 from .multistage.crossbar import CrossbarNetwork
+from .multistage.delta import DeltaNetwork, SwBanyanNetwork
 from .multistage.extra_stage import ReconfigurableExtraStageCube
 from .multistage.multidimensional_memory import MultidimensionalMemory
 from .multistage.network import MultistageNetwork
@@ -60,6 +61,7 @@ __all__ = [
     "CyclesNetwork",
     "DCSHNetwork",
     "DeBruijnNetwork",
+    "DeltaNetwork",
     "DragonflyNetwork",
     "ExpressMeshNetwork",
     "FatTreeNetwork",
@@ -85,6 +87,7 @@ __all__ = [
     "StageControlledNetwork",
     "StageSequencedNetwork",
     "StarNetwork",
+    "SwBanyanNetwork",
     "TorusNetwork",
     "TreeNetwork",
     "TwoLevelNetwork",

@@ -24,7 +24,7 @@ from . import (
     torus,
 )
 from .family import Family
-from .multistage import crossbar, stage_sequenced
+from .multistage import crossbar, delta, stage_sequenced
 from .multistage import network as multistage
 from .network import Network
 from .presets import PRESETS, Preset
@@ -34,6 +34,7 @@ __all__ = ["FAMILIES", "build", "described", "find", "told"]
 _MODULES = (
     multistage,
     crossbar,
+    delta,
     stage_sequenced,
     combining,
     processor_memory,

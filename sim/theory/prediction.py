@@ -11,6 +11,7 @@ from .multistage_cube import (
     buffered_delay,
     enhanced_throughput,
     serial_delay,
+    sinks_per_source,
 )
 
 __all__ = ["MODELS", "Prediction", "predict"]
@@ -34,6 +35,8 @@ class _Some(TypedDict, total=False):
 
 def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     """Mean latency (cycles), throughput (packets per terminal per cycle) and attempts per packet.
+
+    Where there are not as many sinks as sources, the throughput is per source.
 
     The formulas are for uniform traffic. For the DCSH with packets of one length, it is the latency
     of Ould-Khaoua and Sotudeh's model. For multistage networks they are those of Siegel et al., VI:
@@ -104,8 +107,12 @@ def _falls(load: float, k: int, z: float) -> bool:
     return load < 1 and (1 + load / k * (z - 1)) ** k <= z
 
 
-def _unbuffered(load: float, radices: Sequence[int], dilation: int, replication: int) -> _Some:
+def _unbuffered(
+    load: float, radices: Sequence[int | tuple[int, int]], dilation: int, replication: int
+) -> _Some:
     """Unbuffered switches, basic, dilated or replicated: at any load.
+
+    `radices` has pairs for boxes that are not square. Rates are then per source.
 
     The copies of a replicated network are taken to be independent, although a source sends into
     one copy at a time. With fewer than `_MANY` terminals this underestimates the throughput by more
@@ -113,8 +120,10 @@ def _unbuffered(load: float, radices: Sequence[int], dilation: int, replication:
     """
     throughput = None
     stages = len(radices)
-    if replication == 1 or math.prod(radices) >= _MANY:
-        throughput = enhanced_throughput(load, radices, stages, dilation, replication)
+    sources = math.prod(radix if isinstance(radix, int) else radix[0] for radix in radices)
+    if replication == 1 or sources >= _MANY:
+        accepted = enhanced_throughput(load, radices, stages, dilation, replication)
+        throughput = accepted * sinks_per_source(radices)
     return {"latency_mean": float(stages), "throughput": throughput}
 
 

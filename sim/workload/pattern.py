@@ -155,10 +155,16 @@ class Pattern:
 
     def check(self, network: Network) -> None:
         """Raise ValueError if the pattern does not suit a network."""
-        if len(self.favourites) != network.ports:
+        if len(self.favourites) != network.sources:
             raise InvalidValue(
                 f"Traffic {short_name(self.name)} is for {len(self.favourites)} terminals, "
-                f"not {network.ports}"
+                f"not {network.sources}"
+            )
+        if network.sources != network.sinks and not self._reaches(network.sinks):
+            raise InvalidValue(
+                f"Traffic from {network.sources} sources to {network.sinks} sinks must be uniform, "
+                f"hotspot or all-to-one, to a sink from 0 to {network.sinks - 1}, "
+                f"not {short_name(self.name)}"
             )
         if (self.local or self.interval is not None) and network.has_memory:
             raise InvalidValue(f"Traffic {self.name} is not for networks with memory")
@@ -167,6 +173,11 @@ class Pattern:
         if not network.has_memory:
             fitted = self.fitted(network)
             fitted._locality(network)
+
+    def _reaches(self, sinks: int) -> bool:
+        """Whether it has a meaning for another number of sinks than of sources."""
+        alike = not self.local and self.matrix is None and self.digitwise is None
+        return alike and len(set(self.favourites)) == 1 and self.favourites[0] < sinks
 
     def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
         """Bernoulli sources with this pattern.

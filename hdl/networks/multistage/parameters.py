@@ -12,7 +12,7 @@ from ...core.errors import InvalidValue
 from ...core.parameters import Parameters, integer, payload_shape, text, word
 from ...terminals.parity import PARITIES, Granularity
 from ...topology import multistage
-from ...topology.multistage import parse_radices, stage_radices
+from ...topology.multistage import MultistagePlan, parse_radices, stage_radices
 from ...topology.tags import ROUTINGS, Routing
 from ..flits import flits_of, packet_length, parse_lengths
 from .switching import QUEUES, REFILLS, SWITCHES, Switching
@@ -207,6 +207,12 @@ class MultistageParameters(Parameters):
                 raise InvalidValue(
                     f"{name.capitalize()} must be 1 with extra_stage=1, not {self[name]}"
                 )
+
+    @property
+    def plan(self) -> MultistagePlan:
+        """The wiring plan, without an extra stage."""
+        assert self.ports != "auto"  # resolved
+        return multistage.multistage_plan(self.wiring, self.ports, self.radix)
 
     @property
     def rejects(self) -> bool:

@@ -58,6 +58,8 @@ class Switching:
         Whether packets can carry parity.
     circuits : bool
         Whether links are those of circuits, on which outputs may follow inputs within a cycle.
+    rectangular : bool
+        Whether the component of its boxes takes another number of `outputs` than of inputs.
     """
 
     name: ClassVar[str]
@@ -69,6 +71,7 @@ class Switching:
     resubmit: ClassVar[int] = 0
     parity: ClassVar[bool] = True
     circuits: ClassVar[bool] = False
+    rectangular: ClassVar[bool] = False
 
     def own_depth(self, longest: int) -> int:
         """The depth for "auto", if packets have at most `longest` flits."""
@@ -169,6 +172,7 @@ class Unbuffered(Switching):
     description = "one register per link; packets that lose a conflict are dropped"
     depth = 1
     policies = ("drop",)
+    rectangular = True
     options = frozenset({"dilation", "replication", "resubmit", "broadcast"})
 
     def boxes(
@@ -213,6 +217,7 @@ _QUEUED = frozenset({"dilation", "replication", "broadcast", "refill", "extra_st
 class InputQueued(Switching):
     name = "input-queued"
     description = "a queue of packets at each input"
+    rectangular = True
     options = _QUEUED
     component: ClassVar[type] = InputQueuedSwitch
 
@@ -248,6 +253,7 @@ class Wormhole(Switching):
     flits = True
     parity = False
     policies = ("hold", "drop")
+    rectangular = True
     options = frozenset({"replication", "resubmit", "refill", "broadcast"})
     resubmit = 16
 
@@ -273,6 +279,7 @@ class CutThrough(Switching):
     description = "like wormhole, but a blocked packet is buffered whole where its header waits"
     flits = True
     parity = False
+    rectangular = True
     options = frozenset({"replication", "queues", "broadcast"})
 
     def own_depth(self, longest: int) -> int:
