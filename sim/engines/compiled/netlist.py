@@ -5,8 +5,9 @@ reads the bit-level netlist made by `build_netlist`, which Amaranth's own back e
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from amaranth.hdl import Fragment, Value
 from amaranth.hdl import _nir as nir
@@ -86,6 +87,15 @@ def _message(cell: nir.AsyncProperty | nir.SyncProperty) -> str:
     return "".join(part if isinstance(part, str) else "..." for part in cell.format.chunks)
 
 
+@dataclass(frozen=True)
+class _Choice:
+    """A choice among cases by the value of a number; case i is that of `numbers[i]`."""
+
+    enable: nir.Net
+    value: nir.Value
+    numbers: tuple[int, ...]
+
+
 class _Lowering:
     def __init__(self, name: str, netlist: nir.Netlist, paths: Mapping[str, Path]) -> None:
         self.name = name
@@ -99,6 +109,7 @@ class _Lowering:
         self._segments: dict[tuple[int, int, int], Words] = {}
         self._state: dict[int, list[int]] = {}
         self._memory: dict[int, int] = {}
+        self._choices: dict[int, _Choice | None] = {}
         self._inputs: list[tuple[int, int, str]] = sorted(
             (start, width, port) for port, (start, width) in netlist.top.ports_i.items()
         )
@@ -377,14 +388,60 @@ class _Lowering:
         cuts = sorted(edges)
         for low, high in pairwise(cuts):
             words = self.value(cell.default[low:high])
-            for assignment in cell.assignments:
-                if assignment.start <= low and high <= assignment.start + len(assignment.value):
-                    condition = self.value(nir.Value(assignment.cond))[0]
-                    new = assignment.value[low - assignment.start : high - assignment.start]
-                    words = self.arithmetic.mux(condition, self.value(new), words)
+            covering = [
+                (each.cond, self.value(each.value[low - each.start : high - each.start]))
+                for each in cell.assignments
+                if each.start <= low and high <= each.start + len(each.value)
+            ]
+            for choice, group in groupby(covering, lambda each: self._choice(each[0])):
+                if choice is None:
+                    for condition, new in group:
+                        chosen = self.value(nir.Value(condition))[0]
+                        words = self.arithmetic.mux(chosen, new, words)
+                else:
+                    cases = {condition.bit: new for condition, new in group}
+                    words = self._chosen(choice, cases, words)
             pieces = self.arithmetic.pieces(words, 0, high - low)
             parts += [(part, low - start + at) for part, at in pieces]
         return self.arithmetic.cat(parts, count)
+
+    def _choice(self, condition: nir.Net) -> _Choice | None:
+        """The choice that a condition is a case of, if it is one by the value of a number."""
+        if condition.is_const:
+            return None
+        if condition.cell not in self._choices:
+            self._choices[condition.cell] = self._found_choice(condition.cell)
+        return self._choices[condition.cell]
+
+    def _found_choice(self, index: int) -> _Choice | None:
+        cell = self.netlist.cells[index]
+        if not isinstance(cell, nir.PriorityMatch) or len(cell.inputs) < 3:
+            return None
+        value: nir.Value | None = None
+        numbers = []
+        for net in cell.inputs:
+            match = None if net.is_const else self.netlist.cells[net.cell]
+            if not isinstance(match, nir.Matches) or len(match.patterns) != 1:
+                return None
+            if "-" in match.patterns[0] or value not in (None, match.value):
+                return None
+            value = match.value
+            numbers.append(int(match.patterns[0], 2))
+        if value is None or 1 << len(value) > 4 * len(numbers):
+            return None
+        return _Choice(cell.en, value, tuple(numbers))
+
+    def _chosen(self, choice: _Choice, cases: Mapping[int, Words], otherwise: Words) -> Words:
+        """The words of the case that applies: a tree of multiplexers, by the bits of the number."""
+        leaves = [otherwise] * (1 << len(choice.value))
+        for case, words in cases.items():
+            if choice.numbers.index(choice.numbers[case]) == case:  # the first that has this number
+                leaves[choice.numbers[case]] = words
+        a, number = self.arithmetic, self.value(choice.value)
+        for place in range(len(choice.value)):
+            bit = a.bit(number, place)
+            leaves = [a.mux(bit, one, zero) for zero, one in zip(leaves[::2], leaves[1::2])]
+        return a.mux(self.value(nir.Value(choice.enable))[0], leaves[0], otherwise)
 
     def _priority(self, index: int, bit: int) -> Node:
         """Whether input `bit` of a priority cell is the first that is 1."""
