@@ -4,7 +4,7 @@ All use of Amaranth's internals, which may change with its next minor version, i
 reads the bit-level netlist made by `build_netlist`, which Amaranth's own back ends also use.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -22,22 +22,35 @@ from .words import Arithmetic, word_widths
 
 __all__ = ["lower", "lowered"]
 
+_WIDE = 16
+"""A bitwise cell of at least this width is computed as a whole if its bits are used apart, ..."""
+
+_APART = 16
+"""... which is in at least this many parts, or in parts that overlap."""
+
+_BITWISE = ("&", "|", "^", "~", "m")
+"""Operators whose result has a bit for each bit of their last operands."""
+
 _REGISTER_ROWS = 4
 """Memories with at most this many rows are kept in registers, updated in all lanes at once."""
 
 
 @lru_cache(maxsize=256)
-def lowered(type_: CellType) -> Module:
-    """The module of all cells of a type, made once per process. Raises as `lower`.
+def lowered(type_: CellType, by_bit: bool = False) -> Module:
+    """The module of all cells of a type, made once per process. Parameters and raises as `lower`.
 
     After the code of a component that has been lowered is changed, `lowered.cache_clear()` must be
     called.
     """
-    return lower(type_.build(), type_.name)
+    return lower(type_.build(), type_.name, by_bit)
 
 
-def lower(component: wiring.Component, name: str) -> Module:
+def lower(component: wiring.Component, name: str, by_bit: bool = False) -> Module:
     """The module of a component: its logic as a graph, its registers and its memories.
+
+    A wide word whose bits are used one by one is computed once, as a word. So each of these bits
+    seems to depend on all that the word depends on. With `by_bit`, dependencies are exact, and the
+    graph may be much larger.
 
     Raises
     ------
@@ -59,7 +72,7 @@ def lower(component: wiring.Component, name: str) -> Module:
     except nir.CombinationalCycle as error:
         path = " ".join(str(error).split())
         raise CombinationalLoop(f"In {name}: {path}") from None
-    return _Lowering(name, netlist, paths).module(_signal_names(design, netlist))
+    return _Lowering(name, netlist, paths, by_bit).module(_signal_names(design, netlist))
 
 
 def _signal_names(design: Design, netlist: nir.Netlist) -> dict[str, nir.Value]:
@@ -96,8 +109,54 @@ class _Choice:
     numbers: tuple[int, ...]
 
 
+def _segments(nets: Sequence[nir.Net]) -> Iterator[tuple[int, int, int]]:
+    """A value as parts, each with its cell, first bit and width. Constants have cell -1, and their
+    value in the place of the bit."""
+    if nets and not nets[0].is_const:  # most are a single part
+        first = int(nets[0])
+        if (
+            nets[-1].is_cell
+            and nets[-1].cell == nets[0].cell
+            and [*nets] == [*range(first, first + len(nets))]
+        ):
+            yield nets[0].cell, nets[0].bit, len(nets)
+            return
+    at = 0
+    while at < len(nets):
+        net, end = nets[at], at + 1
+        if net.is_const:
+            yield -1, net.const, 1
+        else:
+            while end < len(nets) and nets[end] == net + (end - at) and nets[end].cell == net.cell:
+                end += 1
+            yield net.cell, net.bit, end - at
+        at = end
+
+
+def _operands(cell: nir.Cell) -> Iterator[Sequence[nir.Net]]:
+    """The values that a cell uses."""
+    match cell:
+        case nir.Operator():
+            yield from cell.inputs
+        case nir.AssignmentList():
+            yield cell.default
+            yield from (assignment.value for assignment in cell.assignments)
+        case nir.FlipFlop():
+            yield cell.data
+        case nir.Matches() | nir.Part():
+            yield cell.value
+        case nir.PriorityMatch():
+            yield cell.inputs
+        case nir.SyncWritePort():
+            yield from (cell.data, cell.addr, cell.en)
+        case nir.Top():
+            yield from cell.ports_o.values()
+
+
 class _Lowering:
-    def __init__(self, name: str, netlist: nir.Netlist, paths: Mapping[str, Path]) -> None:
+    def __init__(
+        self, name: str, netlist: nir.Netlist, paths: Mapping[str, Path], by_bit: bool
+    ) -> None:
         self.name = name
         self.netlist = netlist
         self.paths = paths
@@ -110,6 +169,7 @@ class _Lowering:
         self._state: dict[int, list[int]] = {}
         self._memory: dict[int, int] = {}
         self._choices: dict[int, _Choice | None] = {}
+        self._whole = set() if by_bit else self._used_apart()
         self._inputs: list[tuple[int, int, str]] = sorted(
             (start, width, port) for port, (start, width) in netlist.top.ports_i.items()
         )
@@ -296,27 +356,36 @@ class _Lowering:
 
     # Values
 
+    def _used_apart(self) -> set[int]:
+        """Wide bitwise cells that are used in many parts, or in parts that overlap."""
+        parts: dict[int, set[tuple[int, int]]] = {}
+        wide = {
+            index: cell.width
+            for index, cell in enumerate(self.netlist.cells)
+            if isinstance(cell, nir.Operator) and cell.operator in _BITWISE and cell.width >= _WIDE
+        }
+        for cell in self.netlist.cells:
+            for value in _operands(cell):
+                for index, bit, count in _segments(value):
+                    if index in wide:
+                        parts.setdefault(index, set()).add((bit, count))
+        return {
+            index
+            for index, found in parts.items()
+            if len(found) >= _APART or sum(count for _, count in found) > wide[index]
+        }
+
     def value(self, nets: Sequence[nir.Net]) -> Words:
         """The words of any value."""
         parts: list[tuple[Node, int]] = []
         at = 0
-        while at < len(nets):
-            net, end = nets[at], at + 1
-            if net.is_const:
-                if net.const:
-                    parts.append((self.graph.one, at))
-                at = end
-                continue
-            while (
-                end < len(nets)
-                and not nets[end].is_const
-                and nets[end] == net + (end - at)
-                and nets[end].cell == net.cell
-            ):
-                end += 1
-            words = self.segment(net.cell, net.bit, end - at)
-            parts += [(part, at + low) for part, low in self.arithmetic.pieces(words, 0, end - at)]
-            at = end
+        for index, bit, count in _segments(nets):
+            if index >= 0:
+                words = self.segment(index, bit, count)
+                parts += [(part, at + low) for part, low in self.arithmetic.pieces(words, 0, count)]
+            elif bit:
+                parts.append((self.graph.one, at))
+            at += count
         return self.arithmetic.cat(parts, len(nets))
 
     def segment(self, index: int, start: int, count: int) -> Words:
@@ -328,6 +397,12 @@ class _Lowering:
 
     def _segment(self, index: int, start: int, count: int) -> Words:
         a, cell = self.arithmetic, self.netlist.cells[index]
+        if index in self._whole:
+            # While it is computed, bits that it depends on itself are computed one by one.
+            self._whole.remove(index)
+            whole = self.segment(index, 0, cell.width)
+            self._whole.add(index)
+            return a.part(whole, start, count)
         cut = slice(start, start + count)
         match cell:
             case nir.Top():
