@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 
-__all__ = ["RoundRobin", "lowest"]
+__all__ = ["RoundRobin", "lowest", "number_of"]
 
 
 _WIDE = 8
@@ -18,6 +18,17 @@ def lowest(bits: Value) -> Value:
     if len(bits) > _WIDE:
         return (bits & -bits)[: len(bits)]
     return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
+
+
+def number_of(one_hot: Value) -> Value:
+    """The number of the only 1 among some bits; 0 if there is none."""
+    count = len(one_hot)
+    bits = range((count - 1).bit_length())
+    if count > _WIDE:
+        # As words: a mask for each bit of the number.
+        masks = [sum(1 << at for at in range(count) if at >> bit & 1) for bit in bits]
+        return Cat((one_hot & mask).any() for mask in masks)
+    return Cat(Cat(one_hot[at] for at in range(count) if at >> bit & 1).any() for bit in bits)
 
 
 class RoundRobin(wiring.Component):
@@ -72,9 +83,7 @@ class RoundRobin(wiring.Component):
             ]
         else:
             m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
-        for bit, number in enumerate(self.grant):
-            having = [i for i in range(self.count) if i >> bit & 1]
-            m.d.comb += number.eq(Cat(granted[i] for i in having).any())
+        m.d.comb += self.grant.eq(number_of(granted))
         starts = Signal(self.count)
         # When a grant is taken, the turn passes to the next number; otherwise it stays.
         m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))

@@ -133,6 +133,11 @@ def _segments(nets: Sequence[nir.Net]) -> Iterator[tuple[int, int, int]]:
         at = end
 
 
+def _part(value: nir.Value, low: int, high: int) -> Sequence[nir.Net]:
+    """Bits of a value. (A slice of a `nir.Value` would check all its bits again.)"""
+    return value if (low, high) == (0, len(value)) else tuple.__getitem__(value, slice(low, high))
+
+
 def _operands(cell: nir.Cell) -> Iterator[Sequence[nir.Net]]:
     """The values that a cell uses."""
     match cell:
@@ -403,7 +408,7 @@ class _Lowering:
             whole = self.segment(index, 0, cell.width)
             self._whole.add(index)
             return a.part(whole, start, count)
-        cut = slice(start, start + count)
+        cut = (start, start + count)
         match cell:
             case nir.Top():
                 return self._input(start, count)
@@ -412,13 +417,15 @@ class _Lowering:
             case nir.Operator(operator="&" | "|" | "^"):
                 g = self.graph
                 gate = {"&": g.and_, "|": g.or_, "^": g.xor}[cell.operator]
-                left, right = (self.value(value[cut]) for value in cell.inputs)
+                left, right = (self.value(_part(value, *cut)) for value in cell.inputs)
                 return a.bitwise(gate, left, right)
             case nir.Operator(operator="~"):
-                return a.not_(self.value(cell.inputs[0][cut]), count)
+                return a.not_(self.value(_part(cell.inputs[0], *cut)), count)
             case nir.Operator(operator="m"):
                 condition = self.value(cell.inputs[0])[0]
-                return a.mux(condition, *(self.value(value[cut]) for value in cell.inputs[1:]))
+                return a.mux(
+                    condition, *(self.value(_part(value, *cut)) for value in cell.inputs[1:])
+                )
             case nir.AssignmentList():
                 return self._assigned(cell, start, count)
             case nir.PriorityMatch():
@@ -462,9 +469,9 @@ class _Lowering:
         parts: list[tuple[Node, int]] = []
         cuts = sorted(edges)
         for low, high in pairwise(cuts):
-            words = self.value(cell.default[low:high])
+            words = self.value(_part(cell.default, low, high))
             covering = [
-                (each.cond, self.value(each.value[low - each.start : high - each.start]))
+                (each.cond, self.value(_part(each.value, low - each.start, high - each.start)))
                 for each in cell.assignments
                 if each.start <= low and high <= each.start + len(each.value)
             ]
