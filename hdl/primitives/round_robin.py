@@ -1,12 +1,14 @@
 """Fair choice among several requests."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 
-__all__ = ["RoundRobin", "lowest", "number_of"]
+__all__ = ["RoundRobin", "lowest", "lowest_rank", "number_of"]
 
 
 _WIDE = 8
@@ -29,6 +31,20 @@ def number_of(one_hot: Value) -> Value:
         masks = [sum(1 << at for at in range(count) if at >> bit & 1) for bit in bits]
         return Cat((one_hot & mask).any() for mask in masks)
     return Cat(Cat(one_hot[at] for at in range(count) if at >> bit & 1).any() for bit in bits)
+
+
+def lowest_rank(m: Module, name: str, request: Value, ranks: Sequence[Value]) -> Value:
+    """The request of the lowest rank, one bit for each; zero if there is none.
+
+    Bit i of `ranks[b]` is bit b of the rank of request i; no two ranks are equal. The ranks are
+    compared bit by bit: k log k gates, where pairs would take k^2, but a longer path.
+    """
+    left = request
+    for b, bits in reversed([*enumerate(ranks)]):
+        low = Signal(len(request), name=f"{name}_low_{b}")
+        m.d.comb += low.eq(left & ~bits)
+        left = Mux(low.any(), low, left)
+    return left
 
 
 class RoundRobin(wiring.Component):
