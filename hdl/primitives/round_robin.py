@@ -14,6 +14,9 @@ __all__ = ["RoundRobin", "lowest", "lowest_rank", "number_of"]
 _WIDE = 8
 """With more bits than this, a carry chain is smaller than gates for each bit."""
 
+_WORDS = 16
+"""More bits than this are treated as words, which are simulated faster than bit by bit."""
+
 
 def lowest(bits: Value) -> Value:
     """Keep only the lowest 1 of some bits."""
@@ -24,13 +27,17 @@ def lowest(bits: Value) -> Value:
 
 def number_of(one_hot: Value) -> Value:
     """The number of the only 1 among some bits; 0 if there is none."""
+    return Cat(_number_bits(one_hot))
+
+
+def _number_bits(one_hot: Value) -> list[Value]:
     count = len(one_hot)
     bits = range((count - 1).bit_length())
-    if count > _WIDE:
-        # As words: a mask for each bit of the number.
+    if count > _WORDS:
+        # A mask for each bit of the number.
         masks = [sum(1 << at for at in range(count) if at >> bit & 1) for bit in bits]
-        return Cat((one_hot & mask).any() for mask in masks)
-    return Cat(Cat(one_hot[at] for at in range(count) if at >> bit & 1).any() for bit in bits)
+        return [(one_hot & mask).any() for mask in masks]
+    return [Cat(one_hot[at] for at in range(count) if at >> bit & 1).any() for bit in bits]
 
 
 def lowest_rank(m: Module, name: str, request: Value, ranks: Sequence[Value]) -> Value:
@@ -99,7 +106,7 @@ class RoundRobin(wiring.Component):
             ]
         else:
             m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
-        m.d.comb += self.grant.eq(number_of(granted))
+        m.d.comb += [bit.eq(value) for bit, value in zip(self.grant, _number_bits(granted))]
         starts = Signal(self.count)
         # When a grant is taken, the turn passes to the next number; otherwise it stays.
         m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))
