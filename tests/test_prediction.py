@@ -10,7 +10,11 @@ from long_runs import long
 from multicube.hdl import build
 from multicube.sim import Result, Run, simulate_runs
 from multicube.sim.theory.dcsh_torus import Locality, dcsh_latency, saturation_load
-from multicube.sim.theory.multistage_cube import buffered_delay, replicated_throughput
+from multicube.sim.theory.multistage_cube import (
+    buffered_delay,
+    replicated_throughput,
+    serial_delay,
+)
 from multicube.sim.workload.traffic import pattern
 
 
@@ -57,7 +61,38 @@ def test_latency_of_output_queues(words: str, last: float) -> None:
     assert found == [load for load in loads if load <= last]
 
 
+CROSSPOINTS = "switch=cut-through queues=crosspoint"
+
+
+@pytest.mark.parametrize(
+    ("words", "length", "last"),
+    [
+        ("cube ports=16 depth=8", 4, 0.3),
+        long("cube ports=16 depth=32", 4, 0.8),
+        long("cube ports=64 depth=16", 4, 0.5),
+        long("cube ports=64 depth=64", 4, 0.9),
+        long("cube ports=64 radix=4 depth=16", 4, 0.7),
+        long("omega ports=16 depth=11", 2, 0.7),
+        long("cube ports=8 radix=8 depth=16", 4, 0.8),
+        long("cube ports=16 depth=32", 8, 0.5),
+        long("cube ports=16 depth=8", 1, 0.8),
+    ],
+)
+def test_latency_of_crosspoint_queues(words: str, length: int, last: float) -> None:
+    """Up to the traffic at which queues that have room for so many packets begin to be full."""
+    traffic = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9]
+    loads = [part / length for part in traffic]
+    results = measure(f"{words} {CROSSPOINTS} length={length}", loads, 16_000)
+    latencies = [result.latency.mean for result in results]
+    found = given(results, "latency_mean", latencies, 0.07)
+    assert found == [load for load, part in zip(loads, traffic) if part <= last]
+
+
 def test_formula_fails_where_it_is_not_used() -> None:
+    words = f"cube ports=16 depth=8 length=4 {CROSSPOINTS}"
+    (long_packets,) = measure(words, [0.2], 8000)
+    assert long_packets.latency.mean > 1.4 * serial_delay(0.2, 2, 4, 4)
+    assert long_packets.predicted["latency_mean"] is None
     (full,) = measure("cube ports=16 depth=4", [0.7], 8000)
     assert full.latency.mean > 1.4 * buffered_delay(0.7, 2, 4)
     (short,) = measure("dcsh k=8 n=2 length=1", [0.2], 4000)

@@ -45,7 +45,7 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
         {"unbuffered", "wormhole", "circuit"},
         "{1}, not drop",
     ),
-    ({"broadcast": 1}, {"unbuffered", *QUEUED}, "Parameter broadcast must be 0 with {0}, not 1"),
+    ({"broadcast": 1}, set(SWITCH_NAMES), ""),
     ({"refill": "no"}, {*QUEUED, "wormhole"}, "Parameter refill must be auto with {0}, not no"),
     ({"refill": "yes"}, {*QUEUED, "wormhole"}, "Parameter refill must be auto with {0}, not yes"),
     (
@@ -118,6 +118,7 @@ OWN_VALUES = [
     ("circuit", {"policy": "drop"}, (0, "drop", 8)),
     ("circuit", {"policy": "modified-hold"}, (0, "modified-hold", 8)),
     ("circuit", {"policy": "modified-hold", "resubmit": 2}, (0, "modified-hold", 2)),
+    ("circuit", {"broadcast": 1}, (0, "hold", 8)),
 ]
 
 
@@ -133,7 +134,8 @@ def test_auto_stands_for_a_switchs_own_value(
     said = MultistageNetwork(8, switch=switch, **given | dict(zip(names, values)))
     assert said.parameters == network.parameters
     assert said.fabric.cells == network.fabric.cells
-    assert (network.drops, network.resubmits) == (values[1] != "hold", values[2] > 0)
+    drops = values[1] != "hold" or (switch == "circuit" and "broadcast" in given)
+    assert (network.drops, network.resubmits) == (drops, values[2] > 0)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -176,6 +178,21 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
             f"Parameter {name} must be {neutral} with resubmission, not {value}",
         )
         for name, value, neutral in (("dilation", 2, 1), ("replication", 2, 1), ("broadcast", 1, 0))
+    ),
+    (
+        {"switch": "wormhole", "length": "2:5", "broadcast": 1},
+        "Depth must be at least the length of 5 flits with broadcast=1, not 4",
+    ),
+    (
+        {"switch": "wormhole", "policy": "drop", "broadcast": 1},
+        "Policy must be hold with switch=wormhole and broadcast=1, not drop",
+    ),
+    *(
+        (
+            {"switch": "circuit", "policy": policy, "resubmit": resubmit, "broadcast": 1},
+            f"Resubmit must be at least 2 with switch=circuit and broadcast=1, not {resubmit}",
+        )
+        for policy, resubmit in (("hold", 0), ("drop", 1), ("modified-hold", 0))
     ),
     *(
         (
@@ -301,7 +318,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     },
     "wormhole": {"switch": "wormhole", "length": "1:4", "refill": "yes", "wiring": "omega"},
     "rejecting": {"switch": "wormhole", "policy": "drop", "length": "3"},
-    "cut-through": {"switch": "cut-through", "queues": "crosspoint", "length": 5},
+    "cut-through": {"switch": "cut-through", "queues": "crosspoint", "length": 5, "broadcast": 1},
     "circuit": {"switch": "circuit", "policy": "modified-hold", "hold_limit": 3, "radix": 4},
 }
 assert {parameters["switch"] for parameters in NETWORKS.values()} == set(SWITCH_NAMES)

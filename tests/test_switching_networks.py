@@ -34,7 +34,14 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "wormhole": {"switch": "wormhole", "length": "1:4", "depth": 2, "refill": "no"},
     "wormhole, two copies": {"switch": "wormhole", "length": 3, "replication": 2, "depth": 1},
     "wormhole, rejecting": {"switch": "wormhole", "policy": "drop", "length": "1:4"},
+    "wormhole, broadcasting": {"switch": "wormhole", "length": "1:4", "broadcast": 1},
     "cut-through": {"switch": "cut-through", "length": "1:4", "routing": "xor"},
+    "cut-through, broadcasting": {
+        **{"switch": "cut-through", "length": "1:4", "broadcast": 1, "routing": "xor"},
+    },
+    "crosspoints, broadcasting": {
+        **{"switch": "cut-through", "queues": "crosspoint", "length": 3, "broadcast": 1},
+    },
     "cut-through, crosspoints": {"switch": "cut-through", "queues": "crosspoint", "length": 3},
     "circuit": {"switch": "circuit", "length": 3, "wiring": "butterfly"},
     "circuit, dropping": {"switch": "circuit", "policy": "drop", "length": "1:4", "routing": "xor"},
@@ -42,8 +49,13 @@ NETWORKS: dict[str, dict[str, Any]] = {
         **{"switch": "circuit", "policy": "modified-hold", "hold_limit": 4},
         **{"length": 2, "extra_stage": 1, "resubmit": 4},
     },
+    "circuit, broadcasting": {"switch": "circuit", "length": "1:4", "broadcast": 1},
+    "circuit, broadcasting, one word": {
+        **{"switch": "circuit", "policy": "drop", "routing": "difference", "broadcast": 1},
+        **{"parity": "packet"},
+    },
 }
-SLOW = {"output-queued, radix 4", "unbuffered, three copies"}
+SLOW = {"output-queued, radix 4", "unbuffered, three copies", "crosspoints, broadcasting"}
 QUICK = {
     *("unbuffered", "output-queued, extra stage", "wormhole", "circuit, dropping"),
 }
@@ -85,7 +97,7 @@ def test_engines_agree(name: str) -> None:
 )
 def test_books_balance_at_high_load(name: str) -> None:
     network = network_of(name)
-    dropping = network.parameters["policy"] != "hold"
+    dropping = network.parameters.rejects
     print("seed", SEED)
     results = simulate_runs(network, runs_of(network, 400), engine="compiled", bins=64)
     for result in results:

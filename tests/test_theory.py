@@ -14,11 +14,13 @@ from multicube.sim.theory.multistage_cube import (
     attempts_by_recurrence,
     buffered_delay,
     crossbar_throughput,
+    dilated_stages,
     dilated_throughput,
     first_stage_waiting,
     later_stage_waiting,
     replicated_throughput,
     returned_rate,
+    serial_delay,
     survival,
     unbuffered_bandwidth_limit,
     unbuffered_stages,
@@ -106,7 +108,10 @@ def test_many_inputs_are_a_poisson_queue(p: float) -> None:
 def test_later_stage_by_hand() -> None:
     # 1 + 4 * 0.5 / 10 = 1.2.
     assert later_stage_waiting(0.5, 2) == pytest.approx(1.2 * 0.25)
-    assert later_stage_waiting(0.125, 2, 4) == pytest.approx(1.2 * 1.75)
+    # c = 4: 1.2 times 4 (1 - 1/2) 0.5 / (2 * 0.5) = 1.
+    assert later_stage_waiting(0.125, 2, 4) == pytest.approx(1.2)
+    for p in (0.1, 0.5, 0.9):
+        assert later_stage_waiting(p / 8, 4, 8) == pytest.approx(8 * later_stage_waiting(p, 4))
     assert later_stage_waiting(0.7, 10**9) == pytest.approx(first_stage_waiting(0.7, 10**9))
 
 
@@ -117,6 +122,10 @@ def test_delay_by_hand() -> None:
     assert buffered_delay(0, 2, 3, 4) == 3 + 4 - 1
     assert buffered_delay(0, 2, 3, 4, cut_through=False) == 12
     assert buffered_delay(0.5, 8, 1) == 1 + first_stage_waiting(0.5, 8)
+    # k = 2, c = 4, half traffic: (4 - 1) 0.5 / (2 * 0.5) in the source, six times 1.2, and 6 + 3.
+    assert serial_delay(0.125, 2, 6, 4) == pytest.approx(1.5 + 6 * 1.2 + 9)
+    assert buffered_delay(0.125, 2, 6, 4) == pytest.approx(1.75 + 5 * 1.2 + 9)
+    assert serial_delay(0.5, 2, 3) == buffered_delay(0.5, 2, 3)
 
 
 @pytest.mark.parametrize(("p", "c"), [(1, 1), (0.5, 2), (0.25, 5)])
@@ -149,6 +158,24 @@ def test_prediction_applies_where_the_formula_does() -> None:
     assert predict(build("cube", switch="input-queued"), 0.5, uniform=True)["latency_mean"] is None
 
 
+@pytest.mark.parametrize(
+    ("words", "applies"),
+    [
+        ({"length": 4}, True),
+        ({"length": 1}, True),
+        ({"length": "2:4"}, False),
+        ({"length": 4, "queues": "input"}, False),
+        ({"length": 4, "replication": 2}, False),
+    ],
+)
+def test_prediction_for_long_packets(words: dict[str, object], applies: bool) -> None:
+    """Crosspoint queues and packets of one length."""
+    network = build("cube", switch="cut-through", depth=64, **{"queues": "crosspoint", **words})
+    found = predict(network, 0.1, uniform=True)["latency_mean"]
+    assert found == (serial_delay(0.1, 2, network.stages, words["length"]) if applies else None)
+    assert predict(network, 0.5, uniform=True)["latency_mean"] is None or words["length"] == 1
+
+
 def test_dilation_by_hand() -> None:
     # k = 2, two stages, d = 2, p = 1. A bundle of the first stage holds 0, 1, 2 packets in 1/4,
     # 1/2, 1/4 of all cycles; of two, 0, 1, 2 want an output in 1/4, 1/2, 1/4; of one, in 1/2.
@@ -173,6 +200,15 @@ def test_dilation_lies_between_the_network_and_the_crossbar(p: float, k: int) ->
     wide = dilated_throughput(p, k, 2, k)
     assert wide == pytest.approx(crossbar_throughput(p, k**2))
     assert dilated_throughput(p, k, 2, k * k, terminal_links=k * k) == pytest.approx(p)
+
+
+def test_dilation_of_many_stages() -> None:
+    """Rounding errors do not grow from stage to stage."""
+    assert dilated_throughput(1, 2, 500, 1) == pytest.approx(unbuffered_throughput(1, 2, 500))
+    stages = itertools.islice(dilated_stages(1, 2, 2), 500)
+    rates = [rate * math.sqrt(stage) for stage, rate in enumerate(stages, start=1)]
+    assert rates[5] == pytest.approx(dilated_throughput(1, 2, 6, 2, terminal_links=2) * 6**0.5)
+    assert rates[-1] == pytest.approx(rates[249], rel=0.05)
 
 
 def sampled_dilation(p: float, k: int, stages: int, d: int, links: int, trials: int) -> np.ndarray:

@@ -92,7 +92,7 @@ class ProgramBench(Fabric):
         self.ports = [f"port_{n}" for n in range(network.ports)]
         rows: dict[str, list[int]] = {}
         for word, value in contents.items():
-            row, module = divmod(word, network.ports)
+            module, row = network.stored(word)
             empty = [0] * network.parameters.rows
             rows.setdefault(self.memory_cell(module), empty)[row] = value
         for cell in network.fabric.cells.values():

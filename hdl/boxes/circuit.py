@@ -1,8 +1,15 @@
 """Circuit switching: boxes without buffers, in which a path is set up, held and released.
 
 Siegel et al. 1989, sections IV-A and VI-C.
+
+With a broadcast mask (III-B, III-C) the path is a tree: a box connects its input to several outputs
+at once, a state of the interchange box. Trees must not wait while they hold links. Two paths can't
+wait for each other, because both request links in the order of the stages. But two trees can: they
+meet in several boxes of one stage, and each may have what the other one waits for.
 """
 
+from functools import reduce
+from operator import or_
 from typing import Literal
 
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
@@ -13,9 +20,11 @@ from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, check_tag, forwarded, output_port
+from ..primitives.joint_arbiter import JointArbiter
+from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
+from .broadcast import CopyTracker
 
 __all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy"]
 
@@ -34,6 +43,10 @@ class CircuitLink(wiring.Signature):
        rules), and a word of reply in each cycle in which those of `reply` are. All of it is
        combinational from end to end, in both directions.
     3. After `reject`, `request` must be 0 in the next cycle.
+       With a broadcast mask the path is a tree. `grant` is then the AND of the grants of all
+       destinations, and `reject` the OR of all rejections. A word is taken at the source when all
+       destinations have taken it, each in a cycle of its own choice. A word of reply is the bitwise
+       OR of those of all destinations, and crosses when all of them have one.
     4. The source may deassert `request` at any time, for at least one cycle. Every box on the path
        sees it in this cycle, and no box holds the path after it.
 
@@ -82,6 +95,10 @@ class CircuitBox(wiring.Component):
     is no cyclic waiting. With `drop` it is rejected in the same cycle. With `modified-hold` it
     waits for `hold_limit` cycles, and is rejected in the next one if it is refused again.
 
+    With a broadcast mask, a request gets all its outputs in the same cycle, or is refused
+    (`JointArbiter`; of several that could have them one always does). A refused tree is rejected in
+    the same cycle with `hold`, too. With `modified-hold` it waits as long as any other request.
+
     All outputs except `held` are combinational: the forward ones depend on the forward inputs and
     registers, the backward ones and `dropped` on all inputs. So there is no combinational loop
     through any number of boxes.
@@ -115,8 +132,7 @@ class CircuitBox(wiring.Component):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above, the packet's tag is narrower than a digit, or the packet has
-        a broadcast mask.
+        If a parameter is not as above, or the packet's tag is narrower than a digit.
     """
 
     def __init__(
@@ -134,15 +150,15 @@ class CircuitBox(wiring.Component):
         if policy not in POLICIES:
             raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
         hold_limit = check_integer("Hold limit", hold_limit, 1)
-        if packet.broadcast:
-            raise InvalidValue("Packet of a circuit switch must not have a broadcast mask")
         self.packet = packet
         self.reply = reply
         self.radix = radix
         self.routing = routing
         self.policy = policy
         self.hold_limit = hold_limit
-        self.meters = () if policy == "hold" else (Meter("dropped", "dropped", "pulses"),)
+        # Several boxes can reject one attempt to set up a tree; its source counts it once.
+        counts = policy != "hold" and not packet.broadcast
+        self.meters = (Meter("dropped", "dropped", "pulses"),) if counts else ()
         check_tag(packet, radix)
         link = CircuitLink(packet, reply)
         super().__init__(
@@ -166,6 +182,10 @@ class CircuitBox(wiring.Component):
         owns = [Signal(self.radix, name=f"owns_{i}") for i in ports]  # bit j: input i, output j
         for i in ports:
             m.d.comb += owns[i].eq(Cat(self.held[j] & (owners[j] == i) for j in ports))
+        if self.packet.broadcast:
+            self._grant_trees(m, owners, owns)
+            self._carry_trees(m, owners, owns)
+            return m
 
         # The owner-to-be of an output that is free, or that its owner releases in this cycle.
         wins: list[list[Value]] = [[] for _ in ports]
@@ -191,16 +211,87 @@ class CircuitBox(wiring.Component):
         for i, source in enumerate(self.i):
             refused = Signal(name=f"refused_{i}")
             m.d.comb += refused.eq(source.request & ~owns[i].any() & ~Cat(wins[i]).any())
-            if self.policy == "drop":
-                m.d.comb += self.dropped[i].eq(refused)
-            elif self.policy == "modified-hold":
-                waited = Signal(range(self.hold_limit + 1), name=f"waited_{i}")
-                m.d.comb += self.dropped[i].eq(refused & (waited == self.hold_limit))
-                m.d.sync += waited.eq(Mux(refused & ~self.dropped[i], waited + 1, 0))
+            self._drop(m, i, refused)
 
         self._carry_forward(m, owners)
         self._carry_back(m, owns)
         return m
+
+    def _drop(self, m: Module, i: int, refused: Signal) -> None:
+        """Reject a refused request as the policy says."""
+        if self.policy == "drop":
+            m.d.comb += self.dropped[i].eq(refused)
+        elif self.policy == "modified-hold":
+            waited = Signal(range(self.hold_limit + 1), name=f"waited_{i}")
+            m.d.comb += self.dropped[i].eq(refused & (waited == self.hold_limit))
+            m.d.sync += waited.eq(Mux(refused & ~self.dropped[i], waited + 1, 0))
+        elif self.packet.broadcast:
+            m.d.comb += self.dropped[i].eq(refused & self.i[i].payload.mask.any())
+
+    def _grant_trees(self, m: Module, owners: list[Signal], owns: list[Signal]) -> None:
+        """Give each request all its outputs in one cycle, if they are free or being released."""
+        m.submodules.arbiter = arbiter = JointArbiter(self.radix)
+        m.d.comb += arbiter.free.eq(Cat(~output.request for output in self.o))
+        for i, source in enumerate(self.i):
+            seeks, refused = source.request & ~owns[i].any(), Signal(name=f"refused_{i}")
+            wanted = requested_outputs(source.payload, self.radix, self.routing, i)
+            m.d.comb += [
+                arbiter.request[i].eq(seeks),
+                arbiter.wanted[i].eq(wanted),
+                refused.eq(seeks & ~arbiter.granted[i]),
+            ]
+            self._drop(m, i, refused)
+        for j, output in enumerate(self.o):
+            wins = Cat(arbiter.granted[i] & arbiter.wanted[i][j] for i in range(self.radix))
+            m.d.sync += self.held[j].eq(output.request | wins.any())
+            for i in range(self.radix):
+                with m.If(wins[i]):
+                    m.d.sync += owners[j].eq(i)
+
+    def _carry_trees(self, m: Module, owners: list[Signal], owns: list[Signal]) -> None:
+        """Connect each input to all outputs that it owns, in both directions."""
+        box = InterchangeBox(self.radix, self.packet)
+        m.submodules.forward = box
+        box.set(m, owners, ~0)
+        left, replies = [], []
+        for i, source in enumerate(self.i):
+            m.submodules[f"copies_{i}"] = copies = CopyTracker(self.radix)
+            owner = owns[i].any()
+            m.d.comb += [
+                box.i[i].eq(forwarded(source.payload, self.digit_bits)),
+                # With the release it forgets who has taken the last word.
+                copies.requested.eq(Mux(source.request, owns[i], 0)),
+                copies.valid.eq(source.valid | ~source.request),
+                copies.taken.eq(Cat(output.ready for output in self.o)),
+                source.ready.eq(owner & copies.done),
+                source.grant.eq(owner & ~(owns[i] & Cat(~each.grant for each in self.o)).any()),
+                source.reject.eq(
+                    (owns[i] & Cat(each.reject for each in self.o)).any() | self.dropped[i]
+                ),
+            ]
+            left.append(Mux(source.valid, copies.left, 0))
+            if self.reply is not None:
+                missing = Cat(~each.reply.valid for each in self.o)
+                words = [
+                    Mux(bit, Value.cast(each.reply.payload), 0)
+                    for bit, each in zip(owns[i], self.o)
+                ]
+                m.d.comb += [
+                    source.reply.valid.eq(owner & ~(owns[i] & missing).any()),
+                    Value.cast(source.reply.payload).eq(reduce(or_, words)),
+                ]
+                taken = source.reply.valid & source.reply.ready
+                replies.append(Mux(taken, owns[i], 0))
+        for j, output in enumerate(self.o):
+            m.d.comb += [
+                output.request.eq(
+                    Cat(own[j] & source.request for own, source in zip(owns, self.i)).any()
+                ),
+                output.payload.eq(box.o[j]),
+                output.valid.eq(Cat(each[j] for each in left).any()),
+            ]
+            if self.reply is not None:
+                m.d.comb += output.reply.ready.eq(Cat(each[j] for each in replies).any())
 
     def _carry_forward(self, m: Module, owners: list[Signal]) -> None:
         """Connect each output to its owner in the forward direction."""

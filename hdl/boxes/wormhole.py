@@ -3,11 +3,19 @@
 The flits of a packet follow each other through the network like a *worm*. The header requests an
 output; once granted, the output belongs to the worm until the tail has passed. So the flits of two
 packets never mix on a link, and the flits behind the header need no tag.
+
+With a broadcast mask (III-B, III-C) a worm may be for several outputs. Each output takes its own
+copy of it, from header to tail, as soon as it is free, and no copy waits for another one. That
+needs room for the whole packet in each switch: if the flits behind the header could not enter while
+one copy waits, the other copies would wait for them, each holding an output. Then packets could
+wait for each other in a circle, even in one switch. With this room a switch passes on all flits of
+a header that it has passed on, whatever its other outputs do; so, from the last stage back to the
+first, all packets arrive.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,9 +23,10 @@ from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, check_tag, forwarded, output_port
+from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
+from .broadcast import ReplicatingQueue
 
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
 
@@ -28,15 +37,13 @@ def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
     Raises
     ------
     TypeError, ValueError
-        If the radix or the tag scheme is not possible, or packets have no flits, have a broadcast
-        mask, or have a tag narrower than a digit.
+        If the radix or the tag scheme is not possible, or packets have no flits, or a tag narrower
+        than a digit.
     """
     radix = check_radix(radix)
     check_routing(routing, radix)
     if not packet.flits:
         raise InvalidValue("Packet must have flits")
-    if packet.broadcast:
-        raise InvalidValue("Packet of several flits must not have a broadcast mask")
     check_tag(packet, radix)
     return (radix - 1).bit_length()
 
@@ -92,6 +99,48 @@ class _FlitSwitch(wiring.Component):
             self._release(m, arbiter, output)
         box.set(m, [arbiter.grant for arbiter in arbiters], ~0)
 
+    def _merge_all(self, m: Module, rows: list[list[stream.Interface]]) -> None:
+        """Connect each output to the queues of all inputs for it: `rows` has a list per input."""
+        for j, output in enumerate(self.o):
+            self._merge(m, j, [row[j] for row in rows], output)
+
+    def _merge(
+        self, m: Module, j: int, heads: list[stream.Interface], output: stream.Interface
+    ) -> None:
+        """Send the packets in the queues of an output to it, one after the other."""
+        m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
+        for i, head in enumerate(heads):
+            following = _following(m, f"queue_{i}_{j}", head)
+            m.d.comb += arbiter.request[i].eq(head.valid | following)
+        with m.Switch(arbiter.grant):
+            for i, head in enumerate(heads):
+                with m.Case(i):
+                    m.d.comb += [
+                        output.valid.eq(head.valid),
+                        output.payload.eq(head.payload),
+                        head.ready.eq(output.ready),
+                    ]
+        self._release(m, arbiter, output)
+
+    def _replicating_queue(self, m: Module, i: int) -> tuple[ReplicatingQueue, list[Any]]:
+        """A queue for the packets of input i, and the streams of their copies for each output."""
+        queue = ReplicatingQueue(
+            self.packet, readers=self.radix, depth=self.depth, refill=self.refill
+        )
+        m.submodules[f"queue_{i}"] = queue
+        wanted = requested_outputs(queue.head, self.radix, self.routing, i)
+        m.d.comb += queue.wanted.eq(wanted)
+        copies = []
+        for j, port in enumerate(queue.o):
+            copy = stream.Signature(self.packet).create(path=(f"copy_{i}_{j}",))
+            m.d.comb += [
+                copy.valid.eq(port.valid),
+                copy.payload.eq(forwarded(port.payload, self.digit_bits)),
+                port.ready.eq(copy.ready),
+            ]
+            copies.append(copy)
+        return queue, copies
+
     def _release(self, m: Module, arbiter: RoundRobin, output: stream.Interface) -> None:
         """Let an arbiter advance to the next worm when the tail leaves.
 
@@ -120,11 +169,13 @@ class WormholeSwitch(_FlitSwitch):
     packet : Packet
         With flits. The top digit of the header's tag names the output. A digit that names no output
         (radix 3, for example, has two-bit digits) is never taken, and so blocks its input: tags
-        must come from a `TagScheme`.
+        must come from a `TagScheme`. With a mask, the tag names all outputs for which its digit
+        would differ only where the mask's top bits are 1.
     radix : int
         Number of inputs and of outputs, at least 2.
     depth : int
-        Flits that fit into each queue, at least 1. Packets may be longer.
+        Flits that fit into each queue, at least 1. Packets may be longer, except with a mask:
+        longer ones can then deadlock.
     routing : "destination", "xor" or "difference"
         Whether the digit is the number of the output; that number exclusive-ored with the number of
         the input (which needs a radix that is a power of two); or that number minus the number of
@@ -160,6 +211,14 @@ class WormholeSwitch(_FlitSwitch):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        if self.packet.broadcast:
+            rows = []
+            for i, source in enumerate(self.i):
+                copying, row = self._replicating_queue(m, i)
+                wiring.connect(m, wiring.flipped(source), copying.i)
+                rows.append(row)
+            self._merge_all(m, rows)
+            return m
         heads = []
         for i, source in enumerate(self.i):
             queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
@@ -196,7 +255,8 @@ class CutThroughSwitch(_FlitSwitch):
     depth : int
         Flits that fit into each queue, at least `length`.
     length : int
-        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm.
+        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm;
+        with a mask it can then deadlock.
     queues : "input" or "crosspoint"
         Whether there is one queue at each input, or one for each pair of input and output.
     refill : bool, optional
@@ -239,7 +299,21 @@ class CutThroughSwitch(_FlitSwitch):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.queues == "input":
+        if self.queues == "input" and self.packet.broadcast:
+            rows = []
+            for i, source in enumerate(self.i):
+                copying, row = self._replicating_queue(m, i)
+                following = _following(m, f"input_{i}", source)
+                m.d.comb += [
+                    copying.i.valid.eq(source.valid & source.ready),
+                    copying.i.payload.eq(source.payload),
+                    source.ready.eq(
+                        copying.i.ready & (following | self._room(copying.level, copying.freed))
+                    ),
+                ]
+                rows.append(row)
+            self._merge_all(m, rows)
+        elif self.queues == "input":
             heads = []
             for i, source in enumerate(self.i):
                 m.submodules[f"queue_{i}"] = queue = self._queue()
@@ -255,6 +329,9 @@ class CutThroughSwitch(_FlitSwitch):
             queues = [[self._queue() for _ in self.o] for _ in self.i]
             for i, (source, row) in enumerate(zip(self.i, queues)):
                 following = _following(m, f"input_{i}", source)
+                if self.packet.broadcast:
+                    self._copy(m, i, source, row, following)
+                    continue
                 target = self._target(m, i, source, following)
                 for j, queue in enumerate(row):
                     m.submodules[f"queue_{i}_{j}"] = queue
@@ -264,35 +341,47 @@ class CutThroughSwitch(_FlitSwitch):
                             queue.i[0].valid.eq(source.valid & source.ready),
                             source.ready.eq(self._admits(queue, following)),
                         ]
-            for j, output in enumerate(self.o):
-                self._merge(m, j, [row[j].o for row in queues], output)
+            self._merge_all(m, [[queue.o for queue in row] for row in queues])
         return m
 
     def _queue(self) -> ArrivalQueue:
         return ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
 
+    def _copy(
+        self,
+        m: Module,
+        i: int,
+        source: stream.Interface,
+        row: list[ArrivalQueue],
+        following: Value,
+    ) -> None:
+        """Let flits enter the queues of all outputs that their packet is for, all at once.
+
+        No other input fills these queues, so a header that waits for one finds room in the others.
+        """
+        wanted = Signal(self.radix, name=f"wanted_{i}")
+        kept = Signal(self.radix, name=f"kept_{i}")
+        requested = requested_outputs(source.payload, self.radix, self.routing, i)
+        m.d.comb += wanted.eq(Mux(following, kept, requested))
+        m.d.sync += kept.eq(wanted)
+        admitted = Cat(self._admits(queue, following) for queue in row)
+        m.d.comb += source.ready.eq(wanted.any() & (wanted & ~admitted == 0))
+        for j, queue in enumerate(row):
+            m.submodules[f"queue_{i}_{j}"] = queue
+            m.d.comb += [
+                queue.i[0].payload.eq(forwarded(source.payload, self.digit_bits)),
+                queue.i[0].valid.eq(source.valid & source.ready & wanted[j]),
+            ]
+
     def _admits(self, queue: ArrivalQueue, following: Value) -> Value:
         """Whether a flit may enter a queue: a header needs room for the longest packet."""
-        spare = self.depth - self.length
-        room = queue.level <= spare
-        if self.refill:
-            room |= (queue.level == spare + 1) & queue.o.valid & queue.o.ready
+        room = self._room(queue.level, queue.o.valid & queue.o.ready)
         return queue.i[0].ready & (following | room)
 
-    def _merge(
-        self, m: Module, j: int, heads: list[stream.Interface], output: stream.Interface
-    ) -> None:
-        """Send the packets in the queues of an output to it, one after the other."""
-        m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
-        for i, head in enumerate(heads):
-            following = _following(m, f"queue_{i}_{j}", head)
-            m.d.comb += arbiter.request[i].eq(head.valid | following)
-        with m.Switch(arbiter.grant):
-            for i, head in enumerate(heads):
-                with m.Case(i):
-                    m.d.comb += [
-                        output.valid.eq(head.valid),
-                        output.payload.eq(head.payload),
-                        head.ready.eq(output.ready),
-                    ]
-        self._release(m, arbiter, output)
+    def _room(self, level: Value, freed: Value) -> Value:
+        """Whether a queue with `level` slots in use has room for the longest packet."""
+        spare = self.depth - self.length
+        room = level <= spare
+        if self.refill:
+            room |= (level == spare + 1) & freed
+        return room

@@ -22,19 +22,26 @@ from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, word
 from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules, find_operation
 from ..operations.memory import POLICIES as COMBINE_POLICIES
+from ..routing.partitions import check_partitionable
+from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
+from ..terminals.memory_partition import MemoryPartitionInterface
+from ..topology.address_hash import AddressHash
 from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
 from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
 from ..topology.tags import AddressCode, TagScheme
 from .columns import Columns, place_columns
 from .family import Family
 from .flits import packet_length, parse_lengths
-from .network import Network, Readings, Window
+from .network import Confinement, Network, Readings, Terminals, Window
 
-__all__ = ["FAMILIES", "QUEUES", "CombiningNetwork", "CombiningParameters", "Place"]
+__all__ = ["FAMILIES", "HASHES", "QUEUES", "CombiningNetwork", "CombiningParameters", "Place"]
 
 QUEUES = ("output", "input")
 """Where the boxes have their queues; only queues at the outputs can combine."""
+
+HASHES = ("none", "polynomial")
+"""How words are spread over the memory modules: in turn, or by `topology.address_hash`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +54,7 @@ class CombiningParameters(Parameters):
     `operations` a tuple of `Operation`, and `lengths` a pair of numbers. The identities of requests
     have log2(outstanding) bits, rounded up, but at least one. Several `paths` are a power of two up
     to the radix; they need wiring cube, a radix that is a power of two, and two stages or more.
+    `hashing` needs ports and a radix that are powers of two.
     """
 
     ports: int = integer(
@@ -78,6 +86,9 @@ class CombiningParameters(Parameters):
     queues: Literal["output", "input"] = word("output", "where a box has its queues", QUEUES)
     delay: int = integer(1, "cycles that a box takes", least=1, most=16)
     paths: int = integer(1, "paths per processor and memory module", least=1, most=16)
+    hashing: Literal["none", "polynomial"] = word(
+        "none", "how words are spread over the modules", HASHES
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.lengths, Sequence) and not isinstance(self.lengths, str):
@@ -87,6 +98,11 @@ class CombiningParameters(Parameters):
             raise InvalidValue(f"Several paths need wiring=cube, not {self.wiring}")
         if self.queues == "output" and self.delay != 1:
             raise InvalidValue(f"Delay must be 1 with queues=output, not {self.delay}")
+        for name in ("ports", "radix") if self.hashing != "none" else ():
+            if (value := getattr(self, name)) & (value - 1):
+                raise InvalidValue(
+                    f"{name.capitalize()} must be a power of two with hashing, not {value}"
+                )
 
 
 class Place(NamedTuple):
@@ -111,7 +127,10 @@ class CombiningNetwork(Network):
     another `delay`: 2 n times the delay.) Processors must not send a request before the end of the
     last one.
 
-    Word a is row a // N of memory module a mod N: `locate` gives the tag and the address.
+    Word a is row a // N of memory module a mod N: `locate` gives the tag and the address. With
+    `hashing`, processors send the same tags and addresses, and a cell `hash_{p}` on the link of
+    each processor sends the request to another module (`terminals.address_hasher`); it takes no
+    cycle, and replies have the tag of their request. `stored` says where a word is.
 
     A processor may have several requests outstanding, if their identities differ. Its requests for
     one word on the same path are performed in the order in which it sent them, since no request
@@ -140,6 +159,7 @@ class CombiningNetwork(Network):
     operations : tuple[Operation, ...]
     box : CellType
         The type of all boxes.
+    hash : AddressHash or None
 
     Members
     -------
@@ -161,6 +181,7 @@ class CombiningNetwork(Network):
     tags: TagScheme | None
     tag_bits: tuple[TagBit, ...]
     paths: int
+    hash: AddressHash | None
 
     def _set_up(self) -> None:
         given = self.parameters
@@ -181,6 +202,7 @@ class CombiningNetwork(Network):
         short, long = parse_lengths(given.lengths, geometric=False)
         self.lengths = short * given.beats, long * given.beats
         self.ports = given.ports
+        self.hash = None if given.hashing == "none" else AddressHash(self.ports, given.rows)
         self.stages = len(self.plan.stages)
         self.operations = (
             OPERATION_SETS[given.operations]
@@ -229,7 +251,18 @@ class CombiningNetwork(Network):
         for number, pin in enumerate(columns.outputs):
             cell = fabric.place(Cell(f"memory_{number}", module))
             fabric.link(pin, Pin(cell.name, ("i",)))
-        return columns.inputs
+        if self.hash is None:
+            return columns.inputs
+        changes = [self.locate(module).tag for module in range(self.ports)]
+        hasher = CellType(
+            AddressHasher,
+            link=self.link,
+            columns=tuple(changes[column] for column in self.hash.columns),
+        )
+        for number, pin in enumerate(columns.inputs):
+            cell = fabric.place(Cell(f"hash_{number}", hasher))
+            fabric.link(Pin(cell.name, ("o",)), pin)
+        return [Pin(f"hash_{number}", ("i",)) for number in range(self.ports)]
 
     def place_boxes(self, fabric: Fabric | Scope) -> Columns:
         """Add the boxes to a fabric; return the pins for processors and memory modules."""
@@ -247,6 +280,25 @@ class CombiningNetwork(Network):
     def code(self) -> AddressCode:
         """The code of module numbers in tags."""
         return self._code
+
+    def confinement(self) -> Confinement:
+        """As in `Network`; a subnetwork has processors, and the memory modules of their numbers."""
+        if self.hash is not None:
+            hashing = self.parameters.hashing
+            raise InvalidValue(
+                f"Partitions need hashing=none, since a hash spreads addresses over all modules, "
+                f"not hashing={hashing}"
+            )
+        if self.tags is not None:
+            check_partitionable(self.tags)
+        width = self._code.width
+        places = tuple(bit for _, bit in self.tag_bits)
+        interface = CellType(MemoryPartitionInterface, link=self.link, places=places, width=width)
+
+        def place(fabric: Fabric) -> Terminals:
+            return Terminals(self.place(fabric), [])
+
+        return Confinement(interface, self.link, width, self._code.encode, place)
 
     def mix(self, names: Sequence[str]) -> tuple[int, ...]:
         """The codes of the operations of these names; "all" means all operations.
@@ -279,6 +331,16 @@ class CombiningNetwork(Network):
         codes = {"module": self.code.encode(module), "path": path}
         tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
         return Place(tag, row)
+
+    def stored(self, word: int) -> tuple[int, int]:
+        """The memory module that holds a word, and its row there."""
+        row, module = divmod(word, self.ports)
+        return (module if self.hash is None else self.hash.module(word)), row
+
+    def words(self, contents: Sequence[Sequence[int]]) -> list[int]:
+        """The value of each word, from the contents of the memory modules."""
+        places = map(self.stored, range(self.ports * self.parameters.rows))
+        return [contents[module][row] for module, row in places]
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """As in `Network`; `combined` is, by stage, the fraction of requests that were combined

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 from amaranth.hdl import ShapeLike
-from amaranth.lib import stream
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import nearest
@@ -23,6 +23,7 @@ from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
 from ..routing.isolation import check_isolated
 from ..routing.looping import BoxSettings
+from ..routing.mask_rule import MaskRule
 from ..routing.partitions import Partition, check_partitionable
 from ..routing.relation import Relation
 from ..terminals.partition import PartitionInterface
@@ -61,21 +62,30 @@ class Theory(NamedTuple):
 
 
 class Confinement(NamedTuple):
-    """What keeps packets inside their subnetwork, whatever their tags.
+    """What keeps packets, or requests, inside their subnetwork, whatever their tags.
 
     Attributes
     ----------
     interface : CellType
         A kind of `PartitionInterface`, for each terminal.
+    link : wiring.Signature
+        The link of a terminal to its interface, as the terminal sees it.
     mask_bits : int
         Width of a mask.
     address : Callable[[int], int]
         What the interface of a terminal has as its address.
+    place : Callable[[Fabric], Terminals]
+        Adds the network to a fabric. It has no outputs if replies return on the same links.
+    rule : MaskRule or None
+        Which subnetworks are kept apart; None if all are.
     """
 
     interface: CellType
+    link: wiring.Signature
     mask_bits: int
     address: Callable[[int], int]
+    place: "Callable[[Fabric], Terminals]"
+    rule: MaskRule | None = None
 
 
 class Window(NamedTuple):
@@ -284,6 +294,21 @@ class Network(FabricComponent, ABC):
         """
         raise InvalidValue(f"Network must be rearrangeable, not {self.family!r}")
 
+    @property
+    def undivided(self) -> Partition:
+        """All terminals in one subnetwork. To halve it makes further partitions."""
+        return Partition.whole(self.code)
+
+    @abstractmethod
+    def confinement(self) -> Confinement:
+        """What keeps packets, or requests, inside their subnetwork.
+
+        Raises
+        ------
+        ValueError
+            If it can't be partitioned.
+        """
+
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """The channels of a network whose packets wait for each other, as `routing.deadlock` needs
         them.
@@ -346,7 +371,8 @@ class PacketNetwork(Network):
         Whether a packet's tag is used up on its path: at an output it is only the output's address.
     isolates : bool
         Whether packets of disjoint subnetworks are known never to share a channel, for any size
-        (`routing.partitions`), if their tags can be partitioned. If not, `channels` is examined.
+        (`routing.partitions`), if their tags can be partitioned and `mask_rule` keeps them apart.
+        If not, `channels` is examined.
     punctual : bool
         Whether an unblocked packet takes `path` in whichever cycle it starts.
     recovers : bool
@@ -420,23 +446,23 @@ class PacketNetwork(Network):
         return self.tags.code.radices[0]
 
     @property
-    def undivided(self) -> Partition:
-        """All terminals in one subnetwork. To halve it makes further partitions."""
-        return Partition.whole(self.tags.code)
+    def mask_rule(self) -> MaskRule | None:
+        """Which subnetworks are kept apart, if not all are; None also if that is not known."""
+        return None
 
     def confinement(self) -> Confinement:
-        """What keeps packets inside their subnetwork.
-
-        Raises
-        ------
-        ValueError
-            If it can't be partitioned.
-        """
+        """As in `Network`."""
         check_partitionable(self.tags)
         if not self.isolates:
             check_isolated(self, self.tags.code)
         interface = CellType(PartitionInterface, packet=self.packet, tags=self.tags)
-        return Confinement(interface, self.tags.code.width, self.tags.code.encode)
+        return self._confined(interface, self.tags.code.width, self.tags.code.encode)
+
+    def _confined(
+        self, interface: CellType, mask_bits: int, address: Callable[[int], int]
+    ) -> Confinement:
+        link = stream.Signature(self.packet)
+        return Confinement(interface, link, mask_bits, address, self.place, self.mask_rule)
 
     @abstractmethod
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:

@@ -193,24 +193,30 @@ class TagDecoder(wiring.Component):
     Parameters
     ----------
     scheme : TagScheme
+    broadcast : bool
+        Whether packets have a broadcast mask.
 
     Members
     -------
     address : In(width)
         This terminal's own address, in the code of the scheme. Constant.
     tag : In(width)
+    mask : In(width)
+        Destination tags with a mask only.
     source : Out(width)
         Where the packet came from. XOR and difference tags only.
     arrived : Out(1)
-        1 if this terminal is the destination. Destination tags only.
+        1 if this terminal is the destination, or one of them. Destination tags only.
     """
 
-    def __init__(self, scheme: TagScheme) -> None:
+    def __init__(self, scheme: TagScheme, *, broadcast: bool = False) -> None:
         self.scheme = scheme
+        self.broadcast = broadcast
         width = scheme.code.width
         checks = scheme.routing == "destination"
         result = {"arrived": Out(1)} if checks else {"source": Out(width)}
-        super().__init__({"address": In(width), "tag": In(width), **result})
+        mask = {"mask": In(width)} if checks and broadcast else {}
+        super().__init__({"address": In(width), "tag": In(width), **mask, **result})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -228,5 +234,8 @@ class TagDecoder(wiring.Component):
             m.d.comb += self.source.eq(Cat(source))
         else:
             expected = Cat(reversed([address[j] for j in scheme.destination_digits]))
-            m.d.comb += self.arrived.eq(self.tag == expected)
+            arrived = self.tag == expected
+            if self.broadcast:
+                arrived = ((self.tag ^ expected) & ~self.mask) == 0
+            m.d.comb += self.arrived.eq(arrived)
         return m

@@ -6,6 +6,7 @@ import io
 import re
 import sys
 import traceback
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import NoReturn
 
@@ -100,6 +101,7 @@ class _Commands(LazyGroup):
         return _plugin(name).get_short_help_str(limit=200)
 
 
+@cache
 def _plugins() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=_PLUGINS)}
 

@@ -51,11 +51,13 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, known = arguments[0], self.list_commands(context)
-        if name not in known and not name.startswith("-"):
-            raise InvalidValue(
-                f"Command must be one of {', '.join(known)}, not {name!r}{nearest(name, known)}"
-            )
+        name = arguments[0]
+        if name not in self.subcommands and not name.startswith("-"):
+            known = self.list_commands(context)
+            if name not in known:
+                raise InvalidValue(
+                    f"Command must be one of {', '.join(known)}, not {name!r}{nearest(name, known)}"
+                )
         return super().resolve_command(context, arguments)
 
     def summary(self, name: str) -> str:

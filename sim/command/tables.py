@@ -109,7 +109,7 @@ def print_result(result: Result, unit: str = "packets") -> None:
         attempts = _number(result.attempts)
         predicted = result.predicted["attempts"]
         theory = "" if predicted is None else f", predicted {_number(predicted)}"
-        click.echo(f"{result.dropped} dropped; {attempts} attempts per delivered packet{theory}")
+        click.echo(f"{result.dropped} dropped; {attempts} attempts per packet{theory}")
     if memory:
         verdict = {
             True: "serializable (a serial order of the operations explains them)",

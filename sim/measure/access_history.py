@@ -73,7 +73,7 @@ def is_serializable(engine: Engine, bench: Bench, run: int = 0) -> bool | None:
         return None
     network = bench.network
     contents = [engine.memory(name, "words", run) for name in bench.memories]
-    final = [value for row in zip(*contents) for value in row]
+    final = network.words(contents)
     try:
         return serial_order.is_serializable(
             histories, width=network.parameters.width, initial={}, final=final

@@ -143,8 +143,8 @@ class Result:
         Packets born in the window that did not arrive, so that their latency is not known. None if
         packets may be lost, or arrive in several places, or the traffic is finite.
     attempts : float or None
-        Attempts per delivered packet in the window, 1 if nothing is dropped. None if nothing was
-        delivered.
+        Attempts per delivered packet in the window, 1 if nothing is dropped; of broadcasts that are
+        sent again, per packet that entered. None if there was no such packet.
     lost, misrouted, duplicated, reordered, damaged : int or None
         Violations. `lost` is None for a partial run. `damaged` counts flits that did not
         follow their header correctly. In networks of more than 8,192 terminals `duplicated` and

@@ -492,7 +492,7 @@ def run_programs(
         engine=opened.name,
         cycles=runner.now,
         results=[processor.result for processor in runner.processors],
-        memory=[value for row in zip(*modules) for value in row],
+        memory=network.words(modules),
         history=history,
         requests=len(runner.taken),
         memory_requests=sum(opened.read(bench.memory_meters, "crossed")),

@@ -11,6 +11,7 @@ from .multistage_cube import (
     buffered_delay,
     dilated_throughput,
     replicated_throughput,
+    serial_delay,
     unbuffered_throughput,
 )
 
@@ -39,7 +40,7 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     The formulas are for uniform traffic. For the DCSH with packets of one length, it is the latency
     of Ould-Khaoua and Sotudeh's model. For multistage networks they are those of Siegel et al., VI:
 
-    - output-queued switches: the latency;
+    - output-queued switches, and cut-through switches with crosspoint queues: the latency;
     - unbuffered switches: the throughput, also of dilated and replicated networks; with
       resubmission the attempts.
 
@@ -72,9 +73,29 @@ def _buffered(load: float, radices: Sequence[int], depth: int) -> _Some:
     saturates.
     """
     likely = (_FULL / len(radices)) ** (-1 / depth)
-    if load >= 1 or any((1 + load / k * (likely - 1)) ** k > likely for k in set(radices)):
+    if not all(_falls(load, k, likely) for k in radices):
         return {}
     return {"latency_mean": buffered_delay(load, radices, len(radices))}
+
+
+def _crosspoints(load: float, radices: Sequence[int], depth: int, length: int) -> _Some:
+    """Cut-through switches with crosspoint queues, for packets of one length: as `_buffered`.
+
+    The packets for an output are in k queues. Taken together they are an output queue, in which c
+    cycles count as one. If the probability that this queue holds more than d packets falls as
+    z^-d, that of one of the k falls as (1 + k (z - 1))^-d. A queue has room for depth / c packets,
+    rounded down.
+    """
+    traffic = load * length
+    likely = (_FULL / len(radices)) ** (-length / (depth - depth % length))
+    if not all(_falls(traffic, k, 1 + (likely - 1) / k) for k in radices):
+        return {}
+    return {"latency_mean": serial_delay(load, radices, len(radices), length)}
+
+
+def _falls(load: float, k: int, z: float) -> bool:
+    """Whether the probability that an unlimited queue holds more than d packets falls as z^-d."""
+    return load < 1 and (1 + load / k * (z - 1)) ** k <= z
 
 
 def _unbuffered(load: float, radices: Sequence[int], dilation: int, replication: int) -> _Some:
@@ -145,6 +166,7 @@ _LONG = 4
 
 MODELS: dict[str, Callable[..., _Some]] = {
     "buffered": _buffered,
+    "crosspoints": _crosspoints,
     "unbuffered": _unbuffered,
     "resubmission": _resubmission,
     "dcsh": _dcsh,

@@ -6,6 +6,7 @@ from ...core.errors import InvalidValue
 from ...core.fabric import CellType, Fabric, Pin, Scope
 from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
+from ...routing.mask_rule import MaskRule
 from ...terminals.parity import Granularity, place_parity, protected
 from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults
 from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
@@ -68,7 +69,7 @@ class MultistageNetwork(PacketNetwork):
         self.ports = given.ports
         self.lengths = given.lengths
         self.longest_delay = given.resubmit
-        self.drops = given.policy != "hold" or given.parity != "none"
+        self.drops = given.rejects or given.parity != "none"
         self.resubmits = given.resubmit > 0
         self.broadcasts = bool(given.broadcast)
         self.transparent = given.switching.circuits
@@ -79,10 +80,8 @@ class MultistageNetwork(PacketNetwork):
             self.configuration = plan.configure(parse_faults(given.faults))
             hops = plan.path(0, 0, self.configuration)
             self.radices = tuple(plan.radices[hop.stage] for hop in hops)
-            # With both of these stages in use, packets can leave the lines of their subnetwork.
-            self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
             # A broadcast may take a different path than the packets for one of its outputs.
-            self.ordered = self.isolates or not self.broadcasts
+            self.ordered = not (self._has_two_paths and self.broadcasts)
         else:
             self.plan = multistage_plan(given.wiring, given.ports, given.radix)
             self.wiring_plan = self.plan
@@ -106,9 +105,21 @@ class MultistageNetwork(PacketNetwork):
         return self.plan
 
     @property
+    def _has_two_paths(self) -> bool:
+        """Whether both outer stages of an Extra Stage Cube are in use."""
+        used = self.configuration
+        return used is not None and not (used.bypass_extra or used.bypass_last)
+
+    @property
+    def mask_rule(self) -> MaskRule | None:
+        if self.configuration is None:
+            return None
+        return self.extra_plan.mask_rule(self.configuration, self.tags.routing)
+
+    @property
     def theory(self) -> Theory | None:
-        if self.configuration is not None and not self.isolates:
-            return None  # With both outer stages in use, loads of links are unequal.
+        if self._has_two_paths:
+            return None  # The loads of links are unequal.
         return self.parameters.switching.theory(self.parameters, self.radices)
 
     @property

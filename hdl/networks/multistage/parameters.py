@@ -112,12 +112,15 @@ class MultistageParameters(Parameters):
             raise InvalidValue(f"Policy must be {allowed} with switch={self.switch}, not {policy}")
         resubmit = self.resubmit
         if resubmit == "auto":
-            resubmit = 0 if policy == "hold" else switching.resubmit
+            rejects = switching.rejects(policy, self.broadcast)
+            resubmit = switching.resubmit if rejects else 0
         self._resolve(
             depth=switching.resolve_depth(self.depth, self.lengths[1]),
             policy=policy,
             resubmit=resubmit,
         )
+        if self.broadcast:
+            self._check_broadcast()
         self._check_options(resubmit)
         self._check_redundancy()
         if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
@@ -151,13 +154,14 @@ class MultistageParameters(Parameters):
                     f"not {self[name]}"
                 )
         if "resubmit" in changed:
-            if self.policy == "hold":
+            if not self.rejects:
                 raise InvalidValue(
                     f"Parameter resubmit must be 0 with policy=hold, not {self.resubmit}"
                 )
             if resubmit & resubmit - 1:
                 raise InvalidValue(f"Resubmit must be a power of two, not {self.resubmit}")
-            for name in ("dilation", "replication", "broadcast"):
+            whole = () if self.switching.circuits else ("broadcast",)
+            for name in ("dilation", "replication", *whole):
                 if name in changed:
                     raise InvalidValue(
                         f"Parameter {name} must be {plain[name]} with resubmission, "
@@ -169,6 +173,22 @@ class MultistageParameters(Parameters):
                 f"not {self.replication}"
             )
 
+    def _check_broadcast(self) -> None:
+        """Raise ValueError if the switch can't copy packets without loss or deadlock."""
+        longest = self.lengths[1]
+        if self.switching.circuits and int(self.resubmit) < 2:
+            raise InvalidValue(
+                f"Resubmit must be at least 2 with switch={self.switch} and broadcast=1, "
+                f"not {self.resubmit}"
+            )
+        if self.switch == "wormhole" and self.policy == "drop":
+            raise InvalidValue("Policy must be hold with switch=wormhole and broadcast=1, not drop")
+        if self.switch == "wormhole" and int(self.depth) < longest:
+            raise InvalidValue(
+                f"Depth must be at least the length of {longest} flits with broadcast=1, "
+                f"not {self.depth}"
+            )
+
     def _check_redundancy(self) -> None:
         """Raise ValueError if an extra stage, or its faults, are not compatible with the rest."""
         if self.extra_stage and self.broadcast and self.routing == "difference":
@@ -177,6 +197,11 @@ class MultistageParameters(Parameters):
             raise InvalidValue(f"Faults can be avoided only with extra_stage=1, not {self.faults}")
         if self.extra_stage and self.replication > 1:
             raise InvalidValue(f"Replication must be 1 with extra_stage=1, not {self.replication}")
+
+    @property
+    def rejects(self) -> bool:
+        """Whether packets can be dropped, or rejected and sent again."""
+        return self.switching.rejects(self.policy, self.broadcast)
 
     @property
     def switching(self) -> Switching:

@@ -92,6 +92,10 @@ class Switching:
         """Whether words are flits, with a bit that marks the last, for packets of this length."""
         return self.flits
 
+    def rejects(self, policy: str, broadcast: int) -> bool:
+        """Whether packets can be dropped, or rejected and sent again."""
+        return policy != "hold"
+
     def boxes(
         self, given: "MultistageParameters", packet: Packet, radices: Sequence[int]
     ) -> Sequence[CellType]:
@@ -204,7 +208,7 @@ class Wormhole(Switching):
     flits = True
     parity = False
     policies = ("hold", "drop")
-    options = frozenset({"replication", "resubmit", "refill"})
+    options = frozenset({"replication", "resubmit", "refill", "broadcast"})
     resubmit = 16
 
     def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
@@ -229,7 +233,7 @@ class CutThrough(Switching):
     description = "like wormhole, but a blocked packet is buffered whole where its header waits"
     flits = True
     parity = False
-    options = frozenset({"replication", "queues"})
+    options = frozenset({"replication", "queues", "broadcast"})
 
     def own_depth(self, longest: int) -> int:
         return max(4, 2 * longest)
@@ -240,6 +244,13 @@ class CutThrough(Switching):
             CutThroughSwitch, queues=given.queues, **_common(given, packet, radix), **size
         )
 
+    def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
+        shortest, longest = given.lengths
+        if given.queues != "crosspoint" or given.replication > 1 or shortest < longest:
+            return None
+        size = {"radices": tuple(radices), "depth": given.depth, "length": longest}
+        return Theory("crosspoints", size)
+
 
 class Circuit(Switching):
     name = "circuit"
@@ -247,12 +258,15 @@ class Circuit(Switching):
     flits = True
     depth = 0
     policies = POLICIES
-    options = frozenset({"resubmit", "extra_stage"})
+    options = frozenset({"resubmit", "extra_stage", "broadcast"})
     resubmit = 8
     circuits = True
 
     def has_flits(self, longest: int) -> bool:
         return longest > 1
+
+    def rejects(self, policy: str, broadcast: int) -> bool:
+        return policy != "hold" or broadcast > 0
 
     def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
         limit = given.hold_limit if given.policy == "modified-hold" else 1
