@@ -13,6 +13,7 @@ from ..core.fabric import Meter
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.packet import Packet, check_outputs, check_tag, forwarded, requested_outputs
 from ..primitives.random_bits import RandomOrder
+from ..primitives.round_robin import number_of
 from ..topology.tags import Routing, check_routing
 
 __all__ = ["UnbufferedSwitch", "VerdictLink", "later_bits", "verdict_delay"]
@@ -260,7 +261,7 @@ class UnbufferedSwitch(wiring.Component):
             ports = self.o[first : first + width]
             columns = [[row[first + at] for row in chosen] for at in range(len(ports))]
             used = [Cat(column).any() for column in columns]
-            select = [_number(column) for column in columns]
+            select = [number_of(Cat(column)) for column in columns]
             box.set(m, select + [0] * (width - len(ports)), Cat(used))
             for at, port in enumerate(ports):
                 with m.If(free[first + at]):
@@ -282,14 +283,8 @@ class UnbufferedSwitch(wiring.Component):
         for i, source in enumerate(self.i):
             m.d.comb += [
                 now.data[i].sent.eq(Cat(wins[i]).any()),
-                now.data[i].link.eq(_number(wins[i])),
+                now.data[i].link.eq(number_of(Cat(wins[i]))),
             ]
             m.d.sync += source.accepted.eq(
                 then.data[i].sent & accepted.bit_select(then.data[i].link, 1)
             )
-
-
-def _number(flags: list[Value]) -> Value:
-    """The number of the flag that is set; 0 if none is."""
-    bits = range((len(flags) - 1).bit_length())
-    return Cat(Cat(flag for x, flag in enumerate(flags) if x >> b & 1).any() for b in bits)
