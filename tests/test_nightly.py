@@ -30,10 +30,10 @@ def test_generated_code_has_no_undefined_behaviour(words: str) -> None:
 
 def test_networks_are_of_many_families() -> None:
     """And a seed always makes the same one."""
-    found = [nightly.random_network(seed) for seed in range(12)]
+    found = [nightly.random_network(seed) for seed in range(5)]
     again = nightly.random_network(3)
     assert (found[3].family, found[3].parameters) == (again.family, again.parameters)
-    assert len({network.family for network in found}) > 6
+    assert len({network.family for network in found}) > 3
     assert all(network.family in FAMILIES for network in found)
 
 
