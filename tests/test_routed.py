@@ -141,7 +141,7 @@ def alone(network: RoutedNetwork, source: int, destination: int, length: int) ->
     return result.network_latency.mean
 
 
-@pytest.mark.parametrize("latency", [1, 2, 3, 5])
+@pytest.mark.parametrize("latency", [1, long(2), 3, long(5)])
 @pytest.mark.parametrize(("decision", "length"), [(1, 1), (2, 6)])
 def test_latency_of_links_and_switching(latency: int, decision: int, length: int) -> None:
     """Over h links of L cycles: h (D_t + L - 1) + B; a stored packet costs its length at each of
