@@ -24,10 +24,11 @@ from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules, find_o
 from ..operations.memory import POLICIES as COMBINE_POLICIES
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
+from ..terminals.shared_port import MemoryDemultiplexer, ProcessorMultiplexer, shared_link
 from ..topology.address_hash import AddressHash
 from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
 from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
-from ..topology.tags import AddressCode, TagScheme
+from ..topology.tags import AddressCode, MixedCode, TagScheme
 from .columns import Columns, place_columns
 from .family import Family
 from .flits import packet_length, parse_lengths
@@ -52,12 +53,12 @@ class CombiningParameters(Parameters):
     `operations` a tuple of `Operation`, and `lengths` a pair of numbers. The identities of requests
     have log2(outstanding) bits, rounded up, but at least one. Several `paths` are a power of two up
     to the radix; they need wiring cube, a radix that is a power of two, and two stages or more.
-    `hashing` needs ports and a radix that are powers of two.
+    `hashing` needs ports, a radix and processors per port that are powers of two.
     """
 
     ports: int = integer(
         8,
-        "processors, and memory modules: a power of the radix, divided by the paths",
+        "ports to processors, and to memory: a power of the radix, divided by the paths",
         least=1,
         most=2**16,
     )
@@ -87,6 +88,9 @@ class CombiningParameters(Parameters):
     hashing: Literal["none", "polynomial"] = word(
         "none", "how words are spread over the modules", HASHES
     )
+    processors_per_port: int = integer(
+        1, "processors, and memory modules, that share a port", least=1, most=16
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.lengths, Sequence) and not isinstance(self.lengths, str):
@@ -96,11 +100,10 @@ class CombiningParameters(Parameters):
             raise InvalidValue(f"Several paths need wiring=cube, not {self.wiring}")
         if self.queues == "output" and self.delay != 1:
             raise InvalidValue(f"Delay must be 1 with queues=output, not {self.delay}")
-        for name in ("ports", "radix") if self.hashing != "none" else ():
+        for name in ("ports", "radix", "processors_per_port") if self.hashing != "none" else ():
             if (value := getattr(self, name)) & (value - 1):
-                raise InvalidValue(
-                    f"{name.capitalize()} must be a power of two with hashing, not {value}"
-                )
+                told = name.capitalize().replace("_", " ")
+                raise InvalidValue(f"{told} must be a power of two with hashing, not {value}")
 
 
 class Place(NamedTuple):
@@ -139,12 +142,21 @@ class CombiningNetwork(Network):
     Several `paths` per pair reduce the number of terminals of the same boxes by this factor
     (`topology.redundant_paths`). The processor chooses a path for each request, in its tag.
 
+    With several `processors_per_port`, k, as in RP3 (VII-E), there are k times as many processors
+    and memory modules as `ports`. Those from k p to k p + k - 1 share port p of the boxes, through
+    the cells `multiplexer_{p}` and `demultiplexer_{p}` (`terminals.shared_port`), which take no
+    cycle. Tags also have a digit for the module of a port, at the bottom; there is one cell
+    `hash_{p}` per port.
+
     Box x of stage s is the cell `box_{s}_{x}`, memory module d the cell `memory_{d}`.
 
     Its arguments are those of `CombiningParameters`.
 
     Attributes
     ----------
+    ports : int
+        Number of processors, and of memory modules: the parameter `ports`, times
+        `processors_per_port`.
     lengths : tuple[int, int]
         Cycles of a load or a reply on a link, and of any other request: words times beats.
     plan : MultistagePlan or RedundantPathPlan
@@ -154,6 +166,9 @@ class CombiningNetwork(Network):
         The meaning of each bit of a request's tag, from the lowest: ("module", b) for bit b of the
         module's code, ("path", b) for bit b of the number of the path.
     link : MemoryLink
+        That of a processor.
+    box_link : MemoryLink
+        That of a box: the same, unless processors share a port.
     operations : tuple[Operation, ...]
     box : CellType
         The type of all boxes.
@@ -195,11 +210,19 @@ class CombiningNetwork(Network):
             self.tags = None
             self._code = redundant.code
             self.tag_bits = redundant.tag_bits
+        share = given.processors_per_port
+        if share > 1:
+            self._code = MixedCode.of((share, *self._code.radices))
+            bits = (share - 1).bit_length()
+            self.tag_bits = (
+                *(TagBit("module", bit) for bit in range(bits)),
+                *(TagBit(kind, bit + bits * (kind == "module")) for kind, bit in self.tag_bits),
+            )
         self.paths = given.paths
         assert isinstance(given.lengths, int | str)  # the record converts a pair to text
         short, long = parse_lengths(given.lengths, geometric=False)
         self.lengths = short * given.beats, long * given.beats
-        self.ports = given.ports
+        self.ports = given.ports * share
         self.hash = None if given.hashing == "none" else AddressHash(self.ports, given.rows)
         self.stages = len(self.plan.stages)
         self.operations = (
@@ -214,6 +237,7 @@ class CombiningNetwork(Network):
             width=given.width,
             operations=self.operations,
         )
+        self.box_link = self.link if share == 1 else shared_link(self.link, share)
         self.box = self._box()
         self.box.build()  # An invalid box must be rejected now, not during elaboration.
 
@@ -225,7 +249,7 @@ class CombiningNetwork(Network):
 
     def _box(self) -> CellType:
         given = self.parameters
-        common = {"link": self.link, "radix": given.radix, "lengths": self.lengths}
+        common = {"link": self.box_link, "radix": given.radix, "lengths": self.lengths}
         if given.queues == "output":
             return CellType(
                 CombiningBox,
@@ -244,28 +268,62 @@ class CombiningNetwork(Network):
     def place(self, fabric: Fabric | Scope) -> list[Pin]:
         """Add the boxes and memory modules to a fabric; return the pins for the processors."""
         columns = self.place_boxes(fabric)
+        share = self.parameters.processors_per_port
+        outputs = columns.outputs
+        if share > 1:
+            demultiplexer = CellType(
+                MemoryDemultiplexer, link=self.box_link, modules=share, lengths=self.lengths
+            )
+            outputs = []
+            for port, pin in enumerate(columns.outputs):
+                cell = fabric.place(Cell(f"demultiplexer_{port}", demultiplexer))
+                fabric.link(pin, Pin(cell.name, ("i",)))
+                outputs += [Pin(cell.name, ("o", number)) for number in range(share)]
         rows = self.parameters.rows
-        module = CellType(MemoryModule, link=self.link, rows=rows, lengths=self.lengths)
-        for number, pin in enumerate(columns.outputs):
+        module = CellType(MemoryModule, link=self.box_link, rows=rows, lengths=self.lengths)
+        for number, pin in enumerate(outputs):
             cell = fabric.place(Cell(f"memory_{number}", module))
             fabric.link(pin, Pin(cell.name, ("i",)))
-        if self.hash is None:
-            return columns.inputs
+        inputs = columns.inputs
+        if self.hash is not None:
+            inputs = self._hashed(fabric, inputs)
+        if share > 1:
+            inputs = self._shared(fabric, inputs)
+        return inputs
+
+    def _hashed(self, fabric: Fabric | Scope, inputs: Sequence[Pin]) -> list[Pin]:
+        """Add the cells that hash addresses before these inputs; return theirs."""
+        assert self.hash is not None
         changes = [self.locate(module).tag for module in range(self.ports)]
         hasher = CellType(
             AddressHasher,
-            link=self.link,
+            link=self.box_link,
             columns=tuple(changes[column] for column in self.hash.columns),
         )
-        for number, pin in enumerate(columns.inputs):
+        for number, pin in enumerate(inputs):
             cell = fabric.place(Cell(f"hash_{number}", hasher))
             fabric.link(Pin(cell.name, ("o",)), pin)
-        return [Pin(f"hash_{number}", ("i",)) for number in range(self.ports)]
+        return [Pin(f"hash_{number}", ("i",)) for number in range(len(inputs))]
+
+    def _shared(self, fabric: Fabric | Scope, inputs: Sequence[Pin]) -> list[Pin]:
+        """Add the cells by which processors share these inputs; return the processors' pins."""
+        share = self.parameters.processors_per_port
+        multiplexer = CellType(
+            ProcessorMultiplexer, link=self.link, processors=share, lengths=self.lengths
+        )
+        pins = []
+        for port, pin in enumerate(inputs):
+            cell = fabric.place(Cell(f"multiplexer_{port}", multiplexer))
+            fabric.link(Pin(cell.name, ("o",)), pin)
+            pins += [Pin(cell.name, ("i", number)) for number in range(share)]
+        return pins
 
     def place_boxes(self, fabric: Fabric | Scope) -> Columns:
         """Add the boxes to a fabric; return the pins for processors and memory modules."""
         strapped = ("later",) in self.box.leaves
-        widths = [(self.parameters.radix - 1).bit_length()] * self.stages
+        # The digit of a module at its port is used last.
+        last = (self.parameters.processors_per_port - 1).bit_length()
+        widths = [last] + [(self.parameters.radix - 1).bit_length()] * self.stages
 
         def straps(stage: int, box: int) -> dict[str, int]:
             if not strapped:
