@@ -8,7 +8,7 @@ from multicube.hdl import FAMILIES
 __all__ = ["ALIKE", "families", "long"]
 
 ALIKE = {name for name, family in FAMILIES.items() if family.preset is not None} | {
-    *("baseline", "butterfly", "flip", "indirect-cube", "mesh", "ring"),
+    *("baseline", "butterfly", "flip", "indirect-cube", "mesh", "ring", "sw-banyan"),
     *("fat-tree", "hyperx", "kautz", "de-bruijn", "express-mesh", "cube-connected-cycles"),
     *("complete", "star", "tree", "chordal-ring", "psnn", "pse", "leiserson-fat-tree"),
     *("man-yo", "lambda"),

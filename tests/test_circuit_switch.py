@@ -278,11 +278,6 @@ def test_time_out_is_exact_to_the_cycle(simulate: Callable[..., None], limit: in
             ValueError,
             r"^Tag of a packet must have at least 4 bits for a switch of radix 16, not 3$",
         ),
-        (
-            {"packet": Packet(3, 4, broadcast=True)},
-            ValueError,
-            r"^Packet of a circuit switch must not have a broadcast mask$",
-        ),
     ],
 )
 def test_circuit_box_rejects(parameters: dict, error: type[Exception], message: str) -> None:

@@ -290,7 +290,7 @@ def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
 
 SLOW_COMMANDS = {
     *("boards", "combining", "communication-steps", "hierarchical", "hypercube", "static-networks"),
-    *("measurement", "single-stage", "switching", "torus", "wiring"),
+    *("machines", "measurement", "partitions", "single-stage", "switching", "torus", "wiring"),
 }
 
 

@@ -413,3 +413,9 @@ def test_other_rejecting_parts_reject_packets_without_flits() -> None:
         RejectingWormholeSwitch(Packet(2, 8), radix=2)
     with pytest.raises(ValueError, match=r"^Packet must have flits$"):
         RetryReceiver(Packet(2, 8))
+
+
+def test_rejecting_switch_rejects_broadcast_masks() -> None:
+    message = "^Packet that may be rejected must not have a broadcast mask$"
+    with pytest.raises(ValueError, match=message):
+        RejectingWormholeSwitch(Packet(2, 8, flits=True, broadcast=True), radix=2)

@@ -11,7 +11,7 @@ import pytest
 from amaranth.hdl import Value
 from long_runs import long
 from multicube.hdl.boxes.combining import MemoryLink
-from multicube.hdl.networks import CombiningNetwork
+from multicube.hdl.networks import CombiningNetwork, PartitionedNetwork
 from multicube.hdl.operations.memory import OPERATIONS
 from multicube.hdl.terminals.shared_port import MemoryDemultiplexer, ProcessorMultiplexer
 from multicube.sim import Request, run_programs
@@ -261,6 +261,11 @@ REJECTED = [
     (
         lambda: ProcessorMultiplexer(LINK, processors=2, lengths=(2, 1)),
         "Lengths must be in order, shorter first, not 2 and 1",
+    ),
+    (
+        lambda: PartitionedNetwork(CombiningNetwork(4, processors_per_port=4)),
+        "Partitions need processors_per_port=1, since all of a port share its paths, "
+        "not processors_per_port=4",
     ),
     (lambda: MemoryDemultiplexer(LINK, modules=1), "Modules must be at least 2, not 1"),
     (

@@ -395,12 +395,6 @@ def test_flit_switches_keep_their_parameters() -> None:
         ),
         (WormholeSwitch, {"packet": Packet(2, 8)}, ValueError, "Packet must have flits"),
         (
-            WormholeSwitch,
-            {"packet": Packet(2, 8, flits=True, broadcast=True)},
-            ValueError,
-            "Packet of several flits must not have a broadcast mask",
-        ),
-        (
             CutThroughSwitch,
             {"depth": 3, "length": 4},
             ValueError,

@@ -6,6 +6,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_delay
+from ..core.fabric import Meter
 from ..primitives.packet import Packet, TagDecoder
 from ..primitives.random_bits import RandomBits
 from ..topology.tags import TagScheme
@@ -21,6 +22,8 @@ class CircuitInitiator(wiring.Component):
     other words, one per cycle. Through n boxes without conflicts, the last of a packet's c words
     crosses n + c cycles after the packet was first offered. The request is deasserted in the next
     cycle, and asserted again in the one after it if there is another packet.
+
+    The circuit of a packet with a broadcast mask is a tree; that takes no more time.
 
     When the request is rejected, it stays deasserted for 1 to `delay` cycles, all equally likely.
     Then the same packet is tried again; with a `delay` of 0 the packet is dropped instead.
@@ -47,6 +50,8 @@ class CircuitInitiator(wiring.Component):
         Only if `reply` is given: data from the destination.
     keep : In(1)
         Only if `reply` is given: while it is 1, the path is not released after the last word.
+    rejected : Out(1)
+        Only with a broadcast mask: the request is rejected in this cycle. One pulse per attempt.
 
     Raises
     ------
@@ -60,12 +65,16 @@ class CircuitInitiator(wiring.Component):
         self.delay = delay
         self.two_way = reply is not None
         back = {"reply": Out(stream.Signature(reply)), "keep": In(1)} if self.two_way else {}
+        # Several boxes can reject one attempt to set up a tree.
+        counts = {"rejected": Out(1)} if packet.broadcast else {}
+        self.meters = (Meter("dropped", "rejected", "pulses"),) if packet.broadcast else ()
         super().__init__(
             {
                 "seed": In(32),
                 "i": In(stream.Signature(packet)),
                 "o": Out(CircuitLink(packet, reply)),
                 **back,
+                **counts,
             }
         )
 
@@ -115,6 +124,8 @@ class CircuitInitiator(wiring.Component):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid & last):
                     m.next = "REQUEST"
+        if self.packet.broadcast:
+            m.d.comb += self.rejected.eq(link.request & link.reject)
         if self.two_way:
             wiring.connect(m, wiring.flipped(self.reply), wiring.flipped(link.reply))
         return m
@@ -132,8 +143,12 @@ class CircuitResponder(wiring.Component):
     reply : ShapeLike, optional
         As in `CircuitLink`.
     tags : TagScheme
-        With destination tags the address is checked. XOR tags do not contain it (they contain the
-        source's address instead), so every circuit is accepted.
+        With destination tags the address is checked, except for the bits in a broadcast mask. XOR
+        tags do not contain it (they contain the source's address instead), so every circuit is
+        accepted.
+    reports : bool
+        Whether a misdelivered request counts as a corrupted packet in the results of a run: for
+        networks with parity whose sources do not repeat rejected requests.
 
     Members
     -------
@@ -150,9 +165,18 @@ class CircuitResponder(wiring.Component):
         there is no circuit waits for one.
     """
 
-    def __init__(self, packet: Packet, reply: ShapeLike | None = None, *, tags: TagScheme) -> None:
+    def __init__(
+        self,
+        packet: Packet,
+        reply: ShapeLike | None = None,
+        *,
+        tags: TagScheme,
+        reports: bool = False,
+    ) -> None:
         self.packet = packet
         self.tags = tags
+        self.reports = reports
+        self.meters = (Meter("corrupted", "misdelivered", "pulses"),) if reports else ()
         self.two_way = reply is not None
         super().__init__(
             {
@@ -170,8 +194,11 @@ class CircuitResponder(wiring.Component):
         link = self.i
         arrived = Const(1)
         if self.tags.routing == "destination":
-            m.submodules.decoder = decoder = TagDecoder(self.tags)
+            masked = self.packet.broadcast
+            m.submodules.decoder = decoder = TagDecoder(self.tags, broadcast=masked)
             m.d.comb += [decoder.address.eq(self.address), decoder.tag.eq(link.payload.tag)]
+            if masked:
+                m.d.comb += decoder.mask.eq(link.payload.mask)
             arrived = decoder.arrived
 
         accepted = Signal()

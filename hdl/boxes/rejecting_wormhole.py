@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..core.errors import InvalidValue
 from ..core.fabric import Meter
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.packet import Packet, forwarded, output_port
@@ -94,13 +95,16 @@ class RejectingWormholeSwitch(wiring.Component):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above, or the packet's tag is narrower than a digit.
+        If a parameter is not as above, or the packet has a broadcast mask, or a tag narrower than a
+        digit.
     """
 
     meters = (Meter("dropped", "dropped", "pulses"),)
 
     def __init__(self, packet: Packet, *, radix: int, routing: Routing = "destination") -> None:
         self.digit_bits = check_flits(packet, radix, routing)
+        if packet.broadcast:
+            raise InvalidValue("Packet that may be rejected must not have a broadcast mask")
         self.packet = packet
         self.radix = radix
         self.routing = routing

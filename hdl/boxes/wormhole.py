@@ -3,11 +3,19 @@
 The flits of a packet follow each other through the network like a *worm*. The header requests an
 output; once granted, the output belongs to the worm until the tail has passed. So the flits of two
 packets never mix on a link, and the flits behind the header need no tag.
+
+With a broadcast mask (III-B, III-C) a worm may be for several outputs. Each output takes its own
+copy of it, from header to tail, as soon as it is free, and no copy waits for another one. That
+needs room for the whole packet in each switch: if the flits behind the header could not enter while
+one copy waits, the other copies would wait for them, each holding an output. Then packets could
+wait for each other in a circle, even in one switch. With this room a switch passes on all flits of
+a header that it has passed on, whatever its other outputs do; so, from the last stage back to the
+first, all packets arrive.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,30 +23,38 @@ from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, check_tag, forwarded, output_port
+from ..primitives.output_buffer import OutputBuffer
+from ..primitives.packet import (
+    Packet,
+    check_outputs,
+    check_tag,
+    forwarded,
+    output_port,
+    requested_outputs,
+)
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
+from .broadcast import ReplicatingQueue
 
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
 
 
-def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
+def check_flits(packet: Packet, radix: int, routing: Routing, outputs: int | None = None) -> int:
     """Check the parameters that all flit switches share; return the width of a tag digit.
 
     Raises
     ------
     TypeError, ValueError
-        If the radix or the tag scheme is not possible, or packets have no flits, have a broadcast
-        mask, or have a tag narrower than a digit.
+        If the radix or the tag scheme is not possible, or packets have no flits, or a tag narrower
+        than a digit.
     """
     radix = check_radix(radix)
+    outputs = check_outputs(radix, outputs, routing)
     check_routing(routing, radix)
     if not packet.flits:
         raise InvalidValue("Packet must have flits")
-    if packet.broadcast:
-        raise InvalidValue("Packet of several flits must not have a broadcast mask")
-    check_tag(packet, radix)
-    return (radix - 1).bit_length()
+    check_tag(packet, outputs)
+    return (outputs - 1).bit_length()
 
 
 def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
@@ -52,21 +68,32 @@ def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
 class _FlitSwitch(wiring.Component):
     """Parameters, checks, ports and output side shared by the flit switches."""
 
+    output_depth: int = 0
+    store: bool = False
+
     def __init__(
-        self, packet: Packet, *, radix: int, depth: int, routing: Routing, refill: bool
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        outputs: int | None,
+        depth: int,
+        routing: Routing,
+        refill: bool,
     ) -> None:
-        self.digit_bits = check_flits(packet, radix, routing)
+        self.digit_bits = check_flits(packet, radix, routing, outputs)
         self.packet = packet
         self.radix = radix
+        self.outputs = radix if outputs is None else outputs
         self.depth = depth
         self.routing = routing
         self.refill = refill
         ports = stream.Signature(packet)
-        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
+        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(self.outputs)})
 
     def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
         """The output for the current flit of input i: the one that its header requested."""
-        wanted = output_port(flits.payload.tag, self.radix, self.routing, i)
+        wanted = output_port(flits.payload.tag, self.outputs, self.routing, i)
         kept = Signal(self.digit_bits, name=f"kept_{i}")
         target = Signal(self.digit_bits, name=f"target_{i}")
         with m.If(~following):
@@ -76,21 +103,86 @@ class _FlitSwitch(wiring.Component):
 
     def _forward(self, m: Module, heads: list[stream.Interface]) -> None:
         """Send the flits at the heads of the input queues to the outputs, through one box."""
-        m.submodules.box = box = InterchangeBox(self.radix, self.packet)
+        m.submodules.box = box = InterchangeBox(self.radix, self.packet, self.outputs)
         arbiters = [RoundRobin(self.radix) for _ in self.o]
+        outputs = [self._output(m, j) for j in range(self.outputs)]
         for i, head in enumerate(heads):
             following = _following(m, f"head_{i}", head)
             target = self._target(m, i, head, following)
             m.d.comb += box.i[i].eq(forwarded(head.payload, self.digit_bits))
-            for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+            for j, (arbiter, output) in enumerate(zip(arbiters, outputs)):
                 m.d.comb += arbiter.request[i].eq((head.valid | following) & (target == j))
                 with m.If((target == j) & (arbiter.grant == i)):
                     m.d.comb += [output.valid.eq(head.valid), head.ready.eq(output.ready)]
-        for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+        for j, (arbiter, output) in enumerate(zip(arbiters, outputs)):
             m.submodules[f"arbiter_{j}"] = arbiter
             m.d.comb += output.payload.eq(box.o[j])
             self._release(m, arbiter, output)
         box.set(m, [arbiter.grant for arbiter in arbiters], ~0)
+
+    def _merge_all(self, m: Module, rows: list[list[stream.Interface]]) -> None:
+        """Connect each output to the queues of all inputs for it: `rows` has a list per input."""
+        for j, output in enumerate(self.o):
+            self._merge(m, j, [row[j] for row in rows], output)
+
+    def _merge(
+        self, m: Module, j: int, heads: list[stream.Interface], output: stream.Interface
+    ) -> None:
+        """Send the packets in the queues of an output to it, one after the other."""
+        m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
+        for i, head in enumerate(heads):
+            following = _following(m, f"queue_{i}_{j}", head)
+            m.d.comb += arbiter.request[i].eq(head.valid | following)
+        with m.Switch(arbiter.grant):
+            for i, head in enumerate(heads):
+                with m.Case(i):
+                    m.d.comb += [
+                        output.valid.eq(head.valid),
+                        output.payload.eq(head.payload),
+                        head.ready.eq(output.ready),
+                    ]
+        self._release(m, arbiter, output)
+
+    def _whole(self, m: Module, name: str, enters: Value, leaves: Value) -> Value:
+        """Whether the first packet of a queue may leave: with `store`, if all of it is there.
+
+        `enters` and `leaves` say whether a tail does so in this cycle.
+        """
+        if not self.store:
+            return Const(1)
+        whole = Signal(range(self.depth + 1), name=f"whole_{name}")  # tails in the queue
+        m.d.sync += whole.eq(whole + enters - leaves)
+        return whole != 0
+
+    def _replicating_queue(self, m: Module, i: int) -> tuple[ReplicatingQueue, list[Any]]:
+        """A queue for the packets of input i, and the streams of their copies for each output."""
+        queue = ReplicatingQueue(
+            self.packet, readers=self.radix, depth=self.depth, refill=self.refill
+        )
+        m.submodules[f"queue_{i}"] = queue
+        wanted = requested_outputs(queue.head, self.radix, self.routing, i)
+        m.d.comb += queue.wanted.eq(wanted)
+        arrives = queue.i.valid & queue.i.ready & queue.i.payload.last
+        shown = self._whole(m, f"queue_{i}", arrives, queue.done)
+        copies = []
+        for j, port in enumerate(queue.o):
+            copy = stream.Signature(self.packet).create(path=(f"copy_{i}_{j}",))
+            m.d.comb += [
+                copy.valid.eq(port.valid & shown),
+                copy.payload.eq(forwarded(port.payload, self.digit_bits)),
+                port.ready.eq(copy.ready & shown),
+            ]
+            copies.append(copy)
+        return queue, copies
+
+    def _output(self, m: Module, j: int) -> wiring.PureInterface:
+        """The stream into output j, through its buffer if there is one."""
+        if not self.output_depth:
+            return self.o[j]
+        buffer = OutputBuffer(self.packet, depth=self.output_depth)
+        m.submodules[f"buffer_{j}"] = buffer
+        wiring.connect(m, buffer.o, wiring.flipped(self.o[j]))
+        return buffer.i
 
     def _release(self, m: Module, arbiter: RoundRobin, output: stream.Interface) -> None:
         """Let an arbiter advance to the next worm when the tail leaves.
@@ -120,11 +212,13 @@ class WormholeSwitch(_FlitSwitch):
     packet : Packet
         With flits. The top digit of the header's tag names the output. A digit that names no output
         (radix 3, for example, has two-bit digits) is never taken, and so blocks its input: tags
-        must come from a `TagScheme`.
+        must come from a `TagScheme`. With a mask, the tag names all outputs for which its digit
+        would differ only where the mask's top bits are 1.
     radix : int
-        Number of inputs and of outputs, at least 2.
+        Number of inputs, at least 2, and of outputs.
     depth : int
-        Flits that fit into each queue, at least 1. Packets may be longer.
+        Flits that fit into each queue, at least 1. Packets may be longer, except with a mask:
+        longer ones can then deadlock.
     routing : "destination", "xor" or "difference"
         Whether the digit is the number of the output; that number exclusive-ored with the number of
         the input (which needs a radix that is a power of two); or that number minus the number of
@@ -132,11 +226,18 @@ class WormholeSwitch(_FlitSwitch):
     refill : bool, optional
         Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
         full throughput, and there it is the default; otherwise the default is the shorter path.
+    output_depth : int
+        Flits that fit into a buffer at each output, in addition to the queue at each input; 0 for
+        none. Flits pass an empty buffer in the same cycle. With a buffer, `ready` of the outputs
+        only matters to the buffers, so `i[*].ready` does not depend on it.
+    outputs : int, optional
+        Number of outputs, at least 2, if there are not as many as inputs. Tags must then be
+        destination tags.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix)
-    o : Out(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(outputs)
 
     Raises
     ------
@@ -152,14 +253,27 @@ class WormholeSwitch(_FlitSwitch):
         depth: int,
         routing: Routing = "destination",
         refill: bool | None = None,
+        output_depth: int = 0,
+        outputs: int | None = None,
     ) -> None:
         depth = check_integer("Depth", depth, 1)
+        self.output_depth = check_integer("Output depth", output_depth, 0)
         if refill is None:
             refill = depth == 1
-        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+        super().__init__(
+            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        if self.packet.broadcast:
+            rows = []
+            for i, source in enumerate(self.i):
+                copying, row = self._replicating_queue(m, i)
+                wiring.connect(m, wiring.flipped(source), copying.i)
+                rows.append(row)
+            self._merge_all(m, rows)
+            return m
         heads = []
         for i, source in enumerate(self.i):
             queue = ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
@@ -187,26 +301,34 @@ class CutThroughSwitch(_FlitSwitch):
     output, so no packet waits for one with another output, and an output is never idle while a
     packet for it is in the switch. `i[*].ready` then depends combinationally on the offered header.
 
+    With `store`, a header leaves only when the tail of its packet is in the queue: the base case of
+    that analysis, in which the whole packet takes its c cycles at each box. The tail of a packet of
+    c flits that is never blocked leaves 2 c - 1 cycles after the header arrived.
+
     Otherwise latency, throughput, fairness and combinational paths are those of `WormholeSwitch`.
 
     Parameters
     ----------
-    packet, radix, routing
+    packet, radix, routing, outputs
         As in `WormholeSwitch`.
     depth : int
         Flits that fit into each queue, at least `length`.
     length : int
-        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm.
+        Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm;
+        with a mask, or with `store`, it can then deadlock.
     queues : "input" or "crosspoint"
         Whether there is one queue at each input, or one for each pair of input and output.
     refill : bool, optional
         Whether a header enters in the same cycle in which a flit that leaves makes room for it.
         Full throughput needs this if `depth` is `length`, and there it is the default.
+    store : bool
+        Whether a packet is stored whole before its header leaves (*store-and-forward*). Full
+        throughput then needs a `depth` of two packets.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix)
-    o : Out(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(outputs)
 
     Raises
     ------
@@ -224,6 +346,8 @@ class CutThroughSwitch(_FlitSwitch):
         routing: Routing = "destination",
         queues: Literal["input", "crosspoint"] = "input",
         refill: bool | None = None,
+        store: bool = False,
+        outputs: int | None = None,
     ) -> None:
         length = check_integer("Length", length, 1)
         depth = check_integer("Depth", depth, 1)
@@ -233,13 +357,30 @@ class CutThroughSwitch(_FlitSwitch):
             raise InvalidValue(f"Queues must be input or crosspoint, not {queues!r}")
         self.length = length
         self.queues = queues
+        self.store = store
         if refill is None:
             refill = depth == length
-        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+        super().__init__(
+            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        if self.queues == "input":
+        if self.queues == "input" and self.packet.broadcast:
+            rows = []
+            for i, source in enumerate(self.i):
+                copying, row = self._replicating_queue(m, i)
+                following = _following(m, f"input_{i}", source)
+                m.d.comb += [
+                    copying.i.valid.eq(source.valid & source.ready),
+                    copying.i.payload.eq(source.payload),
+                    source.ready.eq(
+                        copying.i.ready & (following | self._room(copying.level, copying.freed))
+                    ),
+                ]
+                rows.append(row)
+            self._merge_all(m, rows)
+        elif self.queues == "input":
             heads = []
             for i, source in enumerate(self.i):
                 m.submodules[f"queue_{i}"] = queue = self._queue()
@@ -249,12 +390,15 @@ class CutThroughSwitch(_FlitSwitch):
                     queue.i[0].payload.eq(source.payload),
                     source.ready.eq(self._admits(queue, following)),
                 ]
-                heads.append(queue.o)
+                heads.append(self._stored(m, f"queue_{i}", queue))
             self._forward(m, heads)
         else:
             queues = [[self._queue() for _ in self.o] for _ in self.i]
             for i, (source, row) in enumerate(zip(self.i, queues)):
                 following = _following(m, f"input_{i}", source)
+                if self.packet.broadcast:
+                    self._copy(m, i, source, row, following)
+                    continue
                 target = self._target(m, i, source, following)
                 for j, queue in enumerate(row):
                     m.submodules[f"queue_{i}_{j}"] = queue
@@ -264,35 +408,67 @@ class CutThroughSwitch(_FlitSwitch):
                             queue.i[0].valid.eq(source.valid & source.ready),
                             source.ready.eq(self._admits(queue, following)),
                         ]
-            for j, output in enumerate(self.o):
-                self._merge(m, j, [row[j].o for row in queues], output)
+            heads = [
+                [self._stored(m, f"queue_{i}_{j}", queue) for j, queue in enumerate(row)]
+                for i, row in enumerate(queues)
+            ]
+            self._merge_all(m, heads)
         return m
 
     def _queue(self) -> ArrivalQueue:
         return ArrivalQueue(self.packet, depth=self.depth, refill=self.refill)
 
+    def _copy(
+        self,
+        m: Module,
+        i: int,
+        source: stream.Interface,
+        row: list[ArrivalQueue],
+        following: Value,
+    ) -> None:
+        """Let flits enter the queues of all outputs that their packet is for, all at once.
+
+        No other input fills these queues, so a header that waits for one finds room in the others.
+        """
+        wanted = Signal(self.radix, name=f"wanted_{i}")
+        kept = Signal(self.radix, name=f"kept_{i}")
+        requested = requested_outputs(source.payload, self.radix, self.routing, i)
+        m.d.comb += wanted.eq(Mux(following, kept, requested))
+        m.d.sync += kept.eq(wanted)
+        admitted = Cat(self._admits(queue, following) for queue in row)
+        m.d.comb += source.ready.eq(wanted.any() & (wanted & ~admitted == 0))
+        for j, queue in enumerate(row):
+            m.submodules[f"queue_{i}_{j}"] = queue
+            m.d.comb += [
+                queue.i[0].payload.eq(forwarded(source.payload, self.digit_bits)),
+                queue.i[0].valid.eq(source.valid & source.ready & wanted[j]),
+            ]
+
+    def _stored(self, m: Module, name: str, queue: ArrivalQueue) -> stream.Interface:
+        """The flits that may leave a queue: with `store`, those of packets that are in it whole."""
+        if not self.store:
+            return queue.o
+        head = stream.Signature(self.packet).create(path=("stored", name))
+        arrival = queue.i[0]
+        enters = arrival.valid & arrival.ready & arrival.payload.last
+        leaves = head.valid & head.ready & head.payload.last
+        shown = self._whole(m, name, enters, leaves)
+        m.d.comb += [
+            head.payload.eq(queue.o.payload),
+            head.valid.eq(queue.o.valid & shown),
+            queue.o.ready.eq(head.ready & shown),
+        ]
+        return head
+
     def _admits(self, queue: ArrivalQueue, following: Value) -> Value:
         """Whether a flit may enter a queue: a header needs room for the longest packet."""
-        spare = self.depth - self.length
-        room = queue.level <= spare
-        if self.refill:
-            room |= (queue.level == spare + 1) & queue.o.valid & queue.o.ready
+        room = self._room(queue.level, queue.o.valid & queue.o.ready)
         return queue.i[0].ready & (following | room)
 
-    def _merge(
-        self, m: Module, j: int, heads: list[stream.Interface], output: stream.Interface
-    ) -> None:
-        """Send the packets in the queues of an output to it, one after the other."""
-        m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
-        for i, head in enumerate(heads):
-            following = _following(m, f"queue_{i}_{j}", head)
-            m.d.comb += arbiter.request[i].eq(head.valid | following)
-        with m.Switch(arbiter.grant):
-            for i, head in enumerate(heads):
-                with m.Case(i):
-                    m.d.comb += [
-                        output.valid.eq(head.valid),
-                        output.payload.eq(head.payload),
-                        head.ready.eq(output.ready),
-                    ]
-        self._release(m, arbiter, output)
+    def _room(self, level: Value, freed: Value) -> Value:
+        """Whether a queue with `level` slots in use has room for the longest packet."""
+        spare = self.depth - self.length
+        room = level <= spare
+        if self.refill:
+            room |= (level == spare + 1) & freed
+        return room

@@ -8,11 +8,11 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, ClassVar, NamedTuple, Self
 
 from amaranth.hdl import ShapeLike
-from amaranth.lib import stream
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import nearest
@@ -23,10 +23,11 @@ from ..core.wires import Lane, Wire, named_wires
 from ..primitives.packet import Packet
 from ..routing.isolation import check_isolated
 from ..routing.looping import BoxSettings
+from ..routing.mask_rule import MaskRule
 from ..routing.partitions import Partition, check_partitionable
 from ..routing.relation import Relation
 from ..terminals.partition import PartitionInterface
-from ..topology.multistage import MultistagePlan
+from ..topology.multistage import MultistagePlan, equal_ports
 from ..topology.permutations import Permutation
 from ..topology.tags import AddressCode, TagScheme
 from .flits import geometric_mean
@@ -44,7 +45,8 @@ __all__ = [
 
 
 class Terminals(NamedTuple):
-    """The attachment of a network's terminals: for each, a stream to send and one to receive."""
+    """The attachment of a network's terminals: for each source a stream to send, and for each sink
+    one to receive."""
 
     inputs: list[Pin]
     outputs: list[Pin]
@@ -61,21 +63,30 @@ class Theory(NamedTuple):
 
 
 class Confinement(NamedTuple):
-    """What keeps packets inside their subnetwork, whatever their tags.
+    """What keeps packets, or requests, inside their subnetwork, whatever their tags.
 
     Attributes
     ----------
     interface : CellType
         A kind of `PartitionInterface`, for each terminal.
+    link : wiring.Signature
+        The link of a terminal to its interface, as the terminal sees it.
     mask_bits : int
         Width of a mask.
     address : Callable[[int], int]
         What the interface of a terminal has as its address.
+    place : Callable[[Fabric], Terminals]
+        Adds the network to a fabric. It has no outputs if replies return on the same links.
+    rule : MaskRule or None
+        Which subnetworks are kept apart; None if all are.
     """
 
     interface: CellType
+    link: wiring.Signature
     mask_bits: int
     address: Callable[[int], int]
+    place: "Callable[[Fabric], Terminals]"
+    rule: MaskRule | None = None
 
 
 class Window(NamedTuple):
@@ -111,7 +122,7 @@ Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 
 class Network(FabricComponent, ABC):
-    """A network as a component, with `ports` terminals.
+    """A network as a component.
 
     Its arguments are `family` and those of its `parameters_type`, which describes each of them.
 
@@ -121,8 +132,11 @@ class Network(FabricComponent, ABC):
         Name of the network in the catalogue.
     parameters : Parameters
         All arguments of the constructor, as a record and by name; "auto" is resolved.
+    sources, sinks : int
+        Number of terminals that send, and of those that receive.
     ports : int
-        Number of terminals.
+        Number of terminals, if all send and receive. To set it sets both numbers; to read it is a
+        ValueError if they differ.
     ordered : bool
         Whether packets of one flow (source and destination) stay in order.
     stages : int
@@ -162,7 +176,8 @@ class Network(FabricComponent, ABC):
 
     family: str = ""
     parameters: Parameters
-    ports: int
+    sources: int
+    sinks: int
     ordered: bool
     stages: int
     zero_load_cycles: int = 0
@@ -203,6 +218,14 @@ class Network(FabricComponent, ABC):
     @abstractmethod
     def _set_up(self) -> None:
         """Set all attributes, from `parameters`."""
+
+    @property
+    def ports(self) -> int:
+        return equal_ports(self.sources, self.sinks)
+
+    @ports.setter
+    def ports(self, ports: int) -> None:
+        self.sources = self.sinks = ports
 
     @abstractmethod
     def _joined(self) -> Fabric:
@@ -284,6 +307,21 @@ class Network(FabricComponent, ABC):
         """
         raise InvalidValue(f"Network must be rearrangeable, not {self.family!r}")
 
+    @property
+    def undivided(self) -> Partition:
+        """All terminals in one subnetwork. To halve it makes further partitions."""
+        return Partition.whole(self.code)
+
+    @abstractmethod
+    def confinement(self) -> Confinement:
+        """What keeps packets, or requests, inside their subnetwork.
+
+        Raises
+        ------
+        ValueError
+            If it can't be partitioned.
+        """
+
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """The channels of a network whose packets wait for each other, as `routing.deadlock` needs
         them.
@@ -327,10 +365,10 @@ def _again(kind: type[Network], family: str, parameters: dict[str, Any]) -> Netw
 
 
 class PacketNetwork(Network):
-    """A network that carries packets: each terminal has one input and one output stream.
+    """A network that carries packets: each source has one stream into it, each sink one out of it.
 
     The header of a packet that never waits takes one cycle per switch on its path. A subclass sets
-    `ports` and `tags` in `_set_up`.
+    `ports` (or `sources` and `sinks`) and `tags` in `_set_up`.
 
     Attributes
     ----------
@@ -346,7 +384,8 @@ class PacketNetwork(Network):
         Whether a packet's tag is used up on its path: at an output it is only the output's address.
     isolates : bool
         Whether packets of disjoint subnetworks are known never to share a channel, for any size
-        (`routing.partitions`), if their tags can be partitioned. If not, `channels` is examined.
+        (`routing.partitions`), if their tags can be partitioned and `mask_rule` keeps them apart.
+        If not, `channels` is examined.
     punctual : bool
         Whether an unblocked packet takes `path` in whichever cycle it starts.
     recovers : bool
@@ -359,8 +398,8 @@ class PacketNetwork(Network):
 
     Members
     -------
-    i : In(stream.Signature(packet)).array(ports)
-    o : Out(stream.Signature(packet)).array(ports)
+    i : In(stream.Signature(packet)).array(sources)
+    o : Out(stream.Signature(packet)).array(sinks)
     """
 
     tags: TagScheme
@@ -375,11 +414,12 @@ class PacketNetwork(Network):
 
     def _joined(self) -> Fabric:
         link = stream.Signature(self.packet)
-        fabric = Fabric({"i": In(link).array(self.ports), "o": Out(link).array(self.ports)})
-        terminals = self.place(fabric)
-        for index, (entry, exit_) in enumerate(zip(terminals.inputs, terminals.outputs)):
-            fabric.link(Pin(None, ("i", index)), entry)
-            fabric.link(exit_, Pin(None, ("o", index)))
+        fabric = Fabric({"i": In(link).array(self.sources), "o": Out(link).array(self.sinks)})
+        for index, (entry, exit_) in enumerate(zip_longest(*self.place(fabric))):
+            if entry is not None:
+                fabric.link(Pin(None, ("i", index)), entry)
+            if exit_ is not None:
+                fabric.link(exit_, Pin(None, ("o", index)))
         return fabric
 
     @cached_property
@@ -420,23 +460,23 @@ class PacketNetwork(Network):
         return self.tags.code.radices[0]
 
     @property
-    def undivided(self) -> Partition:
-        """All terminals in one subnetwork. To halve it makes further partitions."""
-        return Partition.whole(self.tags.code)
+    def mask_rule(self) -> MaskRule | None:
+        """Which subnetworks are kept apart, if not all are; None also if that is not known."""
+        return None
 
     def confinement(self) -> Confinement:
-        """What keeps packets inside their subnetwork.
-
-        Raises
-        ------
-        ValueError
-            If it can't be partitioned.
-        """
+        """As in `Network`."""
         check_partitionable(self.tags)
         if not self.isolates:
             check_isolated(self, self.tags.code)
         interface = CellType(PartitionInterface, packet=self.packet, tags=self.tags)
-        return Confinement(interface, self.tags.code.width, self.tags.code.encode)
+        return self._confined(interface, self.tags.code.width, self.tags.code.encode)
+
+    def _confined(
+        self, interface: CellType, mask_bits: int, address: Callable[[int], int]
+    ) -> Confinement:
+        link = stream.Signature(self.packet)
+        return Confinement(interface, link, mask_bits, address, self.place, self.mask_rule)
 
     @abstractmethod
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
@@ -463,7 +503,7 @@ class PacketNetwork(Network):
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """As in `Network`: the channels of `path`, unless headers have a choice."""
         moves: dict[Pin, set[Pin]] = {}
-        for source in range(self.ports):
+        for source in range(self.sources):
             pins = self.path(source, destination)
             for before, after in pairwise(pins):
                 moves.setdefault(before, set()).add(after)

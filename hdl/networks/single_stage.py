@@ -39,7 +39,9 @@ class _SingleStageNetwork(AnyRoutingNetwork):
         if plan is None:
             return super().confinement()
         interface = CellType(LoopPartitionInterface, packet=self.packet, plan=plan)
-        return Confinement(interface, plan.stages, partial(LoopPartitionInterface.position, plan))
+        return self._confined(
+            interface, plan.stages, partial(LoopPartitionInterface.position, plan)
+        )
 
 
 class ManYoNetwork(_SingleStageNetwork):

@@ -11,14 +11,18 @@ from ..primitives.packet import Packet, digits_of
 from ..routing.partitions import check_partitionable
 from ..topology.tags import TagScheme
 
-__all__ = ["PartitionInterface", "interface_members"]
+__all__ = ["PartitionInterface", "interface_members", "interface_ports"]
 
 
 def interface_members(packet: Packet, address: int, mask: int) -> dict[str, Any]:
     """The members of an interface: those of `PartitionInterface`, for other widths."""
+    ends = {"i": In(stream.Signature(packet)), "o": Out(stream.Signature(packet))}
+    return {**ends, **interface_ports(address, mask)}
+
+
+def interface_ports(address: int, mask: int) -> dict[str, Any]:
+    """The members of an interface without its links."""
     return {
-        "i": In(stream.Signature(packet)),
-        "o": Out(stream.Signature(packet)),
         "address": In(address),
         "mask": In(mask),
         "mask_member": In(mask),
@@ -88,32 +92,40 @@ class PartitionInterface(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        sent, arriving = self.o.payload, self.i.payload
-        m.d.comb += [
-            self.o.valid.eq(self.i.valid),
-            self.i.ready.eq(self.o.ready),
-            sent.eq(arriving),
-        ]
+        o, i = self._sent, self._arriving
+        sent, arriving = o.payload, i.payload
+        m.d.comb += [o.valid.eq(i.valid), i.ready.eq(o.ready), sent.eq(arriving)]
 
+        fields = dict(iter(sent.shape()))
         header = Signal(init=1)
-        if self.packet.flits:
-            with m.If(self.i.valid & self.i.ready):
+        if "last" in fields:
+            with m.If(i.valid & i.ready):
                 m.d.sync += header.eq(arriving.last)
         else:
             m.d.comb += header.eq(1)
 
         with m.If(header):
             m.d.comb += sent.tag.eq(self.effective_tag(arriving.tag))
-            if self.packet.broadcast:
+            if "mask" in fields:
                 m.d.comb += sent.mask.eq(arriving.mask & self._in_stage_order(self.in_force))
 
         # A header that waits must not change, so a write meanwhile waits with it.
         written = Signal.like(self.in_force)
         latest = Mux(self.mask_write & self.is_written, self.mask, written)
         m.d.sync += written.eq(latest)
-        with m.If(~(header & self.o.valid & ~self.o.ready)):
+        with m.If(~(header & o.valid & ~o.ready)):
             m.d.sync += self.in_force.eq(latest)
         return m
+
+    @property
+    def _sent(self) -> Any:
+        """The stream whose tags are effective."""
+        return self.o
+
+    @property
+    def _arriving(self) -> Any:
+        """The stream that it is made from."""
+        return self.i
 
     def effective_tag(self, tag: Value) -> Value:
         """The tag that is sent in place of another one."""

@@ -28,6 +28,7 @@ from functools import cached_property
 from typing import Literal, cast, get_args
 
 from ..core.errors import InvalidValue
+from ..routing.mask_rule import MaskRule
 from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan, terminal_digits
 from .tags import Routing, TagScheme, box_output, tag_digit
 
@@ -268,6 +269,30 @@ class ExtraStagePlan(MultistagePlan):
             ports = self._last_digit(source), self._last_digit(destination)
             return tag_digit(_relative(routing), *ports, self.radices[0])
         return int(configuration.meets(self.address(source), self.address(destination)))
+
+    def mask_rule(
+        self, configuration: Configuration, routing: Routing = "destination"
+    ) -> MaskRule | None:
+        """Which subnetworks are kept apart; None if all are, because one path is used per pair.
+
+        Packets that meet a line to avoid come from sources with the same last digit as this line,
+        and take the line beside it. That line is in their subnetwork if its mask has a 1 where the
+        two digits differ. A subnetwork has such packets if it contains an address that agrees with
+        the label of the line, since S and D are any two of its members.
+        """
+        if configuration.bypass_extra or configuration.bypass_last:
+            return None
+        digit = self._terminal_digits[0][-1]
+        label = self._in_address_order(configuration.label)
+        avoided = self.code.unpack(label)[digit]
+        beside = box_output(_relative(routing), 1, avoided, self.radices[0])
+        care = self._in_address_order(configuration.care)
+        return MaskRule(label, care, (avoided ^ beside) << self.code.places[digit])
+
+    def _in_address_order(self, ordered: int) -> int:
+        """The inverse of `in_stage_order`."""
+        bits = (1 << bit for bit in range(self.code.width))
+        return sum(bit for bit in bits if self._order.in_stage_order(bit) & ordered)
 
     def _last_digit(self, terminal: int) -> int:
         """The digit that the extra stage and the last one route."""

@@ -124,7 +124,8 @@ class Result:
         Whether the batches, of which the confidence intervals are made, were shown to be
         uncorrelated. If not, the intervals may be too narrow.
     offered_load, throughput : float
-        Packets per terminal per cycle; `offered_flits` and `throughput_flits` are in flits.
+        Packets per terminal per cycle; `offered_flits` and `throughput_flits` are in flits. Where
+        sinks are not as many as sources, both are per source, and `sink_throughput` is per sink.
     packet_length : float
         Mean flits of a packet as it is generated; in a network with memory, mean cycles that a
         request occupies a link.
@@ -143,8 +144,8 @@ class Result:
         Packets born in the window that did not arrive, so that their latency is not known. None if
         packets may be lost, or arrive in several places, or the traffic is finite.
     attempts : float or None
-        Attempts per delivered packet in the window, 1 if nothing is dropped. None if nothing was
-        delivered.
+        Attempts per delivered packet in the window, 1 if nothing is dropped; of broadcasts that are
+        sent again, per packet that entered. None if there was no such packet.
     lost, misrouted, duplicated, reordered, damaged : int or None
         Violations. `lost` is None for a partial run. `damaged` counts flits that did not
         follow their header correctly. In networks of more than 8,192 terminals `duplicated` and
@@ -245,6 +246,12 @@ class Result:
     def throughput_flits(self) -> float:
         """Flits delivered per terminal per cycle."""
         return self.throughput * self.packet_length
+
+    @property
+    def sink_throughput(self) -> float:
+        """Packets delivered per sink per cycle: `throughput`, if sinks are as many as sources."""
+        ends = self.terminals
+        return self.throughput * len(ends["injected"]) / len(ends["delivered"])
 
     def __repr__(self) -> str:
         verdict = self.verdict.partition(":")[0]

@@ -60,6 +60,8 @@ def result_of(
     duplicated = sum(probe.sinks("duplicated")) if followed else None
     entered = probe.sources("entered")
     measured = probe.sinks("measured")
+    # A packet that is sent again is one, whatever the number of its copies.
+    tried = sum(entered if network.broadcasts and network.resubmits else measured)
     slowest = int(np.argmin(entered))
     window = max(cycles, 1)
     span = window * len(probe.runs)
@@ -69,7 +71,7 @@ def result_of(
         parameters=network.chosen,
         cycles=cycles,
         partial=partial,
-        throughput=sum(measured) / (network.ports * span),
+        throughput=sum(measured) / (network.sources * span),
         generated=generated,
         rejected=rejected,
         unsent=generated - rejected - injected,
@@ -77,7 +79,7 @@ def result_of(
         delivered=delivered,
         dropped=dropped,
         corrupted=probe.corrupted,
-        attempts=1 + probe.drops("measured") / sum(measured) if any(measured) else None,
+        attempts=1 + probe.drops("measured") / tried if tried else None,
         lost=None if partial else probe.in_flight + (duplicated or 0),
         damaged=sum(probe.sinks("damaged")) if packets and network.flits else 0,
         misrouted=sum(probe.sinks("misrouted")),

@@ -37,10 +37,12 @@ class CircuitNetwork(FabricComponent):
         Words have a bit `last`, which `CircuitInitiator` needs for packets of several words.
     reply : ShapeLike, optional
         A word of data from the destination to the source. None: there is no reply.
-    routing : "destination" or "xor"
+    routing : "destination", "xor" or "difference"
         The tag scheme. XOR tags need a radix that is a power of two.
     policy, hold_limit
         As in `CircuitBox`.
+    broadcast : bool
+        Headers have a broadcast mask, and circuits are trees.
 
     Members
     -------
@@ -73,6 +75,7 @@ class CircuitNetwork(FabricComponent):
         routing: Routing = "destination",
         policy: Policy = "hold",
         hold_limit: int = 16,
+        broadcast: bool = False,
     ) -> None:
         self.plan = multistage_plan(wiring, ports, radix)
         self.tags = self.plan.tags(routing)
@@ -80,7 +83,7 @@ class CircuitNetwork(FabricComponent):
         if isinstance(payload, Integral):
             payload = check_integer("Payload", payload, 1)
         self.ports = ports
-        self.packet = Packet(self.tags.code.width, payload, flits=flits)
+        self.packet = Packet(self.tags.code.width, payload, flits=flits, broadcast=broadcast)
         self.reply = reply
         self.box = CellType(
             CircuitBox,

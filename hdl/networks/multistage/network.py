@@ -6,9 +6,11 @@ from ...core.errors import InvalidValue
 from ...core.fabric import CellType, Fabric, Pin, Scope
 from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
+from ...routing.mask_rule import MaskRule
+from ...terminals.circuit_parity import CircuitParityChecker
 from ...terminals.parity import Granularity, place_parity, protected
 from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults
-from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
+from ...topology.multistage import ALIASES, PLANS, MultistagePlan
 from ..columns import place_columns
 from ..family import Family
 from ..network import LinkCounts, PacketNetwork, Terminals, Theory
@@ -44,8 +46,8 @@ class MultistageNetwork(PacketNetwork):
 
     Members
     -------
-    i : In(stream.Signature(packet)).array(ports)
-    o : Out(stream.Signature(packet)).array(ports)
+    i : In(stream.Signature(packet)).array(sources)
+    o : Out(stream.Signature(packet)).array(sinks)
 
     Raises
     ------
@@ -64,29 +66,26 @@ class MultistageNetwork(PacketNetwork):
         given = self.parameters
         assert given.resubmit != "auto"  # resolved by the record
         self.family = given.wiring
-        assert given.ports != "auto"
-        self.ports = given.ports
         self.lengths = given.lengths
         self.longest_delay = given.resubmit
-        self.drops = given.policy != "hold" or given.parity != "none"
+        self.drops = given.rejects or given.parity != "none"
         self.resubmits = given.resubmit > 0
         self.broadcasts = bool(given.broadcast)
         self.transparent = given.switching.circuits
         self.flits = given.switching.has_flits(self.lengths[1])
         self.ordered = given.replication == 1 and given.switching.keeps_order(given)
         if given.extra_stage:
+            assert given.ports != "auto"  # resolved by the record
             self.plan = plan = extra_stage_plan(given.ports, given.radix, given.wiring)
             self.configuration = plan.configure(parse_faults(given.faults))
             hops = plan.path(0, 0, self.configuration)
             self.radices = tuple(plan.radices[hop.stage] for hop in hops)
-            # With both of these stages in use, packets can leave the lines of their subnetwork.
-            self.isolates = self.configuration.bypass_extra or self.configuration.bypass_last
             # A broadcast may take a different path than the packets for one of its outputs.
-            self.ordered = self.isolates or not self.broadcasts
+            self.ordered = not (self._has_two_paths and self.broadcasts)
         else:
-            self.plan = multistage_plan(given.wiring, given.ports, given.radix)
-            self.wiring_plan = self.plan
+            self.plan = self.wiring_plan = given.plan
             self.radices = self.plan.radices
+        self.sources, self.sinks = self.plan.sources, self.plan.sinks
         self.stages = len(self.radices)
         self.tags = self.plan.tags(given.routing)
         self.boxes = self._boxes(self.packet)
@@ -106,17 +105,28 @@ class MultistageNetwork(PacketNetwork):
         return self.plan
 
     @property
+    def _has_two_paths(self) -> bool:
+        """Whether both outer stages of an Extra Stage Cube are in use."""
+        used = self.configuration
+        return used is not None and not (used.bypass_extra or used.bypass_last)
+
+    @property
+    def mask_rule(self) -> MaskRule | None:
+        if self.configuration is None:
+            return None
+        return self.extra_plan.mask_rule(self.configuration, self.tags.routing)
+
+    @property
     def theory(self) -> Theory | None:
-        if self.configuration is not None and not self.isolates:
-            return None  # With both outer stages in use, loads of links are unequal.
+        if self._has_two_paths:
+            return None  # The loads of links are unequal.
         return self.parameters.switching.theory(self.parameters, self.radices)
 
     @property
     def link_counts(self) -> LinkCounts:
         """Those between stages. Boxes belong to no terminal, so there is no bisection."""
-        gaps = len(self.plan.stages) - 1
-        copies = self.parameters.dilation * self.parameters.replication
-        return LinkCounts(gaps * self.ports * copies)
+        lines = sum(code.count for code in self.plan.leaving[:-1])
+        return LinkCounts(lines * self.parameters.dilation * self.parameters.replication)
 
     @property
     def fault_plan(self) -> MultistagePlan | None:
@@ -178,15 +188,22 @@ class MultistageNetwork(PacketNetwork):
                 self._place_copy(fabric, boxes, f"box_{copy}", copy, f"copy {copy}, ")
                 for copy in range(given.replication)
             ]
-            drops = given.policy != "hold"
-            terminals = place_copies(fabric, self._protected(packet), copies, drops=drops)
+            joined = given.switching.copies(given, self._protected(packet))
+            terminals = place_copies(fabric, copies, *joined)
         # The interfaces see the packet with its parity, which is generated before them.
         ends = given.switching.ends(given, self._protected(packet), self.tags, self.stages)
         if ends is not None:
             terminals = place_ends(fabric, self.tags.code, terminals, ends)
         if parity is None or inside is not None:
             return terminals
-        return Terminals(*place_parity(fabric, packet, parity, *terminals))
+        return Terminals(*place_parity(fabric, packet, parity, *terminals, self._checker(packet)))
+
+    def _checker(self, packet: Packet) -> CellType | None:
+        """The checker of the parity of circuits that carry several words."""
+        if not packet.flits:
+            return None
+        size = {"parity": self.parameters.parity, "length": self.lengths[1]}
+        return CellType(CircuitParityChecker, packet=packet, **size)
 
     def _place_copy(
         self,
