@@ -47,7 +47,7 @@ PAPER: dict[str, dict[str, Any]] = {
     # bits; memory requests will use two or four network words".
     "ultracomputer": {
         **{"ports": 256, "radix": 2, "width": 32, "lengths": "2:4", "queues": "output"},
-        **{"combine": "ultracomputer", "operations": "ultracomputer", "delay": 1, "beats": 1},
+        **{"combine": "ultracomputer", "operations": "ultracomputer-sizes", "delay": 1, "beats": 1},
     },
     # "the combining network uses 2 x 2 interchange boxes", "each memory request is for two or three
     # words", "only like operations can be combined, but loads are treated as fetch-and-adds of 0".

@@ -16,7 +16,15 @@ from ..boxes.unbuffered import later_bits
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, word
-from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules
+from ..operations.memory import (
+    OPERATION_SETS,
+    Operation,
+    Policy,
+    Rules,
+    check_operations,
+    parts_per_row,
+    words_per_row,
+)
 from ..operations.memory import POLICIES as COMBINE_POLICIES
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
@@ -190,6 +198,15 @@ class CombiningNetwork(MemoryNetwork):
             self.tags = None
             self._code = redundant.code
             self.tag_bits = redundant.tag_bits
+        self.operations = (
+            OPERATION_SETS[given.operations]
+            if isinstance(given.operations, str)
+            else given.operations
+        )
+        check_operations(self.operations)
+        self.row_words = words_per_row(self.operations)
+        if given.rows % self.row_words:
+            raise InvalidValue(f"Rows must be even for double words, not {given.rows}")
         share = given.processors_per_port
         if share > 1:
             self._code = MixedCode.of((share, *self._code.radices))
@@ -203,18 +220,14 @@ class CombiningNetwork(MemoryNetwork):
         short, long = parse_lengths(given.lengths, geometric=False)
         self.lengths = self.side_by_side = short * given.beats, long * given.beats
         self.ports = given.ports * share
-        self.hash = None if given.hashing == "none" else AddressHash(self.ports, given.rows)
+        self.hash = None if given.hashing == "none" else AddressHash(self.ports, self.memory_rows)
         self.stages = len(self.plan.stages)
-        self.operations = (
-            OPERATION_SETS[given.operations]
-            if isinstance(given.operations, str)
-            else given.operations
-        )
+        parts = parts_per_row(self.operations)
         self.link = MemoryLink(
             tag=len(self.tag_bits),
             identity=max(1, (given.outstanding - 1).bit_length()),
-            address=max(1, (given.rows - 1).bit_length()),
-            width=given.width,
+            address=max(1, (self.memory_rows - 1).bit_length()) + parts.bit_length() - 1,
+            width=given.width * self.row_words,
             operations=self.operations,
         )
         self.box_link = self.link if share == 1 else shared_link(self.link, share)
@@ -253,7 +266,7 @@ class CombiningNetwork(MemoryNetwork):
                 cell = fabric.place(Cell(f"demultiplexer_{port}", demultiplexer))
                 fabric.link(pin, Pin(cell.name, ("i",)))
                 outputs += [Pin(cell.name, ("o", number)) for number in range(share)]
-        rows = self.parameters.rows
+        rows = self.memory_rows
         module = CellType(MemoryModule, link=self.box_link, rows=rows, lengths=self.lengths)
         for number, pin in enumerate(outputs):
             cell = fabric.place(Cell(f"memory_{number}", module))
@@ -268,11 +281,9 @@ class CombiningNetwork(MemoryNetwork):
     def _hashed(self, fabric: Fabric | Scope, inputs: Sequence[Pin]) -> list[Pin]:
         """Add the cells that hash addresses before these inputs; return theirs."""
         assert self.hash is not None
-        changes = [self.locate(module).tag for module in range(self.ports)]
+        columns = tuple(self.tag(column) for column in self.hash.columns)
         hasher = CellType(
-            AddressHasher,
-            link=self.box_link,
-            columns=tuple(changes[column] for column in self.hash.columns),
+            AddressHasher, link=self.box_link, columns=(0,) * self.link.part_bits + columns
         )
         for number, pin in enumerate(inputs):
             cell = fabric.place(Cell(f"hash_{number}", hasher))
@@ -327,7 +338,7 @@ class CombiningNetwork(MemoryNetwork):
     def stored(self, word: int) -> tuple[int, int]:
         """As in `MemoryNetwork`; with hashing in another module."""
         module, row = super().stored(word)
-        return (module if self.hash is None else self.hash.module(word)), row
+        return (module if self.hash is None else self.hash.module(word // self.row_words)), row
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """As in `Network`; `combined` is, by stage, the fraction of requests that were combined

@@ -188,7 +188,7 @@ PRESETS: dict[str, Preset] = {
             "ports": 256,
             "radix": 2,
             "combine": "ultracomputer",
-            "operations": "ultracomputer",
+            "operations": "ultracomputer-sizes",
             "lengths": "2:4",
             "width": 32,
         },
