@@ -15,6 +15,7 @@ from amaranth.hdl import Value
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl.boxes.combining import MemoryLink
+from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.operations.memory import (
     OPERATION_SETS,
@@ -197,6 +198,57 @@ def test_memory_performs_operations_on_all_parts(simulate: Callable[..., None]) 
         assert held == [row.value for row in rows]
 
     simulate(design, testbench)
+
+
+OVERTAKING = [  # byte and operation of each request, and how many combine
+    ("4 store", "0 store-double", "4 store", 0),
+    ("4 store", "0 load-double", "4 store", 0),
+    ("4 store", "5 store-byte", "4 store", 0),
+    ("3 store-byte", "0 load", "3 store-byte", 0),
+    ("4 store", "4 store", "0 load-double", 1),
+    ("0 load-double", "4 store", "4 store", 1),
+    ("0 store", "0 store-byte", "4 store", 0),
+]
+
+
+@pytest.mark.parametrize("together", [1, 2])
+@pytest.mark.parametrize("case", OVERTAKING, ids=lambda case: ", ".join(case[:3]))
+def test_none_overtakes_another_that_it_overlaps(
+    simulate: Callable[..., None], case: tuple[str, str, str, int], together: int
+) -> None:
+    """Requests for one row of a queue whose head waits, one per cycle or two."""
+    link = MemoryLink(tag=1, identity=3, address=1 + 3, width=8, operations=EVERY)
+    queue = CombiningQueue(link, Rules(EVERY, "all"), writers=2, depth=8, pairwise=False)
+    codes = {operation.name: code for code, operation in enumerate(EVERY)}
+    # Those of another row leave first, so that none of these is the head.
+    *requests, combined = case
+    jobs = [(int(at), name) for at, name in map(str.split, ("8 load", "8 store", *requests))]
+    seen: list[str] = []
+
+    async def testbench(ctx: Any) -> None:
+        count = 0
+        ctx.set(queue.free, 3)
+        for at in range(0, len(jobs), together):
+            for port in range(2):
+                given = jobs[at : at + together][port : port + 1]
+                ctx.set(queue.i[port].valid, len(given))
+                for address, name in given:
+                    request = {"address": address, "operation": codes[name]}
+                    ctx.set(queue.i[port].payload, request)
+            count += ctx.get(queue.combined).bit_count()
+            await ctx.tick()
+        for port in range(2):
+            ctx.set(queue.i[port].valid, 0)
+        ctx.set(queue.o.ready, 1)
+        while ctx.get(queue.o.valid):
+            seen.append(EVERY[ctx.get(Value.cast(queue.o.payload.operation))].name)
+            await ctx.tick()
+        # Two in one cycle may combine with the other row's first.
+        assert count - combined in (0, together == 2)
+
+    simulate(queue, testbench)
+    if not combined:
+        assert seen[-3:] == [name for _, name in jobs[-3:]]
 
 
 # Networks
