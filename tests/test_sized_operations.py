@@ -35,6 +35,7 @@ SETS = OPERATION_SETS["ultracomputer-sizes"]
 ADD_HALF = Operation("fetch-and-add-half", lambda x, e: x + e, size=0.5)
 MIN_BYTE = Operation("fetch-and-min-byte", min, ones=lambda x, e: (x < e, ~(x < e)), size=0.25)
 EVERY = (*SETS, ADD_HALF, MIN_BYTE, Operation("fetch-and-store-double", lambda _, e: e, size=2))
+FEW = tuple(op for op in SETS if op.name in ("load", "fetch-and-add", "load-double", "store-byte"))
 SEED = 11
 
 
@@ -347,13 +348,14 @@ def test_two_at_once_against_the_model(engine: str, policy: str, bytes_: Sequenc
     rules = Rules(EVERY, policy)
     expected = sum(a[1] == b[1] and rules.combined(a[0], b[0]) is not None for a, b in jobs)
     assert run.combined == [expected]
-    assert expected > 20
+    assert expected >= 20
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"operations": EVERY},
+        {"operations": FEW},
+        long({"operations": EVERY}),
         long({"operations": "ultracomputer-sizes"}),
         long({"ports": 4, "operations": EVERY, "merge": "unlimited"}),
         long({"ports": 4, "operations": EVERY, "radix": 4, "processors_per_port": 2}),
@@ -361,7 +363,9 @@ def test_two_at_once_against_the_model(engine: str, policy: str, bytes_: Sequenc
         long({"ports": 4, "operations": EVERY, "queues": "input", "combine": "none"}),
         long({"ports": 4, "operations": EVERY, "hashing": "polynomial", "lengths": "2:4"}),
     ],
-    ids=str,
+    ids=lambda given: "-".join(
+        f"{name} {len(value) if name == 'operations' else value}" for name, value in given.items()
+    ),
 )
 @pytest.mark.parametrize("engine", ["compiled", long("amaranth")])
 def test_random_runs_are_serial(parameters: dict[str, Any], engine: str) -> None:
