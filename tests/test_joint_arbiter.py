@@ -25,7 +25,9 @@ def test_joint_arbiter_follows_the_model(simulate: Callable[..., None], radix: i
             wanted = [rng.getrandbits(radix) for _ in range(radix)]
             ctx.set(Cat(dut.request, dut.free), request | free << radix)
             ctx.set(Cat(dut.wanted), sum(bits << radix * i for i, bits in enumerate(wanted)))
-            possible = [i for i in order if request >> i & 1 and wanted[i] and not wanted[i] & ~free]
+            possible = [
+                i for i in order if request >> i & 1 and wanted[i] and not wanted[i] & ~free
+            ]
             granted = [
                 i
                 for at, i in enumerate(possible)

@@ -3,13 +3,11 @@
 
 import itertools
 import math
-import random
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Signal
 from multicube.hdl.primitives.random_bits import LAGS, RandomBits, RandomOrder, scattered_seed
 from scipy import stats
 
@@ -175,28 +173,6 @@ def test_random_order_is_uniform(simulate: Callable[..., None], count: int) -> N
             ranks[order_[item]] += times
         assert stats.chisquare(list(ranks.values())).pvalue > UNLIKELY
     assert stats.chisquare(list(steps.values())).pvalue > UNLIKELY
-
-
-@pytest.mark.parametrize("count", [3, 11])
-def test_first_of_a_random_order(simulate: Callable[..., None], count: int) -> None:
-    """By comparing pairs of few items, and bits of the ranks of many."""
-    m = Module()
-    m.submodules.order = order = RandomOrder(count)
-    request, first = Signal(count), Signal(count)
-    m.d.comb += first.eq(order.first(m, "first", request))
-    rng = random.Random(count)
-    print("seed", count)
-
-    async def testbench(ctx: Any) -> None:
-        ctx.set(order.seed, scattered_seed(count))
-        for _ in range(100):
-            requested = rng.getrandbits(count)
-            ctx.set(request, requested)
-            ranks = {ctx.get(order.rank[i]): i for i in range(count) if requested >> i & 1}
-            assert ctx.get(first) == (1 << ranks[min(ranks)] if ranks else 0)
-            await ctx.tick()
-
-    simulate(m, testbench)
 
 
 @pytest.mark.parametrize("count", [0, 65])
