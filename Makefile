@@ -15,7 +15,7 @@ FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long nightly coverage bench boards lint types clean
+.PHONY: demo test test-long nightly coverage mutants bench boards lint types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -45,6 +45,10 @@ coverage: $(TOOLS)
 	$(COVERAGE) run -m pytest -n $(JOBS) --dist loadfile -m "not long"
 	$(COVERAGE) combine --quiet
 	$(COVERAGE) report
+
+# Each seeded bug of tests/mutants in turn: a quarter of an hour on two free cores.
+mutants: $(TOOLS)
+	JOBS=$(JOBS) $(BIN)/python tests/mutants/score.py
 
 bench: $(LIBRARY)
 	$(BIN)/multicube bench cube ports=64 depth=4

@@ -37,6 +37,11 @@ def test_strides_that_are_powers_of_two_reach_all_modules(modules: int) -> None:
         assert {hashed.module(word) for word in words} == set(range(modules))
 
 
+def test_polynomials_are_the_first_irreducible_ones() -> None:
+    found = [AddressHash(1 << bits, 1).polynomial for bits in range(1, 9)]
+    assert found == [0b11, 0b111, 0b1011, 0b10011, 0b100101, 0b1000011, 0b10000011, 0b100011011]
+
+
 def test_columns_are_powers_of_x() -> None:
     """The mapping as hardware has it: the module, and a column for each bit of the row."""
     hashed = AddressHash(16, 100)

@@ -77,6 +77,12 @@ def dependencies(relation: Relation) -> nx.DiGraph:
     return waits
 
 
+def test_links_of_one_level_lead_up_or_down() -> None:
+    """In a wheel all nodes but the root have distance 1 from it: its rim must not be a cycle."""
+    relation = relation_for(from_networkx(nx.wheel_graph(9)), "up-down")
+    assert nx.is_directed_acyclic_graph(dependencies(relation))
+
+
 @pytest.mark.parametrize("routing", ALGORITHMS)
 @settings(max_examples=6, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(given_graph=irregular())

@@ -106,6 +106,15 @@ def test_own_policy() -> None:
     assert list(Rules(EXTENDED, only_xor).pairs()) == [(XOR, XOR, XOR)]
 
 
+def test_second_reply_needs_the_old_value() -> None:
+    """An operation without a value in its reply becomes the one with it, if the second needs it."""
+    fetch = find_operation("fetch-and-add")
+    add = Operation("add", fetch.function, fetching="fetch-and-add")
+    assert Rules((fetch, add)).combined(add, add) == add
+    assert Rules((fetch, add)).combined(add, fetch) == fetch
+    assert Rules((add,)).combined(add, add) == add
+
+
 def test_units_agree_with_python() -> None:
     width = 3
     rules = Rules(EXTENDED, "all")

@@ -206,6 +206,26 @@ def test_guard_refuses_what_is_not_kept(fault: str) -> None:
     simulator.run()
 
 
+@pytest.mark.parametrize(("label", "care", "free"), [(0b001, 0b011, 0b101), (0b010, 0b110, 0b011)])
+def test_guard_of_any_rule(label: int, care: int, free: int) -> None:
+    """Also bits that do not matter, and several that must be free."""
+    rule = MaskRule(label, care, free)
+    dut = MaskGuard(3, rule)
+
+    async def testbench(ctx: Any) -> None:
+        ctx.set(dut.mask_write, 1)
+        for mask, member in itertools.product(range(8), repeat=2):
+            ctx.set(dut.mask, mask)
+            ctx.set(dut.mask_member, member)
+            members = [member ^ bits for bits in range(8) if bits & ~mask == 0]
+            applies = any((each ^ label) & care == 0 for each in members)
+            assert ctx.get(dut.write) == (not applies or free & ~mask == 0)
+
+    simulator = Simulator(dut)
+    simulator.add_testbench(testbench)
+    simulator.run()
+
+
 class Absent(MaskGuard):
     """Lets everything pass."""
 

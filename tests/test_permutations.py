@@ -19,8 +19,10 @@ from multicube.hdl.topology.permutations import (
     perfect_shuffle,
     segment_bit_reversal,
     segment_shuffle,
+    tornado,
     transpose,
 )
+from multicube.hdl.topology.tags import AddressCode
 from multicube.sim import simulate
 
 POWERS = (2, 4, 8, 16, 64)
@@ -92,6 +94,11 @@ def test_lambda_is_the_papers_map() -> None:
     assert lambda_map(8, 3, 2) == [2, 5, 0, 3, 6, 1, 4, 7]
     for k in range(8):
         assert lambda_map(8, 1, k) == cyclic_shift(8, k)
+
+
+def test_tornado_of_an_odd_base() -> None:
+    """Two of five nodes onward: ceil(5 / 2) - 1."""
+    assert tornado(AddressCode(5, 1)) == [2, 3, 4, 0, 1]
 
 
 def test_delta_shifts_inside_segments() -> None:

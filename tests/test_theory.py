@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from multicube.hdl.networks import build
 from multicube.sim.theory import predict
+from multicube.sim.theory.hot_spot import hot_spot_limit
 from multicube.sim.theory.multistage_cube import (
     attempts,
     attempts_by_recurrence,
@@ -327,3 +328,10 @@ def test_formulas_of_enhanced_networks_reject_sizes() -> None:
     ):
         with pytest.raises(ValueError, match=f"^{message}$"):
             call()
+
+
+def test_hot_spot_by_hand() -> None:
+    """One module of four gets a quarter of uniform requests, and more of others."""
+    assert hot_spot_limit(4, 0) == 1
+    assert hot_spot_limit(4, 1) == 1 / 4
+    assert hot_spot_limit(5, 0.25) == 1 / 2

@@ -209,7 +209,7 @@ def emit(code: TypeCode) -> str:
     return "\n".join([_PRELUDE, *functions])
 
 
-STRAIGHT = 4000
+STRAIGHT = 10_000
 """Most operations of a module that is compiled as a statement for each."""
 
 
