@@ -30,7 +30,6 @@ _COUNTERS = (
     "duplicated",
     "measured",
     "latest",
-    "latency_sum",
     "background",
 )
 
@@ -200,6 +199,7 @@ class Processor(wiring.Component):
                 "o": Out(link),
                 "pending": Out(1),
                 **{name: Out(COUNT_BITS) for name in _COUNTERS},
+                "latency_sum": Out(COUNT_BITS + time),
                 **window_members(time),
                 **latency_members("total", time),
                 **latency_members("network", time),

@@ -38,6 +38,7 @@ from ...hdl.operations.memory import Operation, find_operation
 from ..engines import Engine
 from ..engines.selection import open_engines
 from ..measure.serial_order import Access, is_serializable
+from .run import LONGEST
 
 __all__ = ["Pause", "Program", "ProgramRun", "ProgramsStuck", "Request", "run_programs"]
 
@@ -450,7 +451,7 @@ def run_programs(
     limit : int
         Cycles without any reply, while requests are outstanding, after which the run is given up.
     cycles : int
-        Maximum length of the run.
+        Maximum length of the run, 1 to 2^31.
 
     Raises
     ------
@@ -472,7 +473,7 @@ def run_programs(
     if len({id(program) for program in programs}) < len(programs):
         raise InvalidValue("Programs must be different generators, not one for several processors")
     limit = check_integer("Limit", limit, 1)
-    cycles = check_integer("Cycles", cycles, 1)
+    cycles = check_integer("Cycles", cycles, 1, LONGEST)
     width = network.parameters["width"]
     initial = dict(memory or {})
     for word, value in initial.items():
