@@ -494,6 +494,16 @@ def test_tool_that_takes_too_long(
     assert capsys.readouterr().err == "multicube: yosys took longer than the limit of 0.01 s\n"
 
 
+def test_temporary_files_of_a_tool_are_in_its_folder(
+    yosys: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So they are removed with it when the tool is killed."""
+    command = [sys.executable, "-c", "import tempfile; print(tempfile.gettempdir())"]
+    usual = tools.run_program
+    monkeypatch.setattr(tools, "run_program", lambda _, **options: usual(command, **options))
+    assert tools._run("yosys", [], tmp_path, 60).stdout == f"{tmp_path}\n"
+
+
 def test_design_of_two_clocks() -> None:
     report = {"fmax": {"clk$glb_clk": {"achieved": 50.0}, "half$glb": {"achieved": 90.0}}}
     with pytest.raises(SynthesisError, match=r"^Only designs with a single .* with clk, half$"):
