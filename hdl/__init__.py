@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         CyclesNetwork,
         DCSHNetwork,
         DeBruijnNetwork,
+        DeltaNetwork,
         DragonflyNetwork,
         ExpressMeshNetwork,
         FatTreeNetwork,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         Network,
         PacketNetwork,
         PartitionedNetwork,
+        ProcessorMemoryNetwork,
         ReconfigurableExtraStageCube,
         RingNetwork,
         ShuffleExchangeNetwork,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         StageControlledNetwork,
         StageSequencedNetwork,
         StarNetwork,
+        SwBanyanNetwork,
         TorusNetwork,
         TreeNetwork,
         TwoLevelNetwork,
@@ -76,6 +79,7 @@ __all__ = [
     "CyclesNetwork",
     "DCSHNetwork",
     "DeBruijnNetwork",
+    "DeltaNetwork",
     "DragonflyNetwork",
     "ExpressMeshNetwork",
     "FatTreeNetwork",
@@ -97,6 +101,7 @@ __all__ = [
     "OutputQueuedSwitch",
     "PacketNetwork",
     "PartitionedNetwork",
+    "ProcessorMemoryNetwork",
     "ReconfigurableExtraStageCube",
     "RingNetwork",
     "ShuffleExchangeNetwork",
@@ -104,6 +109,7 @@ __all__ = [
     "StageControlledNetwork",
     "StageSequencedNetwork",
     "StarNetwork",
+    "SwBanyanNetwork",
     "TorusNetwork",
     "TreeNetwork",
     "TwoLevelNetwork",
@@ -122,13 +128,14 @@ __getattr__, __dir__ = lazy_names(
             "AXI_CLOCK FAMILIES AxiStreamNetwork BenesNetwork BoxControlledNetwork BusNetwork "
             "ChordalRingNetwork CircuitNetwork ClosNetwork CombiningNetwork CompleteNetwork "
             "ConnectionMachine CrossbarNetwork CubeConnectedCyclesNetwork CyclesNetwork "
-            "DCSHNetwork DeBruijnNetwork DragonflyNetwork ExpressMeshNetwork FatTreeNetwork "
-            "GraphNetwork HierarchicalNetwork HyperXNetwork HypercubeNetwork KautzNetwork "
-            "LambdaNetwork LeisersonFatTreeNetwork LoopSwitchingNetwork ManYoNetwork "
+            "DCSHNetwork DeBruijnNetwork DeltaNetwork DragonflyNetwork ExpressMeshNetwork "
+            "FatTreeNetwork GraphNetwork HierarchicalNetwork HyperXNetwork HypercubeNetwork "
+            "KautzNetwork LambdaNetwork LeisersonFatTreeNetwork LoopSwitchingNetwork ManYoNetwork "
             "MultidimensionalMemory MultistageNetwork Network PacketNetwork "
-            "PartitionedNetwork ReconfigurableExtraStageCube RingNetwork "
+            "PartitionedNetwork ProcessorMemoryNetwork ReconfigurableExtraStageCube RingNetwork "
             "ShuffleExchangeNetwork ShuffleNearestNeighborNetwork StageControlledNetwork "
-            "StageSequencedNetwork StarNetwork TorusNetwork TreeNetwork TwoLevelNetwork build"
+            "StageSequencedNetwork StarNetwork SwBanyanNetwork TorusNetwork TreeNetwork "
+            "TwoLevelNetwork build"
         ),
         ".topology": "multistage_plan",
     },

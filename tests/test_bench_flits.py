@@ -269,12 +269,13 @@ def test_replay_source_sends_lengths_and_masks_of_a_trace(
     class Network(NamedTuple):
         """As much of a network as a trace wants to know."""
 
-        ports: int
+        sources: int
+        sinks: int
         lengths: tuple[int, int]
         packet: Packet
         tags: TagScheme
 
-    network = Network(code.count, (1, max(form.longest, 1)), form.packet, form.scheme)
+    network = Network(code.count, code.count, (1, max(form.longest, 1)), form.packet, form.scheme)
     packets = [TracePacket(row.birth - 2, 1, row.destination, row.length, row.mask) for row in rows]
     plan = Trace("mine", tuple(packets)).sources(network)
     assert plan.straps == [{"count": 30 * (source == 1)} for source in range(code.count)]

@@ -38,6 +38,10 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "crosspoint, radix 3": {
         **{"switch": "cut-through", "queues": "crosspoint", "ports": 9, "radix": 3},
     },
+    "store-and-forward": {"switch": "store-and-forward"},
+    "store-and-forward, crosspoint": {
+        **{"switch": "store-and-forward", "queues": "crosspoint", "depth": LONGEST},
+    },
     "circuit": {"switch": "circuit"},
     "circuit, xor": {"switch": "circuit", "policy": "drop", "routing": "xor"},
     "circuit, radix 3": {
@@ -46,7 +50,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     },
     "circuit, extra stage": {"switch": "circuit", "extra_stage": 1, "faults": "box:1:2"},
 }
-QUICK = {"wormhole", "cut-through", "crosspoint", "circuit"}
+QUICK = {"wormhole", "cut-through", "crosspoint", "store-and-forward", "circuit"}
 
 
 def network_of(name: str, **others: Any) -> MultistageNetwork:
@@ -130,11 +134,13 @@ def test_each_destination_gets_each_packet_once_and_in_order(
 def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(
     transport: Callable[..., list], name: str
 ) -> None:
-    """n + c - 1 cycles, or with circuits n + c, for all destinations, from each source."""
+    """n + c - 1 cycles, n + c with circuits, and n c if boxes store, for all destinations, from
+    each source."""
     network = network_of(name)
     stages = network.stages
     length = 3
-    period = stages + length + 3
+    stored = (stages - 1) * (length - 1) if "store" in name else 0
+    period = stages + length + stored + 3
     full = (1 << network.tags.code.width) - 1
     masks = [full, 1, full - 1]
 
@@ -155,7 +161,7 @@ def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(
 
     turns = network.ports * 3
     trace = transport(network, network.i, network.o, cycles=turns * period, offer=offer)
-    delay = stages - 1 + ("circuit" in name)
+    delay = stages - 1 + stored + ("circuit" in name)
     for turn in range(turns):
         source = turn % network.ports
         to = destinations(network, network.tags.tag(source, 3), masks[turn % 3], source)

@@ -274,7 +274,7 @@ def behind(tree: Tree, box: tuple[int, int]) -> set[tuple[int, int]]:
 class Waits(CircuitBox):
     """Lets a refused tree wait."""
 
-    def _drop(self, m: Module, i: int, refused: Signal) -> None:
+    def _reject(self, m: Module, i: int, refused: Signal) -> None:
         pass
 
 

@@ -18,6 +18,8 @@ from long_runs import long
 from multicube.hdl import CombiningNetwork, PartitionedNetwork
 from multicube.hdl.core.fabric import CellType, FabricComponent
 from multicube.hdl.export.verilog import port_list, verilog_text
+from multicube.hdl.networks.memory_network import MemoryNetwork
+from multicube.hdl.networks.processor_memory import ProcessorMemoryNetwork
 from multicube.hdl.routing.partitions import Partition, Subnetwork
 from multicube.hdl.terminals.memory_partition import MemoryPartitionInterface
 from multicube.sim.measure.serial_order import Access, serial_order
@@ -32,7 +34,7 @@ class Leaks(MemoryPartitionInterface):
         return tag
 
 
-def place_of(network: CombiningNetwork, part: Subnetwork, processor: int, word: int) -> int:
+def place_of(network: MemoryNetwork, part: Subnetwork, processor: int, word: int) -> int:
     """The word that a request reaches: bits of the module's number are the processor's where the
     members agree."""
     row, module = divmod(word, network.ports)
@@ -46,7 +48,7 @@ def place_of(network: CombiningNetwork, part: Subnetwork, processor: int, word: 
 class Processors:
     """What the processors of a part send: requests for any word of any memory, most for one."""
 
-    def __init__(self, network: CombiningNetwork) -> None:
+    def __init__(self, network: MemoryNetwork) -> None:
         self.network = network
         self.sent: dict[int, int] = defaultdict(int)
 
@@ -68,7 +70,7 @@ class Processors:
 
 
 def histories(
-    network: CombiningNetwork, part: Subnetwork, seen: list[dict[tuple, int]]
+    network: MemoryNetwork, part: Subnetwork, seen: list[dict[tuple, int]]
 ) -> dict[int, list[Access]]:
     """The accesses to each word that the processors of a part have really reached."""
     requests, replies = network.link.request_layout, network.link.reply_layout
@@ -116,9 +118,17 @@ CASES = [
 def test_each_part_is_a_machine_of_its_own(
     parameters: dict[str, Any], groups: list[list[int]]
 ) -> None:
-    """Its requests, for all words, are performed in a serial order on its own memory; and in every
-    cycle it sees the same, and its memory holds the same, whatever the others do."""
-    network = CombiningNetwork(**{**SMALL, **parameters})
+    check_parts(CombiningNetwork(**{**SMALL, **parameters}), groups)
+
+
+@pytest.mark.long
+def test_so_is_a_part_with_a_network_each_way() -> None:
+    check_parts(ProcessorMemoryNetwork(4, width=32, rows=2, outstanding=128), [[0, 2], [1, 3]])
+
+
+def check_parts(network: MemoryNetwork, groups: list[list[int]]) -> None:
+    """The requests of a part, for all words, are performed in a serial order on its own memory; and
+    in every cycle it sees the same, and its memory holds the same, whatever the others do."""
     partition = Partition.of_members(network.code, groups)
     width = network.parameters.width
     for part in partition.subnetworks[:2]:

@@ -182,8 +182,11 @@ def test_list_of_one_network_tells_its_own_limits(call: Call) -> None:
     assert "radix" not in text
     assert max(map(len, text.splitlines())) <= 80
     text = call("list", "cedar").out
-    assert "preset of omega ports=64 radix=8 switch=wormhole" in text
-    assert re.search(r"^radix +8 +2 to 64, AxBxC ", text, re.M)
+    assert "preset of processor-memory ports=64 radix=8 depth=2" in text
+    assert re.search(r"^lengths +1:2:3 +LOAD:STORE:OTHER ", text, re.M)
+    text = call("list", "tc2000").out
+    assert "preset of butterfly ports=128 radix=8+ switch=wormhole" in text
+    assert re.search(r"^radix +8\+ +2 to 64, AxBxC ", text, re.M)
     ports = json.loads(call("list", "cube", "--json").out)["networks"][0]["parameters"][0]
     assert (ports["name"], ports["least"], ports["most"]) == ("ports", 2, 65536)
     status, out, err = call("list", "tours")

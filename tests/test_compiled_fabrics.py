@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Assert, ClockDomain, Instance, Module, Signal
+from amaranth.hdl import Assert, Cat, ClockDomain, Instance, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -317,3 +317,30 @@ def test_inputs_set_before_the_first_cycle_belong_to_it(engine: type) -> None:
         machine.step(1)
         assert machine.get(Pin("register", ("o",))) == 5
         assert machine.cycle == 1
+
+
+class Inverters(wiring.Component):
+    """Inverts bits, all in one word."""
+
+    i: In(1).array(16)
+    o: Out(1).array(16)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        word = Signal(16)
+        m.d.comb += [word.eq(~Cat(self.i)), *(o.eq(bit) for o, bit in zip(self.o, word))]
+        return m
+
+
+def test_bits_of_a_wide_word_can_depend_on_each_other_by_way_of_other_bits() -> None:
+    fabric = Fabric({"i": In(1), "o": Out(1)})
+    fabric.place(Cell("word", CellType(Inverters)))
+    fabric.link(Pin(None, ("i",)), Pin("word", ("i", 0)))
+    for bit in range(15):
+        fabric.link(Pin("word", ("o", bit)), Pin("word", ("i", bit + 1)))
+    fabric.link(Pin("word", ("o", 15)), Pin(None, ("o",)))
+    with CompiledEngine(fabric) as machine:
+        for value in (1, 0, 1):
+            machine.set("i", value)
+            found = [machine.get(Pin("word", ("o", bit))) for bit in range(16)]
+            assert found == [value ^ (bit + 1) % 2 for bit in range(16)]

@@ -17,8 +17,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_runs import long
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, member
-from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.engines.compiled import CompiledEngine, emit_c
 
 WIDTHS = (1, 2, 3, 7, 8, 9, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 127, 130)
 WIDEST = 130
@@ -324,7 +325,7 @@ def results(fabric: Fabric) -> list[Pin]:
 )
 def test_operator_of_all_widths(operator: str) -> None:
     rng = random.Random(operator)
-    pairs = [(rng.choice(WIDTHS), rng.choice(WIDTHS)) for _ in range(5)] + [(1, 1), (64, 64)]
+    pairs = [(rng.choice(WIDTHS), rng.choice(WIDTHS)) for _ in range(3)] + [(1, 1), (64, 64)]
     fabric = _side_by_side(
         [CellType(Operators, operator=operator, left=a, right=b) for a, b in dict.fromkeys(pairs)]
     )
@@ -477,3 +478,52 @@ def test_random_logic_in_lock_step(seed: int) -> None:
 def test_random_memory_in_lock_step(seed: int) -> None:
     fabric = alone(CellType(RandomMemory, seed=seed))
     lock_step(fabric, results(fabric), seed, cycles=40)
+
+
+@pytest.mark.parametrize("seed", [1, long(2), long(3)])
+def test_random_logic_as_tables_in_lock_step(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operations that are rows of tables, as in large modules, and not statements."""
+    monkeypatch.setattr(emit_c, "STRAIGHT", 0)
+    types = [CellType(RandomLogic, seed=seed), CellType(RandomMemory, seed=seed)]
+    for type_ in (*types, CellType(Corners)) if seed == 1 else types:
+        fabric = alone(type_)
+        lock_step(fabric, results(fabric), seed, cycles=15)
+
+
+class Cases(wiring.Component):
+    """Choices by a number: with and without other cases, in part, and the first of equal ones."""
+
+    number: In(3)
+    enable: In(1)
+    words: In(64)
+    o: Out(24)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        data = [self.words.word_select(at, 8) for at in range(8)]
+        o = [Signal(8, name=f"o_{at}") for at in range(3)]
+        previous = Signal(8)
+        m.d.comb += [self.o.eq(Cat(o)), o[1].eq(data[7])]
+        with m.Switch(self.number):
+            for case in (5, 0, 3, 6, 1, 2, 4, 7):
+                with m.Case(case):
+                    m.d.comb += o[0].eq(data[case])
+        with m.If(self.enable), m.Switch(self.number):
+            for case in (1, 2, 4):
+                with m.Case(case):
+                    m.d.comb += o[1][2:6].eq(data[case][1:])
+            with m.Case(6):
+                m.d.comb += o[1][:4].eq(data[0])
+        with m.Switch(self.number):
+            for place, case in enumerate((7, 1, 2, 1, 7)):
+                with m.Case(case):
+                    m.d.comb += o[2].eq(data[place])
+            with m.Default():
+                m.d.comb += o[2].eq(previous)
+        m.d.sync += previous.eq(~o[2])
+        return m
+
+
+def test_choices_by_a_number_in_lock_step() -> None:
+    fabric = alone(CellType(Cases))
+    lock_step(fabric, results(fabric), seed=1, cycles=60)

@@ -92,6 +92,11 @@ def legs_of(network: Network) -> tuple[Relation, Relation] | None:
     return network.relation.legs if network.relation else None
 
 
+def pairs_of(network: Network) -> Iterator[tuple[int, int]]:
+    """All pairs of a source and a sink."""
+    return itertools.product(range(network.sources), range(network.sinks))
+
+
 def skip_if_combining(network: Network) -> None:
     """Packets that become one can't be traced; `send_messages` has the books of such networks."""
     if getattr(network, "combine", "none") != "none":
@@ -114,7 +119,7 @@ def test_names_are_unique_and_aliases_resolve() -> None:
 def test_examples_are_small(name: str) -> None:
     network = example(name)
     assert network.family == name
-    assert network.ports in range(4, 17)
+    assert max(network.sources, network.sinks) in range(4, 17)
 
 
 @every_kind
@@ -126,13 +131,12 @@ def test_stages_are_the_switches_on_the_longest_path(words: str) -> None:
     def is_switch(pin: Pin) -> bool:
         return any(1 in path for path in cells[pin.cell].type.leaves)
 
-    terminals = range(network.ports)
     if legs := legs_of(network):
         first, second = (leg.lengths for leg in legs)
-        triples = itertools.product(terminals, repeat=3)
+        triples = itertools.product(range(network.ports), repeat=3)
         assert network.stages == 1 + max(first[a][via] + second[via][b] for a, via, b in triples)
         return
-    pairs = itertools.product(terminals, repeat=2)
+    pairs = pairs_of(network)
     assert network.stages == max(sum(map(is_switch, network.path(*pair))) for pair in pairs)
 
 
@@ -209,7 +213,7 @@ def test_books_balance(words: str) -> None:
     network = example(words)
     skip_if_combining(network)
     print("seed", SEED)
-    uniform = pattern("uniform", network.ports)
+    uniform = pattern("uniform", network.sources)
     runs = [
         Run(uniform, load, cycles=300, warmup=50, seed=SEED, source_depth=8)
         for load in (0.05, 0.5, 1.0)
@@ -227,9 +231,9 @@ def test_books_balance(words: str) -> None:
 
 def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str, int]]]:
     """Packets that are each alone in the network: its ends, and its flits on each metered link."""
-    pairs = list(itertools.product(range(network.ports), repeat=2))[::3]
+    pairs = list(pairs_of(network))[::3]
     length = network.lengths[0]
-    period = 40 + 4 * (network.zero_load_cycles + network.ports + network.lengths[1])
+    period = 40 + 4 * (network.zero_load_cycles + network.sources + network.lengths[1])
     packets = [TracePacket(period * turn, *pair, length) for turn, pair in enumerate(pairs)]
     bench = bench_for(network, Trace("singles", tuple(packets)).sources(network), bins=2)
     with CompiledEngine(bench) as engine:
@@ -256,7 +260,7 @@ def test_packets_take_their_path(words: str) -> None:
     network = packets_of(words)
     skip_if_combining(network)
     flits = network.lengths[0] if network.packet.flits else 1
-    pairs = itertools.product(range(network.ports), repeat=2)
+    pairs = pairs_of(network)
     ways = network.channels if legs_of(network) else network.path
     links = {str(pin) for pair in pairs for pin in ways(*pair)}
     for pair, moved in singles(network):
@@ -284,7 +288,7 @@ def test_engines_agree(words: str) -> None:
     network = example(words)
     skip_if_combining(network)
     print("seed", SEED)
-    run = Run(pattern("uniform", network.ports), 0.6, seed=SEED, source_depth=4)
+    run = Run(pattern("uniform", network.sources), 0.6, seed=SEED, source_depth=4)
     bench = bench_for(network, run.sources(network), bins=8)
     pins = [Pin(cell.name, path) for cell in bench.cells.values() for path in cell.type.leaves]
     with AmaranthEngine(bench) as reference, CompiledEngine(bench) as engine:
@@ -322,7 +326,7 @@ def test_verilog(words: str, tmp_path: Path, verilators_linter: Callable[[Path],
         (direction, int(top or 0) + 1, name) for direction, top, name in declared
     ]
     terminals = {port["name"].split("__")[1] for port in listed if "__" in port["name"]}
-    assert terminals == {str(terminal) for terminal in range(network.ports)}
+    assert terminals == set(map(str, range(max(network.sources, network.sinks))))
     assert [port["name"] for port in listed if "__" not in port["name"]] == ["clk", "rst"]
 
 

@@ -316,7 +316,8 @@ def test_catalogue_builds_each_family(name: str) -> None:
             "cube",
             {"switch": "optical"},
             "Parameter switch must be one of unbuffered, single-buffered, input-queued, "
-            "output-queued, wormhole, cut-through, circuit, not 'optical'",
+            "output-queued, wormhole, cut-through, store-and-forward, "
+            "circuit, not 'optical'",
         ),
         (
             "fly",
@@ -343,7 +344,8 @@ def test_build_rejects(name: str, parameters: dict[str, Any], message: str) -> N
         (
             {"switch": "optical"},
             "Switch must be one of unbuffered, single-buffered, input-queued, output-queued, "
-            "wormhole, cut-through, circuit, not 'optical'",
+            "wormhole, cut-through, store-and-forward, "
+            "circuit, not 'optical'",
         ),
         ({"wiring": "mesh"}, "Wiring must be one of cube, "),
         (

@@ -17,12 +17,13 @@ from multicube.sim import simulate
 PAPER: dict[str, dict[str, Any]] = {
     # "a flip network with 2^n = 32 inputs, n = 5 control lines"; bit-serial processors.
     "aspro": {"ports": 32, "wiring": "flip", "payload": 1},
-    # "two stages of 8 x 8 interchange boxes form a network with 64 inputs", "packets are one, two,
-    # or three words long", "each packet word is 64 bits", two words in an input and an output
-    # buffer each; destination tags.
+    # "two stages of 8 x 8 interchange boxes form a network with 64 inputs", "one, two, or three
+    # words long for read, write, and synchronization primitives", "each packet word is 64 bits",
+    # "input and output buffers that can hold two packet words", "the access speed of the global
+    # memory is eight cycles but is pipelined to service a read/write request every four cycles".
     "cedar": {
-        **{"ports": 64, "radix": 8, "depth": 2 + 2, "payload": 64, "length": "1:3"},
-        **{"switch": "wormhole", "policy": "hold", "routing": "destination"},
+        **{"ports": 64, "radix": 8, "depth": 2, "output_depth": 2, "width": 64},
+        **{"lengths": "1:2:3", "memory_latency": 8, "memory_interval": 4},
     },
     # "16 PEs", "extra-stage cube", "circuit switched", "destination tag routing scheme", "2 x 2
     # crossbar", "16 data bits plus two parity bits".
@@ -85,7 +86,7 @@ def test_parameters_are_the_papers(name: str) -> None:
     assert network.family == name
     assert network.stages == STAGES[name]
     given = network.parameters
-    path = given["width"] // given["beats"] if "width" in given else given["payload"]
+    path = given["width"] // given.get("beats", 1) if "width" in given else given["payload"]
     assert path == preset.path_bits
     assert preset.cycle_ns == CLOCKS.get(name)
     assert preset.source.startswith("VII-")
@@ -106,26 +107,41 @@ def test_pasm_has_two_parity_bits_for_data() -> None:
     assert sum(name.startswith("box_") for name in network.fabric.cells) == 5 * 8
 
 
+# "Routing bits, control bits": the tag of 128 ports, the PE to answer, the byte of 4 or 16 MB, read
+# or write and request or reply, and 16 or 4 amounts of data.
+HEADERS = {"gp1000": 7 + 7 + 22 + 2 + 4, "tc2000": 7 + 7 + 24 + 2 + 2}
+
+
 @pytest.mark.parametrize("name", EFFECTIVE)
-def test_lengths_follow_from_the_printed_bandwidths(name: str) -> None:
-    """A packet takes a path for data bits / bandwidth; what is more than its data is overhead."""
+def test_lengths_follow_from_the_fields(name: str) -> None:
     network, preset = build(name), PRESETS[name]
     assert preset.path_bits / preset.cycle_ns * 1e3 == pytest.approx(POTENTIAL[name])
     assert {row.data_bits: row.megabits for row in preset.bandwidths} == EFFECTIVE[name]
-    flits = {bits: bits / rate * 1e3 / preset.cycle_ns for bits, rate in EFFECTIVE[name].items()}
-    assert network.lengths == tuple(round(cycles) for cycles in flits.values())
-    # The printed figures have three digits at most.
-    assert all(abs(cycles - round(cycles)) < 0.01 * cycles for cycles in flits.values())
-    for bits, length in zip(EFFECTIVE[name], network.lengths):
-        assert length - bits / preset.path_bits == preset.overhead
+    bits = {field.name: field.bits for field in preset.fields}
+    assert bits["destination"] == network.packet.members["tag"]
+    assert sum(bits.values()) == HEADERS[name] == 42
+    lengths = tuple(-(-(42 + data) // preset.path_bits) for data in EFFECTIVE[name])
+    assert network.lengths == lengths == {"gp1000": (15, 75), "tc2000": (10, 22)}[name]
     # "Long enough such that the head reaches the destination before the last portion leaves."
     assert network.lengths[0] > network.stages
     assert network.drops
     assert network.resubmits
 
 
+@pytest.mark.parametrize("name", EFFECTIVE)
+def test_all_printed_bandwidths_imply_80_bits(name: str) -> None:
+    """What the documentation says of them; they have three digits at most."""
+    for data, megabits in EFFECTIVE[name].items():
+        assert data * POTENTIAL[name] / megabits - data == pytest.approx(80, rel=0.01)
+    low, high = EFFECTIVE[name]
+    network = build(name, length=f"bits:80+{low}:{high}")
+    assert network.lengths == {"gp1000": (24, 84), "tc2000": (14, 26)}[name]
+
+
 def options(name: str, ports: int) -> dict[str, Any]:
     network = build(name, ports=ports)
+    if network.has_memory:
+        return {"load": 0.1, "cycles": 60, "warmup": 20, "bins": 64, "operations": ["all"]}
     mean = sum(network.lengths) / 2
     return {
         **{"load": min(0.7, 0.8 / mean), "cycles": int(40 + 10 * mean), "warmup": 20},
@@ -142,6 +158,7 @@ def test_books_of_the_whole_machine_balance(name: str) -> None:
     result = simulate(network, engine="compiled", **options(name, network.ports))
     assert (result.lost, result.misrouted, result.duplicated, result.reordered) == (0, 0, 0, 0)
     assert (result.damaged, result.corrupted) == (0, 0)
+    assert result.serializable in (None, True)
     assert result.injected == result.delivered > 100
     assert (result.dropped > 0) == (name in EFFECTIVE)
 

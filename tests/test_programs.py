@@ -315,7 +315,7 @@ def shared() -> list[Program]:
 
 
 REJECTED = [
-    (lambda: run_programs("net", []), TypeError, "Network must be a CombiningNetwork, not 'net'"),
+    (lambda: run_programs("net", []), TypeError, "Network must be one with memory, not 'net'"),
     (lambda: run_programs(plain(2), []), ValueError, "Programs must be from 1 to 2, not 0"),
     (
         lambda: run_programs(plain(2), [script() for _ in range(5)]),

@@ -22,6 +22,10 @@ def cut(stages: int, flits: int) -> int:
     return stages + flits - 1
 
 
+def whole(stages: int, flits: int) -> int:
+    return stages * flits
+
+
 def later(stages: int, flits: int) -> int:
     return stages + flits
 
@@ -31,6 +35,12 @@ KINDS: dict[str, tuple[dict[str, Any], Callable[[int, int], int]]] = {
     "unbuffered": ({"switch": "unbuffered"}, one),
     "resubmitting": ({"switch": "unbuffered", "resubmit": 8}, one),
     "dilated": ({"switch": "unbuffered", "dilation": 2}, one),
+    "dilated and replicated": (
+        {"switch": "unbuffered", "dilation": 2, "replication": 2, "resubmit": 4},
+        one,
+    ),
+    "dilated output queues": ({"dilation": 2}, one),
+    "dilated input queues": ({"switch": "input-queued", "dilation": 3, "broadcast": 1}, one),
     "replicated": ({"switch": "unbuffered", "replication": 2, "routing": "xor"}, one),
     "single-buffered": ({"switch": "single-buffered"}, one),
     "input-queued": ({"switch": "input-queued", "broadcast": 1, "refill": "no"}, one),
@@ -41,7 +51,17 @@ KINDS: dict[str, tuple[dict[str, Any], Callable[[int, int], int]]] = {
     "rejecting": ({"switch": "wormhole", "policy": "drop", "resubmit": 4}, later),
     "cut-through": ({"switch": "cut-through", "depth": 3}, cut),
     "crosspoints": ({"switch": "cut-through", "queues": "crosspoint", "replication": 2}, cut),
+    "store-and-forward": ({"switch": "store-and-forward"}, whole),
+    "store-and-forward, crosspoints": (
+        {"switch": "store-and-forward", "queues": "crosspoint"},
+        whole,
+    ),
     "circuit": ({"switch": "circuit"}, later),
+    "circuit, dilated": ({"switch": "circuit", "dilation": 2}, later),
+    "circuit, two copies": (
+        {"switch": "circuit", "policy": "modified-hold", "dilation": 2, "replication": 2},
+        later,
+    ),
     "circuit, dropping": ({"switch": "circuit", "policy": "drop", "routing": "xor"}, later),
     "circuit, extra stage": (
         {"switch": "circuit", "policy": "modified-hold", "hold_limit": 1, "extra_stage": 1},

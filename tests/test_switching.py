@@ -18,26 +18,32 @@ SWITCH_NAMES = [
     "output-queued",
     "wormhole",
     "cut-through",
+    "store-and-forward",
     "circuit",
 ]
+STORING = {"cut-through", "store-and-forward"}
 QUEUED = {"single-buffered", "input-queued", "output-queued"}
 
 # A value of a parameter that is not everybody's own, and the switches that take it. The text is
 # what the others say.
 OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
-    ({"length": 3}, {"wormhole", "cut-through", "circuit"}, "Length must be 1 with {0}, not 3"),
+    ({"length": 3}, {"wormhole", *STORING, "circuit"}, "Length must be 1 with {0}, not 3"),
     (
         {"length": "1:4"},
-        {"wormhole", "cut-through", "circuit"},
+        {"wormhole", *STORING, "circuit"},
         "Length must be 1 with {0}, not 1:4",
     ),
-    ({"policy": "hold"}, {*QUEUED, "wormhole", "cut-through", "circuit"}, "{1}, not hold"),
+    ({"policy": "hold"}, {*QUEUED, "wormhole", *STORING, "circuit"}, "{1}, not hold"),
     ({"policy": "drop"}, {"unbuffered", "wormhole", "circuit"}, "{1}, not drop"),
     ({"policy": "modified-hold"}, {"circuit"}, "{1}, not modified-hold"),
-    ({"dilation": 2}, {"unbuffered"}, "Parameter dilation must be 1 with {0}, not 2"),
+    (
+        {"dilation": 2},
+        {"unbuffered", *QUEUED, "circuit"},
+        "Parameter dilation must be 1 with {0}, not 2",
+    ),
     (
         {"replication": 3},
-        {"unbuffered", *QUEUED, "wormhole", "cut-through"},
+        {"unbuffered", *QUEUED, "wormhole", *STORING, "circuit"},
         "Parameter replication must be 1 with {0}, not 3",
     ),
     (
@@ -50,7 +56,7 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
     ({"refill": "yes"}, {*QUEUED, "wormhole"}, "Parameter refill must be auto with {0}, not yes"),
     (
         {"queues": "crosspoint"},
-        {"cut-through"},
+        STORING,
         "Parameter queues must be input with {0}, not crosspoint",
     ),
     ({"extra_stage": 1}, {*QUEUED, "circuit"}, "Parameter extra_stage must be 0 with {0}, not 1"),
@@ -62,9 +68,9 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
     (
         {"parity": "byte"},
         {"unbuffered", *QUEUED, "circuit"},
-        "Parity needs packets of one flit, not parity=byte",
+        "Parity needs packets of one flit, or circuits, not {0}",
     ),
-    ({"depth": 3}, {"input-queued", "output-queued", "wormhole", "cut-through"}, "{2}, not 3"),
+    ({"depth": 3}, {"input-queued", "output-queued", "wormhole", *STORING}, "{2}, not 3"),
     ({"routing": "xor"}, set(SWITCH_NAMES), ""),
     ({"hold_limit": 3}, set(SWITCH_NAMES), ""),
 ]
@@ -114,6 +120,7 @@ OWN_VALUES = [
     ("cut-through", {}, (4, "hold", 0)),
     ("cut-through", {"length": 2}, (4, "hold", 0)),
     ("cut-through", {"length": "1:7"}, (14, "hold", 0)),
+    ("store-and-forward", {"length": "1:7"}, (14, "hold", 0)),
     ("circuit", {}, (0, "hold", 0)),
     ("circuit", {"policy": "drop"}, (0, "drop", 8)),
     ("circuit", {"policy": "modified-hold"}, (0, "modified-hold", 8)),
@@ -172,12 +179,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"switch": "circuit", "resubmit": 2},
         "Parameter resubmit must be 0 with policy=hold, not 2",
     ),
-    *(
-        (
-            {"switch": "unbuffered", "resubmit": 4, name: value},
-            f"Parameter {name} must be {neutral} with resubmission, not {value}",
-        )
-        for name, value, neutral in (("dilation", 2, 1), ("replication", 2, 1), ("broadcast", 1, 0))
+    (
+        {"switch": "unbuffered", "resubmit": 4, "broadcast": 1},
+        "Parameter broadcast must be 0 with resubmission, not 1",
     ),
     (
         {"switch": "wormhole", "length": "2:5", "broadcast": 1},
@@ -197,14 +201,34 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *(
         (
             {"switch": "wormhole", "policy": "drop", "replication": 2, "resubmit": resubmit},
-            f"Parameter replication must be 1 with {what}, not 2",
+            "Parameter replication must be 1 with switch=wormhole and policy=drop, not 2",
         )
-        for resubmit, what in ((0, "switch=wormhole and policy=drop"), (4, "resubmission"))
+        for resubmit in (0, 4)
+    ),
+    *(
+        (
+            {"switch": "circuit", name: 2, "broadcast": 1},
+            f"{name.capitalize()} must be 1 with switch=circuit and broadcast=1, not 2",
+        )
+        for name in ("dilation", "replication")
     ),
     (
-        {"switch": "circuit", "length": 2, "parity": "packet"},
-        "Parity needs packets of one flit, not parity=packet",
+        {"ports": 64, "radix": 8, "dilation": 9},
+        "Input links of a switch must be from 2 to 64, not 72",
     ),
+    (
+        {"switch": "wormhole", "length": 2, "parity": "packet"},
+        "Parity needs packets of one flit, or circuits, not switch=wormhole",
+    ),
+    (
+        {"switch": "wormhole", "length": "bits:8+"},
+        "Length in bits must be bits:HEADER+LOW:HIGH, not 'bits:8+'",
+    ),
+    (
+        {"switch": "wormhole", "length": "bits:9999", "payload": 8},
+        "Length must be from 1 to 1024, not 1250",
+    ),
+    ({"length": "bits:17"}, "Length must be 1 with switch=output-queued, not 2"),
     (
         {"ports": 9, "radix": 3, "broadcast": 1, "switch": "unbuffered"},
         "Broadcast masks of unbuffered switches need a radix that is a power of two, not 3",
@@ -231,6 +255,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"extra_stage": 1, "faults": "box:4:0"}, "Stage of fault box:4:0 must be from 0 to 3"),
     ({"extra_stage": 1, "faults": "box:1:0,box:2:0"}, "Faults must all be in the extra stage, "),
     ({"extra_stage": 1, "replication": 2}, "Replication must be 1 with extra_stage=1, not 2"),
+    ({"extra_stage": 1, "dilation": 2}, "Dilation must be 1 with extra_stage=1, not 2"),
     (
         {"extra_stage": 1, "wiring": "baseline"},
         "An extra stage needs a wiring whose stages replace each digit of the source address by "
@@ -309,9 +334,12 @@ def test_own_depth_holds_two_of_the_longest_packets(longest: int) -> None:
 # One network of each kind, with its own values replaced where it can be.
 NETWORKS: dict[str, dict[str, Any]] = {
     "unbuffered": {"switch": "unbuffered", "dilation": 2, "broadcast": 1},
-    "resubmission": {"switch": "unbuffered", "resubmit": 8, "routing": "xor"},
+    "resubmission": {"switch": "unbuffered", "resubmit": 8, "routing": "xor", "replication": 2},
     "single-buffered": {"switch": "single-buffered", "refill": "no", "replication": 2},
-    "input-queued": {"switch": "input-queued", "depth": 3, "broadcast": 1, "payload": 5},
+    "input-queued": {
+        **{"switch": "input-queued", "depth": 3, "broadcast": 1, "payload": 5},
+        **{"dilation": 2},
+    },
     "output-queued": {
         **{"switch": "output-queued", "wiring": "cube", "extra_stage": 1},
         **{"parity": "byte", "faults": "box:1:2"},
@@ -319,7 +347,11 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "wormhole": {"switch": "wormhole", "length": "1:4", "refill": "yes", "wiring": "omega"},
     "rejecting": {"switch": "wormhole", "policy": "drop", "length": "3"},
     "cut-through": {"switch": "cut-through", "queues": "crosspoint", "length": 5, "broadcast": 1},
-    "circuit": {"switch": "circuit", "policy": "modified-hold", "hold_limit": 3, "radix": 4},
+    "store-and-forward": {"switch": "store-and-forward", "length": 2, "replication": 2},
+    "circuit": {
+        **{"switch": "circuit", "policy": "modified-hold", "hold_limit": 3, "radix": 4},
+        **{"dilation": 2, "replication": 2},
+    },
 }
 assert {parameters["switch"] for parameters in NETWORKS.values()} == set(SWITCH_NAMES)
 
@@ -361,6 +393,8 @@ def test_altered_changes_what_it_is_told_to(given: dict[str, Any]) -> None:
         ({"switch": "output-queued", "broadcast": 1}, True),
         ({"switch": "output-queued", "replication": 2}, False),
         ({"switch": "unbuffered", "dilation": 2}, True),
+        ({"switch": "input-queued", "dilation": 2}, False),
+        ({"switch": "output-queued", "dilation": 2}, False),
         ({"switch": "unbuffered", "resubmit": 2}, False),
         ({"switch": "wormhole", "policy": "drop"}, True),
         ({"switch": "circuit", "policy": "drop"}, True),

@@ -22,10 +22,16 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "unbuffered": {"switch": "unbuffered"},
     "unbuffered, resubmitting": {"switch": "unbuffered", "resubmit": 8, "routing": "xor"},
     "unbuffered, dilated": {"switch": "unbuffered", "dilation": 2, "wiring": "omega"},
+    "unbuffered, all at once": {
+        **{"switch": "unbuffered", "dilation": 2, "replication": 2, "resubmit": 4},
+    },
     "unbuffered, three copies": {"switch": "unbuffered", "replication": 3, "parity": "packet"},
     "unbuffered, broadcasting": {"switch": "unbuffered", "broadcast": 1, "routing": "xor"},
     "single-buffered": {"switch": "single-buffered", "refill": "no", "wiring": "baseline"},
     "input-queued, broadcasting": {"switch": "input-queued", "broadcast": 1, "depth": 2},
+    "single-buffered, dilated": {"switch": "single-buffered", "dilation": 2, "routing": "xor"},
+    "input-queued, dilated": {"switch": "input-queued", "dilation": 3, "broadcast": 1},
+    "output-queued, dilated": {"dilation": 2, "depth": 1, "replication": 2, "parity": "packet"},
     "output-queued, radix 4": {"ports": 16, "radix": 4, "depth": 3, "refill": "yes"},
     "output-queued, extra stage": {
         **{"extra_stage": 1, "parity": "byte", "faults": "box:1:2"},
@@ -43,7 +49,17 @@ NETWORKS: dict[str, dict[str, Any]] = {
         **{"switch": "cut-through", "queues": "crosspoint", "length": 3, "broadcast": 1},
     },
     "cut-through, crosspoints": {"switch": "cut-through", "queues": "crosspoint", "length": 3},
+    "store-and-forward": {"switch": "store-and-forward", "length": "1:4", "wiring": "omega"},
     "circuit": {"switch": "circuit", "length": 3, "wiring": "butterfly"},
+    "circuit, dilated": {"switch": "circuit", "length": 3, "dilation": 2},
+    "circuit, dropping, dilated, two copies": {
+        **{"switch": "circuit", "policy": "drop", "length": "1:4"},
+        **{"dilation": 2, "replication": 2},
+    },
+    "circuit, modified hold, three copies": {
+        **{"switch": "circuit", "policy": "modified-hold", "hold_limit": 4},
+        **{"length": 2, "replication": 3, "resubmit": 4},
+    },
     "circuit, dropping": {"switch": "circuit", "policy": "drop", "length": "1:4", "routing": "xor"},
     "circuit, modified hold": {
         **{"switch": "circuit", "policy": "modified-hold", "hold_limit": 4},
@@ -102,7 +118,9 @@ def test_books_balance_at_high_load(name: str) -> None:
     results = simulate_runs(network, runs_of(network, 400), engine="compiled", bins=64)
     for result in results:
         print(result.traffic, result.verdict, result.dropped)
-        assert result.saturated or dropping
+        # Two lanes are enough for bit reversal of 8 ports.
+        spare = network.parameters["dilation"] > 1 and result.traffic == "bit-reversal"
+        assert result.saturated or dropping or spare
         assert (result.lost, result.misrouted, result.duplicated) == (0, 0, 0)
         assert (result.damaged, result.corrupted) == (0, 0)
         assert result.reordered == 0 or not network.ordered

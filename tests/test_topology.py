@@ -265,9 +265,7 @@ def test_address_code_rejects_address(address: int) -> None:
         ("multistage-cube", "cube"),
         ("indirect-binary-n-cube", "indirect-cube"),
         ("multistage-shuffle-exchange", "omega"),
-        ("delta", "omega"),
         ("bidelta", "omega"),
-        ("sw-banyan", "butterfly"),
         ("fly", "butterfly"),
     ],
 )

@@ -17,6 +17,7 @@ from multicube.sim.theory.multistage_cube import (
     attempts_by_recurrence,
     crossbar_throughput,
     dilated_throughput,
+    enhanced_throughput,
     replicated_throughput,
     unbuffered_throughput,
 )
@@ -146,6 +147,22 @@ def test_attempts_if_dropped_packets_are_sent_again(
             assert result.attempts == pytest.approx(tau, rel=0.04)
         else:
             assert tau < 0.93 * result.attempts
+
+
+@pytest.mark.parametrize(
+    ("dilation", "copies"), [(2, 1), (1, 2), long(4, 1), long(1, 4), long(2, 2)]
+)
+def test_attempts_in_dilated_and_replicated_networks(dilation: int, copies: int) -> None:
+    """The load at which the network carries p, divided by p, as in a plain network."""
+    limit = enhanced_throughput(1, 2, 4, dilation, copies)
+    load = 0.8 * limit
+    result = measure(16, 2, load, resubmit=64, dilation=dilation, replication=copies)
+    exact = attempts_by_recurrence(load, 2, 4, dilation, copies)
+    print(f"measured {result.attempts:.4f}, (1) {exact:.4f}")
+    assert not result.saturated
+    assert abs(result.throughput - load) <= result.throughput_ci99 + 0.01 * load
+    assert result.attempts == pytest.approx(exact, rel=0.03)
+    assert result.attempts < 0.9 * attempts_by_recurrence(min(load, 0.44), 2, 4)
 
 
 def test_short_delays_cost_more_attempts() -> None:

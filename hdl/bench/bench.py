@@ -12,8 +12,8 @@ from amaranth.lib.wiring import In
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin
 from ..core.wires import Wire, named_wires
-from ..networks.combining import CombiningNetwork
 from ..networks.flits import geometric_mean
+from ..networks.memory_network import MemoryNetwork
 from ..networks.network import Network, PacketNetwork
 from ..primitives.packet import Packet
 from .instruments import LinkMeter, Timer, WindowAges
@@ -149,7 +149,7 @@ class Bench(Fabric):
 
 
 class PacketBench(Bench):
-    """The fabric of a network with a source and a sink at every terminal.
+    """The fabric of a network with a source at every input and a sink at every output.
 
     The network carries stamped packets: its payload is widened if the stamp needs more bits,
     which does not change its behaviour in any cycle.
@@ -180,15 +180,14 @@ class PacketBench(Bench):
                 "use send_messages for a network that combines"
             )
         super().__init__(bins, time)
-        code = network.tags.code
         stamp = stamp_for(network, time=time)
         self.follows_flows = stamp.followed
         self.adds_stamps = not stamp.followed
         self.network = network
         self.packet = network.packet_of(stamp)
         kind = {"packet": self.packet, "tags": network.tags}
-        self.sources = [f"source_{terminal}" for terminal in range(network.ports)]
-        self.sinks = [f"sink_{terminal}" for terminal in range(network.ports)]
+        self.sources = [f"source_{terminal}" for terminal in range(network.sources)]
+        self.sinks = [f"sink_{terminal}" for terminal in range(network.sinks)]
 
         outside = len(self.links)
         terminals = network.place(self, self.packet)
@@ -198,18 +197,18 @@ class PacketBench(Bench):
             parameters["geometric"] = mean
         source = CellType(sources.component, **kind, **parameters)
         sink = CellType(Sink, **kind, bins=bins)
-        for index in range(network.ports):
-            straps = {"address": code.encode(index)}
+        for index, name in enumerate(self.sources):
+            straps = {"address": network.tags.source_code.encode(index), **sources.straps[index]}
             contents = sources.contents[index] if sources.contents else {}
-            own = {**straps, **sources.straps[index]}
-            terminal = f"terminal {index}"
-            self.place(Cell(self.sources[index], source, own, contents, terminal))
-            self.place(Cell(self.sinks[index], sink, straps, title=terminal))
-            self.link(Pin(self.sources[index], ("o",)), terminals.inputs[index])
-            self.link(Pin(self.sinks[index], ("i",)), terminals.outputs[index])
-            self.link(Pin(None, ("send",)), Pin(self.sources[index], ("open",)))
-            self._attach(self.sources[index], times=False)
-            self._attach(self.sinks[index], times=True)
+            self.place(Cell(name, source, straps, contents, f"terminal {index}"))
+            self.link(Pin(name, ("o",)), terminals.inputs[index])
+            self.link(Pin(None, ("send",)), Pin(name, ("open",)))
+            self._attach(name, times=False)
+        for index, name in enumerate(self.sinks):
+            straps = {"address": network.tags.code.encode(index)}
+            self.place(Cell(name, sink, straps, title=f"terminal {index}"))
+            self.link(Pin(name, ("i",)), terminals.outputs[index])
+            self._attach(name, times=True)
         deliveries = [
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
@@ -222,7 +221,7 @@ class MemoryBench(Bench):
 
     Parameters
     ----------
-    network : CombiningNetwork
+    network : MemoryNetwork
     sources : SourcePlan
         The processors.
     bins : int
@@ -238,10 +237,10 @@ class MemoryBench(Bench):
         How many answered requests each processor records.
     """
 
-    network: CombiningNetwork
+    network: MemoryNetwork
 
     def __init__(
-        self, network: CombiningNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
+        self, network: MemoryNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
     ) -> None:
         super().__init__(bins, time)
         self.network = network
@@ -256,7 +255,7 @@ class MemoryBench(Bench):
             link=network.link,
             code=network.code,
             tag_bits=network.tag_bits,
-            lengths=network.lengths,
+            lengths=network.side_by_side,
             bins=bins,
             time=time,
             **sources.parameters,
@@ -269,9 +268,14 @@ class MemoryBench(Bench):
             links.append((Pin(name, ("o",)), pin))
             self.link(Pin(None, ("send",)), Pin(name, ("open",)))
             self._attach(name, times=True)
-        requests = [(_part(a, "request"), _part(b, "request")) for a, b in internal]
-        replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in internal + links]
-        self._meter_links(requests + replies)
+        memory: list[tuple[Pin, Pin]] = []
+        words: list[tuple[Pin, Pin]] = []
+        for ends in internal:
+            two_way = ("request", "valid") in self.resolve(ends[0])
+            (memory if two_way else words).append(ends)
+        requests = [(_part(a, "request"), _part(b, "request")) for a, b in memory]
+        replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in memory + links]
+        self._meter_links(requests + words + replies)
         self.meters = place_meters(self, Pin(None, ("measure",)))
 
 

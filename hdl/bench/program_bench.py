@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..boxes.combining import MemoryLink
 from ..core.fabric import Cell, CellType, Fabric, Pin
-from ..networks.combining import CombiningNetwork
+from ..networks.memory_network import MemoryNetwork
 from .instruments import LinkMeter
 from .meters import place_meters
 
@@ -62,7 +62,7 @@ class ProgramBench(Fabric):
 
     Parameters
     ----------
-    network : CombiningNetwork
+    network : MemoryNetwork
     contents : Mapping[int, int]
         Initial contents of words that are not 0.
 
@@ -75,7 +75,7 @@ class ProgramBench(Fabric):
 
     Attributes
     ----------
-    network : CombiningNetwork
+    network : MemoryNetwork
     ports : list[str]
         Names of the cells of the ports.
     meters : dict[str, dict[str, str]]
@@ -84,7 +84,7 @@ class ProgramBench(Fabric):
         By memory module: names of the meters that count the requests that reach it.
     """
 
-    def __init__(self, network: CombiningNetwork, contents: Mapping[int, int]) -> None:
+    def __init__(self, network: MemoryNetwork, contents: Mapping[int, int]) -> None:
         port = CellType(ProgramPort, link=network.link)
         width = port.leaves["offer",].width
         super().__init__({f"offer_{n}": In(width) for n in range(network.ports)} | {"on": In(1)})
@@ -93,7 +93,7 @@ class ProgramBench(Fabric):
         rows: dict[str, list[int]] = {}
         for word, value in contents.items():
             module, row = network.stored(word)
-            empty = [0] * network.parameters.rows
+            empty = [0] * network.parameters["rows"]
             rows.setdefault(self.memory_cell(module), empty)[row] = value
         for cell in network.fabric.cells.values():
             if cell.name in rows:

@@ -185,7 +185,7 @@ def _source_members(packet: Packet, tags: TagScheme) -> dict[str, wiring.Member]
     return {
         **({"copies": Out(COUNT_BITS + tags.code.width)} if packet.broadcast else {}),
         **({} if packet["payload"].shape.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
-        "address": In(tags.code.width),
+        "address": In(tags.source_code.width),
         "now": In(32),
         "open": In(1),
         "measure": In(1),

@@ -101,12 +101,12 @@ def stamp_for(network: PacketNetwork, *, time: int = TIME_BITS) -> Stamp:
         sequence = 24
     elif network.drops:
         sequence = 12
-    elif network.ports > MOST_FOLLOWED:
+    elif max(network.sources, network.sinks) > MOST_FOLLOWED:
         sequence = 0
     else:
         sequence = SEQUENCE_BITS if network.ordered else 12
     return Stamp(
-        network.tags.code.width,
+        max(network.tags.source_code.width, network.tags.code.width),
         network.packet["payload"].width,
         sequence=sequence,
         length=network.lengths[1].bit_length() if network.packet.flits else 0,

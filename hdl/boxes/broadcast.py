@@ -106,6 +106,8 @@ class ReplicatingQueue(wiring.Component):
         Slots in use.
     freed : Out(1)
         A slot is freed in this cycle.
+    done : Out(1)
+        The last output that the first packet is for reads its tail in this cycle.
 
     Raises
     ------
@@ -129,6 +131,7 @@ class ReplicatingQueue(wiring.Component):
                 "o": Out(ports).array(readers),
                 "level": Out(range(depth + 1)),
                 "freed": Out(1),
+                "done": Out(1),
             }
         )
 
@@ -155,7 +158,7 @@ class ReplicatingQueue(wiring.Component):
         ]
 
         # Until an output has taken its header, all stand at the base of the first packet.
-        begun, done = Signal(), Signal()
+        begun, done = Signal(), self.done
         kept, targets = Signal(self.readers), Signal(self.readers)
         m.d.comb += targets.eq(Mux(begun, kept, self.wanted))
         m.d.sync += kept.eq(targets)

@@ -12,7 +12,7 @@ from functools import reduce
 from operator import or_
 from typing import Literal
 
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -26,7 +26,7 @@ from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
 from .broadcast import CopyTracker
 
-__all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy"]
+__all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy", "check_policy", "reject"]
 
 Policy = Literal["hold", "drop", "modified-hold"]
 POLICIES: tuple[Policy, ...] = ("hold", "drop", "modified-hold")
@@ -82,6 +82,24 @@ class CircuitLink(wiring.Signature):
         )
 
 
+def check_policy(policy: str) -> None:
+    """Raise ValueError if this is none of `POLICIES`."""
+    if policy not in POLICIES:
+        raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+
+
+def reject(
+    m: Module, name: str, refused: Value, dropped: Value, policy: Policy, hold_limit: int
+) -> None:
+    """Set `dropped` where the policy rejects a request that is refused in this cycle."""
+    if policy == "drop":
+        m.d.comb += dropped.eq(refused)
+    elif policy == "modified-hold":
+        waited = Signal(range(hold_limit + 1), name=f"waited_{name}")
+        m.d.comb += dropped.eq(refused & (waited == hold_limit))
+        m.d.sync += waited.eq(Mux(refused & ~dropped, waited + 1, 0))
+
+
 class CircuitBox(wiring.Component):
     """A k x k box that assigns each of its outputs to one input for as long as that requests it.
 
@@ -98,6 +116,10 @@ class CircuitBox(wiring.Component):
     With a broadcast mask, a request gets all its outputs in the same cycle, or is refused
     (`JointArbiter`; of several that could have them one always does). A refused tree is rejected in
     the same cycle with `hold`, too. With `modified-hold` it waits as long as any other request.
+
+    In a *dilated* network (VI-A) each link is a bundle of lanes to the same place. A request gets
+    any free lane of the bundle that it wants: the lanes choose one after the other, each in turn
+    among the requests that no other lane takes. All that comes back uses the lane that was taken.
 
     All outputs except `held` are combinational: the forward ones depend on the forward inputs and
     registers, the backward ones and `dropped` on all inputs. So there is no combinational loop
@@ -119,15 +141,18 @@ class CircuitBox(wiring.Component):
     policy : "hold", "drop" or "modified-hold"
     hold_limit : int
         Cycles that a refused request waits with the policy `modified-hold`, at least 1.
+    dilation_in, dilation_out : int
+        Links in the bundle of each input and of each output, at least 1; link l of bundle b is
+        number b * dilation + l. At most 64 input links are possible.
 
     Members
     -------
-    i : In(CircuitLink(packet, reply)).array(radix)
-    o : Out(CircuitLink(packet, reply)).array(radix)
-    held : Out(radix)
-        Bit j: output j is owned.
-    dropped : Out(radix)
-        Bit i: the request at input i is rejected here, in this cycle. One pulse per attempt.
+    i : In(CircuitLink(packet, reply)).array(radix * dilation_in)
+    o : Out(CircuitLink(packet, reply)).array(radix * dilation_out)
+    held : Out(radix * dilation_out)
+        Bit j: output link j is owned.
+    dropped : Out(radix * dilation_in)
+        Bit i: the request at input link i is rejected here, in this cycle. One pulse per attempt.
 
     Raises
     ------
@@ -144,12 +169,21 @@ class CircuitBox(wiring.Component):
         routing: Routing = "destination",
         policy: Policy = "hold",
         hold_limit: int = 16,
+        dilation_in: int = 1,
+        dilation_out: int = 1,
     ) -> None:
         radix = check_radix(radix)
         check_routing(routing, radix)
-        if policy not in POLICIES:
-            raise InvalidValue(f"Policy must be one of {', '.join(POLICIES)}, not {policy!r}")
+        check_policy(policy)
         hold_limit = check_integer("Hold limit", hold_limit, 1)
+        dilation_in = check_integer("Dilation", dilation_in, 1)
+        dilation_out = check_integer("Dilation", dilation_out, 1)
+        check_integer("Input links of a switch", radix * dilation_in, 2, 64)
+        if packet.broadcast and (dilation_in, dilation_out) != (1, 1):
+            raise InvalidValue(
+                f"Dilation of a circuit switch with a broadcast mask must be 1, "
+                f"not {max(dilation_in, dilation_out)}"
+            )
         self.packet = packet
         self.reply = reply
         self.radix = radix
@@ -159,14 +193,17 @@ class CircuitBox(wiring.Component):
         # Several boxes can reject one attempt to set up a tree; its source counts it once.
         counts = policy != "hold" and not packet.broadcast
         self.meters = (Meter("dropped", "dropped", "pulses"),) if counts else ()
+        self.dilation_in = dilation_in
+        self.dilation_out = dilation_out
         check_tag(packet, radix)
         link = CircuitLink(packet, reply)
+        inputs, outputs = radix * dilation_in, radix * dilation_out
         super().__init__(
             {
-                "i": In(link).array(radix),
-                "o": Out(link).array(radix),
-                "held": Out(radix),
-                "dropped": Out(radix),
+                "i": In(link).array(inputs),
+                "o": Out(link).array(outputs),
+                "held": Out(outputs),
+                "dropped": Out(inputs),
             }
         )
 
@@ -177,56 +214,61 @@ class CircuitBox(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ports = range(self.radix)
-        owners = [Signal(range(self.radix), name=f"owner_{j}") for j in ports]
-        owns = [Signal(self.radix, name=f"owns_{i}") for i in ports]  # bit j: input i, output j
-        for i in ports:
-            m.d.comb += owns[i].eq(Cat(self.held[j] & (owners[j] == i) for j in ports))
+        inputs, outputs = range(len(self.i)), range(len(self.o))
+        owners = [Signal(inputs, name=f"owner_{j}") for j in outputs]
+        # Bit j: input i, output j.
+        owns = [Signal(len(outputs), name=f"owns_{i}") for i in inputs]
+        for i in inputs:
+            m.d.comb += owns[i].eq(Cat(self.held[j] & (owners[j] == i) for j in outputs))
         if self.packet.broadcast:
             self._grant_trees(m, owners, owns)
             self._carry_trees(m, owners, owns)
             return m
 
         # The owner-to-be of an output that is free, or that its owner releases in this cycle.
-        wins: list[list[Value]] = [[] for _ in ports]
+        wins: list[list[Value]] = [[] for _ in inputs]
         targets = []
         for i, source in enumerate(self.i):
             target = Signal(self.digit_bits, name=f"target_{i}")
-            m.d.comb += target.eq(output_port(source.payload.tag, self.radix, self.routing, i))
+            wanted = output_port(
+                source.payload.tag, self.radix, self.routing, i // self.dilation_in
+            )
+            m.d.comb += target.eq(wanted)
             targets.append(target)
-        for j, output in enumerate(self.o):
-            m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
+        taken: Value = Const(0)  # the requests that get an earlier lane of the same bundle
+        for number, output in enumerate(self.o):
+            j, lane = divmod(number, self.dilation_out)
+            m.submodules[f"arbiter_{number}"] = arbiter = RoundRobin(len(inputs))
+            request = Cat(self.i[i].request & ~owns[i].any() & (targets[i] == j) for i in inputs)
             m.d.comb += [
-                arbiter.request.eq(
-                    Cat(self.i[i].request & ~owns[i].any() & (targets[i] == j) for i in ports)
-                ),
+                arbiter.request.eq(request if lane == 0 else request & ~taken),
                 arbiter.taken.eq(~output.request),
             ]
-            for i in ports:
-                wins[i].append(arbiter.taken & (arbiter.grant == i) & (targets[i] == j))
-            m.d.sync += self.held[j].eq(output.request | arbiter.request.any())
+            if lane < self.dilation_out - 1:
+                own = Mux(arbiter.taken, arbiter.granted, 0)
+                taken = own if lane == 0 else taken | own
+            for i in inputs:
+                mine = arbiter.grant == i if self.dilation_out == 1 else arbiter.granted[i]
+                wins[i].append(arbiter.taken & mine & (targets[i] == j))
+            m.d.sync += self.held[number].eq(output.request | arbiter.request.any())
             with m.If(~output.request):
-                m.d.sync += owners[j].eq(arbiter.grant)
+                m.d.sync += owners[number].eq(arbiter.grant)
 
         for i, source in enumerate(self.i):
             refused = Signal(name=f"refused_{i}")
             m.d.comb += refused.eq(source.request & ~owns[i].any() & ~Cat(wins[i]).any())
-            self._drop(m, i, refused)
+            self._reject(m, i, refused)
 
         self._carry_forward(m, owners)
         self._carry_back(m, owns)
         return m
 
-    def _drop(self, m: Module, i: int, refused: Signal) -> None:
-        """Reject a refused request as the policy says."""
-        if self.policy == "drop":
-            m.d.comb += self.dropped[i].eq(refused)
-        elif self.policy == "modified-hold":
-            waited = Signal(range(self.hold_limit + 1), name=f"waited_{i}")
-            m.d.comb += self.dropped[i].eq(refused & (waited == self.hold_limit))
-            m.d.sync += waited.eq(Mux(refused & ~self.dropped[i], waited + 1, 0))
-        elif self.packet.broadcast:
+    def _reject(self, m: Module, i: int, refused: Signal) -> None:
+        """Reject a refused request as the policy says; a tree with `hold`, too."""
+        if self.packet.broadcast and self.policy == "hold":
             m.d.comb += self.dropped[i].eq(refused & self.i[i].payload.mask.any())
+        else:
+            reject(m, str(i), refused, self.dropped[i], self.policy, self.hold_limit)
 
     def _grant_trees(self, m: Module, owners: list[Signal], owns: list[Signal]) -> None:
         """Give each request all its outputs in one cycle, if they are free or being released."""
@@ -240,7 +282,7 @@ class CircuitBox(wiring.Component):
                 arbiter.wanted[i].eq(wanted),
                 refused.eq(seeks & ~arbiter.granted[i]),
             ]
-            self._drop(m, i, refused)
+            self._reject(m, i, refused)
         for j, output in enumerate(self.o):
             wins = Cat(arbiter.granted[i] & arbiter.wanted[i][j] for i in range(self.radix))
             m.d.sync += self.held[j].eq(output.request | wins.any())
@@ -298,55 +340,62 @@ class CircuitBox(wiring.Component):
         two_way = self.reply is not None
         layout: dict[str, ShapeLike] = {"request": 1, "payload": self.packet, "valid": 1}
         layout |= {"reply_ready": 1} if two_way else {}
-        box = InterchangeBox(self.radix, data.StructLayout(layout))
+        box = InterchangeBox(len(self.i), data.StructLayout(layout), len(self.o))
         m.submodules.forward = box
         # The payload of an output without an owner is undefined, which saves gates.
         box.set(m, owners, ~0)
-        for j, (source, output) in enumerate(zip(self.i, self.o)):
-            entry, exit_, held = box.i[j], box.o[j], self.held[j]
+        for source, entry in zip(self.i, box.i):
             m.d.comb += [
                 entry.request.eq(source.request),
                 entry.payload.eq(forwarded(source.payload, self.digit_bits)),
                 entry.valid.eq(source.valid),
+            ]
+            if two_way:
+                m.d.comb += entry.reply_ready.eq(source.reply.ready)
+        for output, exit_, held in zip(self.o, box.o, self.held):
+            m.d.comb += [
                 output.request.eq(exit_.request & held),
                 output.payload.eq(exit_.payload),
                 output.valid.eq(exit_.valid & held),
             ]
             if two_way:
-                m.d.comb += [
-                    entry.reply_ready.eq(source.reply.ready),
-                    output.reply.ready.eq(exit_.reply_ready & held),
-                ]
+                m.d.comb += output.reply.ready.eq(exit_.reply_ready & held)
 
     def _carry_back(self, m: Module, owns: list[Signal]) -> None:
         """Connect each input to the output that it owns in the backward direction."""
         two_way = self.reply is not None
         layout: dict[str, ShapeLike] = {"ready": 1, "grant": 1, "reject": 1}
         layout |= {"reply_valid": 1, "reply": self.reply} if two_way else {}
-        box = InterchangeBox(self.radix, data.StructLayout(layout))
+        box = InterchangeBox(len(self.o), data.StructLayout(layout), len(self.i))
         m.submodules.back = box
         select = []
         for i, bits in enumerate(owns):
-            number = Signal(range(self.radix), name=f"output_{i}")
-            for j in range(self.radix):
+            number = Signal(range(len(self.o)), name=f"output_{i}")
+            for j in range(len(self.o)):
                 with m.If(bits[j]):
                     m.d.comb += number.eq(j)
             select.append(number)
         box.set(m, select, ~0)
-        for i, (source, output) in enumerate(zip(self.i, self.o)):
-            entry, exit_, owner = box.i[i], box.o[i], owns[i].any()
+        for output, entry in zip(self.o, box.i):
             m.d.comb += [
                 entry.ready.eq(output.ready),
                 entry.grant.eq(output.grant),
                 entry.reject.eq(output.reject),
-                source.ready.eq(exit_.ready & owner),
-                source.grant.eq(exit_.grant & owner),
-                source.reject.eq((exit_.reject & owner) | self.dropped[i]),
             ]
             if two_way:
                 m.d.comb += [
                     entry.reply_valid.eq(output.reply.valid),
                     entry.reply.eq(output.reply.payload),
+                ]
+        for source, exit_, bits, dropped in zip(self.i, box.o, owns, self.dropped):
+            owner = bits.any()
+            m.d.comb += [
+                source.ready.eq(exit_.ready & owner),
+                source.grant.eq(exit_.grant & owner),
+                source.reject.eq((exit_.reject & owner) | dropped),
+            ]
+            if two_way:
+                m.d.comb += [
                     source.reply.valid.eq(exit_.reply_valid & owner),
                     source.reply.payload.eq(exit_.reply),
                 ]

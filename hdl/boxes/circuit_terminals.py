@@ -146,6 +146,9 @@ class CircuitResponder(wiring.Component):
         With destination tags the address is checked, except for the bits in a broadcast mask. XOR
         tags do not contain it (they contain the source's address instead), so every circuit is
         accepted.
+    reports : bool
+        Whether a misdelivered request counts as a corrupted packet in the results of a run: for
+        networks with parity whose sources do not repeat rejected requests.
 
     Members
     -------
@@ -162,9 +165,18 @@ class CircuitResponder(wiring.Component):
         there is no circuit waits for one.
     """
 
-    def __init__(self, packet: Packet, reply: ShapeLike | None = None, *, tags: TagScheme) -> None:
+    def __init__(
+        self,
+        packet: Packet,
+        reply: ShapeLike | None = None,
+        *,
+        tags: TagScheme,
+        reports: bool = False,
+    ) -> None:
         self.packet = packet
         self.tags = tags
+        self.reports = reports
+        self.meters = (Meter("corrupted", "misdelivered", "pulses"),) if reports else ()
         self.two_way = reply is not None
         super().__init__(
             {

@@ -11,8 +11,9 @@ from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, check_tag, forwarded, requested_outputs
+from ..primitives.packet import Packet, check_outputs, check_tag, forwarded, requested_outputs
 from ..primitives.random_bits import RandomOrder
+from ..primitives.round_robin import number_of
 from ..topology.tags import Routing, check_routing
 
 __all__ = ["UnbufferedSwitch", "VerdictLink", "later_bits", "verdict_delay"]
@@ -80,7 +81,7 @@ class UnbufferedSwitch(wiring.Component):
         The tag's top digit names the output. A packet whose digit names no output (radix 3, for
         example, has two-bit digits) is dropped. Single flits only.
     radix : int
-        Number of input bundles and of output bundles, at least 2.
+        Number of input bundles, at least 2, and of output bundles.
     routing : "destination", "xor" or "difference"
         Whether the digit is the number of the output; that number exclusive-ored with the number of
         the input (which needs a radix that is a power of two); or that number minus the number of
@@ -91,11 +92,14 @@ class UnbufferedSwitch(wiring.Component):
     reject : int
         Number of stages of the network if verdicts go back to the sources; 0 if not. A broadcast
         can't have a verdict, since some of its copies may arrive and others not.
+    outputs : int, optional
+        Number of output bundles, at least 2, if there are not as many as of inputs. Tags must then
+        be destination tags.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix * dilation_in)
-    o : Out(stream.Signature(packet)).array(radix * dilation_out)
+    o : Out(stream.Signature(packet)).array(outputs * dilation_out)
         With `reject` each is a `VerdictLink(packet)`.
     seed : In(32)
         Seed of the random choice, as in `RandomBits`. Constant.
@@ -103,7 +107,7 @@ class UnbufferedSwitch(wiring.Component):
         Only with `reject`: `verdict_delay(reject, stage)`. Constant.
     dropped : Out(radix * dilation_in)
         Bit i is 1 in a cycle in which the packet of input i is dropped. Packets with a broadcast
-        mask have `radix` bits per input, one for the copy to each output.
+        mask have `outputs` bits per input, one for the copy to each output.
     later : In(tag)
         Only with a broadcast mask: `later_bits(widths, stage)`. Constant.
     lost : Out(range(radix * dilation_in * 2**tag + 1))
@@ -125,8 +129,10 @@ class UnbufferedSwitch(wiring.Component):
         dilation_in: int = 1,
         dilation_out: int = 1,
         reject: int = 0,
+        outputs: int | None = None,
     ) -> None:
         radix = check_radix(radix)
+        outputs = check_outputs(radix, outputs, routing)
         dilation_in = check_integer("Dilation", dilation_in, 1)
         dilation_out = check_integer("Dilation", dilation_out, 1)
         reject = check_integer("Reject", reject, 0)
@@ -136,13 +142,14 @@ class UnbufferedSwitch(wiring.Component):
             raise InvalidValue("Packets of an unbuffered switch must be single flits")
         if packet.broadcast and reject:
             raise InvalidValue("Packets with a broadcast mask can't have a reject signal")
-        if packet.broadcast and radix & (radix - 1):
+        if packet.broadcast and outputs & (outputs - 1):
             raise InvalidValue(
                 "Broadcast masks of unbuffered switches need a radix that is a power of two, "
-                f"not {radix}"
+                f"not {outputs}"
             )
         self.packet = packet
         self.radix = radix
+        self.outputs = outputs
         self.routing = routing
         self.dilation_in = dilation_in
         self.dilation_out = dilation_out
@@ -150,13 +157,13 @@ class UnbufferedSwitch(wiring.Component):
         # A dropped packet with a broadcast mask counts as several.
         copies, packets = Meter("dropped", "lost", "number"), Meter("dropped", "dropped", "pulses")
         self.meters = (copies if packet.broadcast else packets,)
-        check_tag(packet, radix)
+        check_tag(packet, outputs)
         link = VerdictLink(packet) if reject else stream.Signature(packet)
-        inputs, outputs = radix * dilation_in, radix * dilation_out
+        inputs = radix * dilation_in
         super().__init__(
             {
                 "i": In(link).array(inputs),
-                "o": Out(link).array(outputs),
+                "o": Out(link).array(outputs * dilation_out),
                 "seed": In(32),
                 **({"delay": In(range(2 * reject))} if reject else {}),
                 **self._losses(inputs),
@@ -168,7 +175,7 @@ class UnbufferedSwitch(wiring.Component):
             return {"dropped": Out(inputs)}
         tag_bits = self.packet.members["tag"]
         return {
-            "dropped": Out(inputs * self.radix),
+            "dropped": Out(inputs * self.outputs),
             "later": In(tag_bits),
             "lost": Out(range((inputs << tag_bits) + 1)),
         }
@@ -176,15 +183,15 @@ class UnbufferedSwitch(wiring.Component):
     @property
     def digit_bits(self) -> int:
         """Width of the digit of the tag that this switch uses."""
-        return (self.radix - 1).bit_length()
+        return (self.outputs - 1).bit_length()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         inputs = range(len(self.i))
-        wants = [Signal(self.radix, name=f"wants_{i}") for i in inputs]
+        wants = [Signal(self.outputs, name=f"wants_{i}") for i in inputs]
         for i, source in enumerate(self.i):
             bundle = i // self.dilation_in
-            wanted = requested_outputs(source.payload, self.radix, self.routing, bundle)
+            wanted = requested_outputs(source.payload, self.outputs, self.routing, bundle)
             m.d.comb += [
                 source.ready.eq(1),
                 wants[i].eq(Mux(source.valid, wanted, 0)),
@@ -209,7 +216,7 @@ class UnbufferedSwitch(wiring.Component):
         m.submodules.order = order = RandomOrder(len(wants))
         m.d.comb += order.seed.eq(self.seed)
         chosen: list[list[Value]] = [[] for _ in inputs]
-        for output in range(self.radix):
+        for output in range(self.outputs):
             if self.dilation_out == 1:
                 # A single link needs no count of the packets ahead.
                 request = Signal(len(wants), name=f"request_{output}")
@@ -238,23 +245,24 @@ class UnbufferedSwitch(wiring.Component):
                 for first in range(0, len(self.o), self.dilation_out)
             ]
             dropped = wants[i] & ~Cat(Cat(bundle).any() for bundle in bundles)
-            m.d.comb += self.dropped.word_select(i, self.radix).eq(dropped)
+            m.d.comb += self.dropped.word_select(i, self.outputs).eq(dropped)
             lost = lost + (sum(dropped, start=0) << sum(source.payload.mask & self.later, start=0))
         m.d.comb += self.lost.eq(lost)
 
     def _send(self, m: Module, chosen: list[list[Value]], free: list[Value]) -> None:
         """Send through as many interchange boxes as all links need, into the registers."""
         inputs, links = len(self.i), len(self.o)
-        for plane, first in enumerate(range(0, links, inputs)):
-            box = InterchangeBox(inputs, self.packet)
+        width = inputs if self.outputs == self.radix else links
+        for plane, first in enumerate(range(0, links, width)):
+            box = InterchangeBox(inputs, self.packet, width)
             m.submodules[f"box_{plane}"] = box
             for i, source in enumerate(self.i):
                 m.d.comb += box.i[i].eq(forwarded(source.payload, self.digit_bits))
-            ports = self.o[first : first + inputs]
+            ports = self.o[first : first + width]
             columns = [[row[first + at] for row in chosen] for at in range(len(ports))]
             used = [Cat(column).any() for column in columns]
-            select = [_number(column) for column in columns]
-            box.set(m, select + [0] * (inputs - len(ports)), Cat(used))
+            select = [number_of(Cat(column)) for column in columns]
+            box.set(m, select + [0] * (width - len(ports)), Cat(used))
             for at, port in enumerate(ports):
                 with m.If(free[first + at]):
                     m.d.sync += [
@@ -275,14 +283,8 @@ class UnbufferedSwitch(wiring.Component):
         for i, source in enumerate(self.i):
             m.d.comb += [
                 now.data[i].sent.eq(Cat(wins[i]).any()),
-                now.data[i].link.eq(_number(wins[i])),
+                now.data[i].link.eq(number_of(Cat(wins[i]))),
             ]
             m.d.sync += source.accepted.eq(
                 then.data[i].sent & accepted.bit_select(then.data[i].link, 1)
             )
-
-
-def _number(flags: list[Value]) -> Value:
-    """The number of the flag that is set; 0 if none is."""
-    bits = range((len(flags) - 1).bit_length())
-    return Cat(Cat(flag for x, flag in enumerate(flags) if x >> b & 1).any() for b in bits)

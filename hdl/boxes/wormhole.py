@@ -15,7 +15,7 @@ first, all packets arrive.
 
 from typing import Any, Literal
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -23,7 +23,15 @@ from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
+from ..primitives.output_buffer import OutputBuffer
+from ..primitives.packet import (
+    Packet,
+    check_outputs,
+    check_tag,
+    forwarded,
+    output_port,
+    requested_outputs,
+)
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
 from .broadcast import ReplicatingQueue
@@ -31,7 +39,7 @@ from .broadcast import ReplicatingQueue
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
 
 
-def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
+def check_flits(packet: Packet, radix: int, routing: Routing, outputs: int | None = None) -> int:
     """Check the parameters that all flit switches share; return the width of a tag digit.
 
     Raises
@@ -41,11 +49,12 @@ def check_flits(packet: Packet, radix: int, routing: Routing) -> int:
         than a digit.
     """
     radix = check_radix(radix)
+    outputs = check_outputs(radix, outputs, routing)
     check_routing(routing, radix)
     if not packet.flits:
         raise InvalidValue("Packet must have flits")
-    check_tag(packet, radix)
-    return (radix - 1).bit_length()
+    check_tag(packet, outputs)
+    return (outputs - 1).bit_length()
 
 
 def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
@@ -59,21 +68,32 @@ def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
 class _FlitSwitch(wiring.Component):
     """Parameters, checks, ports and output side shared by the flit switches."""
 
+    output_depth: int = 0
+    store: bool = False
+
     def __init__(
-        self, packet: Packet, *, radix: int, depth: int, routing: Routing, refill: bool
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        outputs: int | None,
+        depth: int,
+        routing: Routing,
+        refill: bool,
     ) -> None:
-        self.digit_bits = check_flits(packet, radix, routing)
+        self.digit_bits = check_flits(packet, radix, routing, outputs)
         self.packet = packet
         self.radix = radix
+        self.outputs = radix if outputs is None else outputs
         self.depth = depth
         self.routing = routing
         self.refill = refill
         ports = stream.Signature(packet)
-        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(radix)})
+        super().__init__({"i": In(ports).array(radix), "o": Out(ports).array(self.outputs)})
 
     def _target(self, m: Module, i: int, flits: stream.Interface, following: Value) -> Signal:
         """The output for the current flit of input i: the one that its header requested."""
-        wanted = output_port(flits.payload.tag, self.radix, self.routing, i)
+        wanted = output_port(flits.payload.tag, self.outputs, self.routing, i)
         kept = Signal(self.digit_bits, name=f"kept_{i}")
         target = Signal(self.digit_bits, name=f"target_{i}")
         with m.If(~following):
@@ -83,17 +103,18 @@ class _FlitSwitch(wiring.Component):
 
     def _forward(self, m: Module, heads: list[stream.Interface]) -> None:
         """Send the flits at the heads of the input queues to the outputs, through one box."""
-        m.submodules.box = box = InterchangeBox(self.radix, self.packet)
+        m.submodules.box = box = InterchangeBox(self.radix, self.packet, self.outputs)
         arbiters = [RoundRobin(self.radix) for _ in self.o]
+        outputs = [self._output(m, j) for j in range(self.outputs)]
         for i, head in enumerate(heads):
             following = _following(m, f"head_{i}", head)
             target = self._target(m, i, head, following)
             m.d.comb += box.i[i].eq(forwarded(head.payload, self.digit_bits))
-            for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+            for j, (arbiter, output) in enumerate(zip(arbiters, outputs)):
                 m.d.comb += arbiter.request[i].eq((head.valid | following) & (target == j))
                 with m.If((target == j) & (arbiter.grant == i)):
                     m.d.comb += [output.valid.eq(head.valid), head.ready.eq(output.ready)]
-        for j, (arbiter, output) in enumerate(zip(arbiters, self.o)):
+        for j, (arbiter, output) in enumerate(zip(arbiters, outputs)):
             m.submodules[f"arbiter_{j}"] = arbiter
             m.d.comb += output.payload.eq(box.o[j])
             self._release(m, arbiter, output)
@@ -122,6 +143,17 @@ class _FlitSwitch(wiring.Component):
                     ]
         self._release(m, arbiter, output)
 
+    def _whole(self, m: Module, name: str, enters: Value, leaves: Value) -> Value:
+        """Whether the first packet of a queue may leave: with `store`, if all of it is there.
+
+        `enters` and `leaves` say whether a tail does so in this cycle.
+        """
+        if not self.store:
+            return Const(1)
+        whole = Signal(range(self.depth + 1), name=f"whole_{name}")  # tails in the queue
+        m.d.sync += whole.eq(whole + enters - leaves)
+        return whole != 0
+
     def _replicating_queue(self, m: Module, i: int) -> tuple[ReplicatingQueue, list[Any]]:
         """A queue for the packets of input i, and the streams of their copies for each output."""
         queue = ReplicatingQueue(
@@ -130,16 +162,27 @@ class _FlitSwitch(wiring.Component):
         m.submodules[f"queue_{i}"] = queue
         wanted = requested_outputs(queue.head, self.radix, self.routing, i)
         m.d.comb += queue.wanted.eq(wanted)
+        arrives = queue.i.valid & queue.i.ready & queue.i.payload.last
+        shown = self._whole(m, f"queue_{i}", arrives, queue.done)
         copies = []
         for j, port in enumerate(queue.o):
             copy = stream.Signature(self.packet).create(path=(f"copy_{i}_{j}",))
             m.d.comb += [
-                copy.valid.eq(port.valid),
+                copy.valid.eq(port.valid & shown),
                 copy.payload.eq(forwarded(port.payload, self.digit_bits)),
-                port.ready.eq(copy.ready),
+                port.ready.eq(copy.ready & shown),
             ]
             copies.append(copy)
         return queue, copies
+
+    def _output(self, m: Module, j: int) -> wiring.PureInterface:
+        """The stream into output j, through its buffer if there is one."""
+        if not self.output_depth:
+            return self.o[j]
+        buffer = OutputBuffer(self.packet, depth=self.output_depth)
+        m.submodules[f"buffer_{j}"] = buffer
+        wiring.connect(m, buffer.o, wiring.flipped(self.o[j]))
+        return buffer.i
 
     def _release(self, m: Module, arbiter: RoundRobin, output: stream.Interface) -> None:
         """Let an arbiter advance to the next worm when the tail leaves.
@@ -172,7 +215,7 @@ class WormholeSwitch(_FlitSwitch):
         must come from a `TagScheme`. With a mask, the tag names all outputs for which its digit
         would differ only where the mask's top bits are 1.
     radix : int
-        Number of inputs and of outputs, at least 2.
+        Number of inputs, at least 2, and of outputs.
     depth : int
         Flits that fit into each queue, at least 1. Packets may be longer, except with a mask:
         longer ones can then deadlock.
@@ -183,11 +226,18 @@ class WormholeSwitch(_FlitSwitch):
     refill : bool, optional
         Whether a slot freed in a cycle can be filled in the same cycle. Only depth 1 needs this for
         full throughput, and there it is the default; otherwise the default is the shorter path.
+    output_depth : int
+        Flits that fit into a buffer at each output, in addition to the queue at each input; 0 for
+        none. Flits pass an empty buffer in the same cycle. With a buffer, `ready` of the outputs
+        only matters to the buffers, so `i[*].ready` does not depend on it.
+    outputs : int, optional
+        Number of outputs, at least 2, if there are not as many as inputs. Tags must then be
+        destination tags.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix)
-    o : Out(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(outputs)
 
     Raises
     ------
@@ -203,11 +253,16 @@ class WormholeSwitch(_FlitSwitch):
         depth: int,
         routing: Routing = "destination",
         refill: bool | None = None,
+        output_depth: int = 0,
+        outputs: int | None = None,
     ) -> None:
         depth = check_integer("Depth", depth, 1)
+        self.output_depth = check_integer("Output depth", output_depth, 0)
         if refill is None:
             refill = depth == 1
-        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+        super().__init__(
+            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -246,27 +301,34 @@ class CutThroughSwitch(_FlitSwitch):
     output, so no packet waits for one with another output, and an output is never idle while a
     packet for it is in the switch. `i[*].ready` then depends combinationally on the offered header.
 
+    With `store`, a header leaves only when the tail of its packet is in the queue: the base case of
+    that analysis, in which the whole packet takes its c cycles at each box. The tail of a packet of
+    c flits that is never blocked leaves 2 c - 1 cycles after the header arrived.
+
     Otherwise latency, throughput, fairness and combinational paths are those of `WormholeSwitch`.
 
     Parameters
     ----------
-    packet, radix, routing
+    packet, radix, routing, outputs
         As in `WormholeSwitch`.
     depth : int
         Flits that fit into each queue, at least `length`.
     length : int
         Flits of the longest packet, at least 1. The rest of a longer one waits outside, as a worm;
-        with a mask it can then deadlock.
+        with a mask, or with `store`, it can then deadlock.
     queues : "input" or "crosspoint"
         Whether there is one queue at each input, or one for each pair of input and output.
     refill : bool, optional
         Whether a header enters in the same cycle in which a flit that leaves makes room for it.
         Full throughput needs this if `depth` is `length`, and there it is the default.
+    store : bool
+        Whether a packet is stored whole before its header leaves (*store-and-forward*). Full
+        throughput then needs a `depth` of two packets.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(radix)
-    o : Out(stream.Signature(packet)).array(radix)
+    o : Out(stream.Signature(packet)).array(outputs)
 
     Raises
     ------
@@ -284,6 +346,8 @@ class CutThroughSwitch(_FlitSwitch):
         routing: Routing = "destination",
         queues: Literal["input", "crosspoint"] = "input",
         refill: bool | None = None,
+        store: bool = False,
+        outputs: int | None = None,
     ) -> None:
         length = check_integer("Length", length, 1)
         depth = check_integer("Depth", depth, 1)
@@ -293,9 +357,12 @@ class CutThroughSwitch(_FlitSwitch):
             raise InvalidValue(f"Queues must be input or crosspoint, not {queues!r}")
         self.length = length
         self.queues = queues
+        self.store = store
         if refill is None:
             refill = depth == length
-        super().__init__(packet, radix=radix, depth=depth, routing=routing, refill=refill)
+        super().__init__(
+            packet, radix=radix, outputs=outputs, depth=depth, routing=routing, refill=refill
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -323,7 +390,7 @@ class CutThroughSwitch(_FlitSwitch):
                     queue.i[0].payload.eq(source.payload),
                     source.ready.eq(self._admits(queue, following)),
                 ]
-                heads.append(queue.o)
+                heads.append(self._stored(m, f"queue_{i}", queue))
             self._forward(m, heads)
         else:
             queues = [[self._queue() for _ in self.o] for _ in self.i]
@@ -341,7 +408,11 @@ class CutThroughSwitch(_FlitSwitch):
                             queue.i[0].valid.eq(source.valid & source.ready),
                             source.ready.eq(self._admits(queue, following)),
                         ]
-            self._merge_all(m, [[queue.o for queue in row] for row in queues])
+            heads = [
+                [self._stored(m, f"queue_{i}_{j}", queue) for j, queue in enumerate(row)]
+                for i, row in enumerate(queues)
+            ]
+            self._merge_all(m, heads)
         return m
 
     def _queue(self) -> ArrivalQueue:
@@ -372,6 +443,22 @@ class CutThroughSwitch(_FlitSwitch):
                 queue.i[0].payload.eq(forwarded(source.payload, self.digit_bits)),
                 queue.i[0].valid.eq(source.valid & source.ready & wanted[j]),
             ]
+
+    def _stored(self, m: Module, name: str, queue: ArrivalQueue) -> stream.Interface:
+        """The flits that may leave a queue: with `store`, those of packets that are in it whole."""
+        if not self.store:
+            return queue.o
+        head = stream.Signature(self.packet).create(path=("stored", name))
+        arrival = queue.i[0]
+        enters = arrival.valid & arrival.ready & arrival.payload.last
+        leaves = head.valid & head.ready & head.payload.last
+        shown = self._whole(m, name, enters, leaves)
+        m.d.comb += [
+            head.payload.eq(queue.o.payload),
+            head.valid.eq(queue.o.valid & shown),
+            queue.o.ready.eq(head.ready & shown),
+        ]
+        return head
 
     def _admits(self, queue: ArrivalQueue, following: Value) -> Value:
         """Whether a flit may enter a queue: a header needs room for the longest packet."""

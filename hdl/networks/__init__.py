@@ -12,6 +12,7 @@ from .hypercube import HypercubeNetwork
 from .multistage.box_controlled import BoxControlledNetwork
 from .multistage.circuit import CircuitNetwork
 from .multistage.crossbar import CrossbarNetwork
+from .multistage.delta import DeltaNetwork, SwBanyanNetwork
 from .multistage.extra_stage import ReconfigurableExtraStageCube
 from .multistage.multidimensional_memory import MultidimensionalMemory
 from .multistage.network import MultistageNetwork
@@ -19,6 +20,7 @@ from .multistage.stage_controlled import StageControlledNetwork
 from .multistage.stage_sequenced import StageSequencedNetwork
 from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
+from .processor_memory import ProcessorMemoryNetwork
 from .rearrangeable import BenesNetwork, ClosNetwork
 from .scalable import (
     CubeConnectedCyclesNetwork,
@@ -59,6 +61,7 @@ __all__ = [
     "CyclesNetwork",
     "DCSHNetwork",
     "DeBruijnNetwork",
+    "DeltaNetwork",
     "DragonflyNetwork",
     "ExpressMeshNetwork",
     "FatTreeNetwork",
@@ -76,6 +79,7 @@ __all__ = [
     "Network",
     "PacketNetwork",
     "PartitionedNetwork",
+    "ProcessorMemoryNetwork",
     "ReconfigurableExtraStageCube",
     "RingNetwork",
     "ShuffleExchangeNetwork",
@@ -83,6 +87,7 @@ __all__ = [
     "StageControlledNetwork",
     "StageSequencedNetwork",
     "StarNetwork",
+    "SwBanyanNetwork",
     "TorusNetwork",
     "TreeNetwork",
     "TwoLevelNetwork",

@@ -32,7 +32,6 @@ class AxiStreamNetwork(FabricComponent):
     Attributes
     ----------
     network : PacketNetwork
-    ports : int
     queued : bool
         Whether the outputs have queues.
 
@@ -69,7 +68,6 @@ class AxiStreamNetwork(FabricComponent):
                 "words (switching=packet)"
             )
         self.network = network
-        self.ports = network.ports
         self.queued = network.transparent
         super().__init__(self._wrapped)
 
@@ -78,26 +76,28 @@ class AxiStreamNetwork(FabricComponent):
         packet, tags = self.network.packet, self.network.tags
         received, sent = input_stream(packet, tags).members, output_stream(packet, tags).members
         boundary: dict[str, Member] = {}
-        for t in range(self.ports):
+        for t in range(self.network.sources):
             boundary |= {
                 f"s_axis_{t}_{name}": In(member.shape) if member.flow == Out else Out(member.shape)
                 for name, member in received.items()
             }
-        for t in range(self.ports):
+        for t in range(self.network.sinks):
             boundary |= {f"m_axis_{t}_{name}": member for name, member in sent.items()}
 
         fabric = Fabric(boundary)
         terminals = self.network.place(fabric)
         entry = CellType(AxiStreamInput, packet=packet, tags=tags)
         exit_ = CellType(AxiStreamOutput, packet=packet, tags=tags, queued=self.queued)
-        for t in range(self.ports):
-            address = {"address": tags.code.encode(t)}
-            first = fabric.place(Cell(f"axis_in_{t}", entry, address)).name
-            last = fabric.place(Cell(f"axis_out_{t}", exit_, address)).name
-            fabric.link(Pin(first, ("o",)), terminals.inputs[t])
-            fabric.link(terminals.outputs[t], Pin(last, ("i",)))
+        for t, pin in enumerate(terminals.inputs):
+            straps = {"address": tags.source_code.encode(t)}
+            first = fabric.place(Cell(f"axis_in_{t}", entry, straps)).name
+            fabric.link(Pin(first, ("o",)), pin)
             for name in received:
                 fabric.link(Pin(None, (f"s_axis_{t}_{name}",)), Pin(first, ("axis", name)))
+        for t, pin in enumerate(terminals.outputs):
+            straps = {"address": tags.code.encode(t)}
+            last = fabric.place(Cell(f"axis_out_{t}", exit_, straps)).name
+            fabric.link(pin, Pin(last, ("i",)))
             for name in sent:
                 fabric.link(Pin(last, ("axis", name)), Pin(None, (f"m_axis_{t}_{name}",)))
         return fabric

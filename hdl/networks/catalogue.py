@@ -16,6 +16,7 @@ from . import (
     graph,
     hierarchical,
     hypercube,
+    processor_memory,
     rearrangeable,
     scalable,
     single_stage,
@@ -23,7 +24,7 @@ from . import (
     torus,
 )
 from .family import Family
-from .multistage import crossbar, stage_sequenced
+from .multistage import crossbar, delta, stage_sequenced
 from .multistage import network as multistage
 from .network import Network
 from .presets import PRESETS, Preset
@@ -33,8 +34,10 @@ __all__ = ["FAMILIES", "build", "described", "find", "told"]
 _MODULES = (
     multistage,
     crossbar,
+    delta,
     stage_sequenced,
     combining,
+    processor_memory,
     hypercube,
     torus,
     scalable,

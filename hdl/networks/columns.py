@@ -1,6 +1,7 @@
 """Columns of boxes linked according to a wiring plan, as in all multistage networks."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
@@ -11,7 +12,7 @@ __all__ = ["Columns", "place_columns"]
 
 
 class Columns(NamedTuple):
-    """The free ends of the columns: by terminal, the pins of the first and of the last boxes."""
+    """The free ends of the columns: by source those of the first boxes, by sink of the last."""
 
     inputs: list[Pin]
     outputs: list[Pin]
@@ -54,7 +55,7 @@ def place_columns(
         for x in range(plan.columns[s]):
             title = f"{within}stage {s}, box {x}"
             fabric.place(Cell(f"{name}_{s}_{x}", boxes[s], straps(s, x), title=title))
-        for label in range(plan.ports):
+        for label in range(len(drivers) if s else plan.sources):
             box, port = plan.port(s, plan.relabel(s, label))
             if s == 0:
                 inputs.append(Pin(f"{name}_0_{box}", ("i", port)))
@@ -62,12 +63,12 @@ def place_columns(
             for link, driver in enumerate(drivers[label]):
                 fabric.link(driver, Pin(f"{name}_{s}_{box}", ("i", port * dilation + link)))
         links = 1 if s == last else dilation
-        drivers = []
-        for label in range(plan.ports):
-            box, port = plan.port(s, label)
+        leaving = {}
+        for x, port in product(range(plan.columns[s]), range(plan.outputs[s])):
             ends = range(port * links, (port + 1) * links)
-            drivers.append([Pin(f"{name}_{s}_{box}", ("o", end)) for end in ends])
-    outputs: list[Pin] = [Pin(None, ())] * plan.ports
+            leaving[plan.line(s, x, port)] = [Pin(f"{name}_{s}_{x}", ("o", end)) for end in ends]
+        drivers = [leaving[label] for label in range(len(leaving))]
+    outputs: list[Pin] = [Pin(None, ())] * plan.sinks
     for label, (driver,) in enumerate(drivers):
         outputs[plan.relabel(last + 1, label)] = driver
     return Columns(inputs, outputs)

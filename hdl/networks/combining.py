@@ -3,10 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
-from typing import Any, Literal, NamedTuple
-
-from amaranth.lib.wiring import In
+from typing import Any, Literal
 
 from ..boxes.combining import (
     MERGES,
@@ -16,24 +13,22 @@ from ..boxes.combining import (
 )
 from ..boxes.combining.pacing import request_length
 from ..boxes.unbuffered import later_bits
-from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, word
-from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules, find_operation
+from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules
 from ..operations.memory import POLICIES as COMBINE_POLICIES
-from ..routing.partitions import check_partitionable
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
-from ..terminals.memory_partition import MemoryPartitionInterface
 from ..topology.address_hash import AddressHash
 from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
-from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
-from ..topology.tags import AddressCode, TagScheme
+from ..topology.redundant_paths import RedundantPathPlan, redundant_path_plan
+from ..topology.tags import TagScheme
 from .columns import Columns, place_columns
 from .family import Family
 from .flits import packet_length, parse_lengths
-from .network import Confinement, Network, Readings, Terminals, Window
+from .memory_network import MemoryNetwork, Place, tag_bits
+from .network import Confinement, Readings, Window
 
 __all__ = ["FAMILIES", "HASHES", "QUEUES", "CombiningNetwork", "CombiningParameters", "Place"]
 
@@ -105,14 +100,7 @@ class CombiningParameters(Parameters):
                 )
 
 
-class Place(NamedTuple):
-    """The location of a word of memory: the tag that leads to its module, and its address there."""
-
-    tag: int
-    address: int
-
-
-class CombiningNetwork(Network):
+class CombiningNetwork(MemoryNetwork):
     """Links for processors, log N columns of combining boxes, and as many memory modules.
 
     Requests and replies pass the same boxes on separate links. An unblocked request is answered
@@ -152,11 +140,6 @@ class CombiningNetwork(Network):
     plan : MultistagePlan or RedundantPathPlan
     tags : TagScheme or None
         None with several paths.
-    tag_bits : tuple[TagBit, ...]
-        The meaning of each bit of a request's tag, from the lowest: ("module", b) for bit b of the
-        module's code, ("path", b) for bit b of the number of the path.
-    link : MemoryLink
-    operations : tuple[Operation, ...]
     box : CellType
         The type of all boxes.
     hash : AddressHash or None
@@ -175,12 +158,8 @@ class CombiningNetwork(Network):
     parameters_type = CombiningParameters
     parameters: CombiningParameters
     family = "combining"
-    ordered = True
-    has_memory = True
     plan: MultistagePlan | RedundantPathPlan
     tags: TagScheme | None
-    tag_bits: tuple[TagBit, ...]
-    paths: int
     hash: AddressHash | None
 
     def _set_up(self) -> None:
@@ -190,7 +169,7 @@ class CombiningNetwork(Network):
             self.plan = self.wiring_plan = plan
             self.tags = plan.tags()
             self._code = self.tags.code
-            self.tag_bits = _tag_bits(self.tags)
+            self.tag_bits = tag_bits(self.tags)
         else:
             redundant = redundant_path_plan(given.ports, given.radix, given.paths)
             self.plan = redundant
@@ -200,7 +179,7 @@ class CombiningNetwork(Network):
         self.paths = given.paths
         assert isinstance(given.lengths, int | str)  # the record converts a pair to text
         short, long = parse_lengths(given.lengths, geometric=False)
-        self.lengths = short * given.beats, long * given.beats
+        self.lengths = self.side_by_side = short * given.beats, long * given.beats
         self.ports = given.ports
         self.hash = None if given.hashing == "none" else AddressHash(self.ports, given.rows)
         self.stages = len(self.plan.stages)
@@ -218,12 +197,6 @@ class CombiningNetwork(Network):
         )
         self.box = self._box()
         self.box.build()  # An invalid box must be rejected now, not during elaboration.
-
-    def _joined(self) -> Fabric:
-        fabric = Fabric({"i": In(self.link).array(self.ports)})
-        for index, pin in enumerate(self.place(fabric)):
-            fabric.link(Pin(None, ("i", index)), pin)
-        return fabric
 
     def _box(self) -> CellType:
         given = self.parameters
@@ -276,71 +249,23 @@ class CombiningNetwork(Network):
 
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
 
-    @property
-    def code(self) -> AddressCode:
-        """The code of module numbers in tags."""
-        return self._code
-
     def confinement(self) -> Confinement:
-        """As in `Network`; a subnetwork has processors, and the memory modules of their numbers."""
+        """As in `MemoryNetwork`; without hashing."""
         if self.hash is not None:
             hashing = self.parameters.hashing
             raise InvalidValue(
                 f"Partitions need hashing=none, since a hash spreads addresses over all modules, "
                 f"not hashing={hashing}"
             )
-        if self.tags is not None:
-            check_partitionable(self.tags)
-        width = self._code.width
-        places = tuple(bit for _, bit in self.tag_bits)
-        interface = CellType(MemoryPartitionInterface, link=self.link, places=places, width=width)
+        return super().confinement()
 
-        def place(fabric: Fabric) -> Terminals:
-            return Terminals(self.place(fabric), [])
-
-        return Confinement(interface, self.link, width, self._code.encode, place)
-
-    def mix(self, names: Sequence[str]) -> tuple[int, ...]:
-        """The codes of the operations of these names; "all" means all operations.
-
-        Raises
-        ------
-        ValueError
-            If the network does not have an operation.
-        """
-        if tuple(names) == ("all",):
-            return tuple(range(len(self.operations)))
-        return tuple(self.operations.index(find_operation(name, self.operations)) for name in names)
-
-    def mean_length(self, operations: Sequence[str] = ()) -> float:
-        """As in `Network`; of all operations, if none are given."""
-        requests = [self.operations[code] for code in self.mix(operations or ("all",))]
-        return fmean(request_length(operation, self.lengths) for operation in requests)
-
-    def locate(self, word: int, path: int = 0) -> Place:
-        """The location of a word, with a tag for one of the paths to it.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the word or path does not exist.
-        """
-        word = check_integer("Word", word, 0, self.ports * self.parameters.rows - 1)
-        path = check_integer("Path", path, 0, self.paths - 1)
-        row, module = divmod(word, self.ports)
-        codes = {"module": self.code.encode(module), "path": path}
-        tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
-        return Place(tag, row)
+    def request_length(self, operation: Operation) -> int:
+        return request_length(operation, self.lengths)
 
     def stored(self, word: int) -> tuple[int, int]:
-        """The memory module that holds a word, and its row there."""
-        row, module = divmod(word, self.ports)
+        """As in `MemoryNetwork`; with hashing in another module."""
+        module, row = super().stored(word)
         return (module if self.hash is None else self.hash.module(word)), row
-
-    def words(self, contents: Sequence[Sequence[int]]) -> list[int]:
-        """The value of each word, from the contents of the memory modules."""
-        places = map(self.stored, range(self.ports * self.parameters.rows))
-        return [contents[module][row] for module, row in places]
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """As in `Network`; `combined` is, by stage, the fraction of requests that were combined
@@ -370,16 +295,6 @@ class CombiningNetwork(Network):
             [Pin(f"box_{stage}_{box}", ("combined",)) for box in boxes]
             for stage in range(self.stages)
         ]
-
-
-def _tag_bits(tags: TagScheme) -> tuple[TagBit, ...]:
-    """The meaning of each bit of a destination tag."""
-    width = tags.code.digit_bits
-    return tuple(
-        TagBit("module", digit * width + bit)
-        for digit in reversed(tags.destination_digits)
-        for bit in range(width)
-    )
 
 
 FAMILIES = (

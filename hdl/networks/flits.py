@@ -1,6 +1,9 @@
 """Parameters shared by networks of flits: the length of packets, queues, the decision time."""
 
+import re
 from typing import Any
+
+from amaranth.hdl import Shape, ShapeLike
 
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
@@ -11,6 +14,7 @@ __all__ = [
     "REFILLS",
     "decision_time",
     "flit_queue",
+    "flits_of",
     "geometric_mean",
     "packet_length",
     "parse_lengths",
@@ -26,6 +30,8 @@ _CUT = 16
 """Multiple of their mean up to which geometric lengths always reach."""
 
 _GEOMETRIC = "geometric:"
+
+_BITS = re.compile(r"bits:(?:(?P<header>\d+)\+)?(?P<low>\d+)(?::(?P<high>\d+))?")
 
 
 def packet_length(
@@ -78,6 +84,38 @@ def parse_lengths(length: int | str, *, geometric: bool = True) -> tuple[int, in
     if low > high:
         raise InvalidValue(f"Length must be LOW:HIGH with LOW at most HIGH, not {length!r}")
     return low, high
+
+
+def flits_of(length: int | str, payload: ShapeLike) -> int | str:
+    """A length in bits as one in flits of this payload; any other length as it is.
+
+    A length in bits is `bits:DATA`, `bits:LOW:HIGH` or `bits:HEADER+LOW:HIGH`. A packet has as many
+    flits as its header and its data fill, side by side; the last may be filled in part.
+
+    Parameters
+    ----------
+    length : int or str
+    payload : ShapeLike
+        What a flit carries.
+
+    Raises
+    ------
+    ValueError
+        If it begins with `bits:`, but is none of these.
+
+    Examples
+    --------
+    >>> flits_of("bits:42+16:256", 4), flits_of("bits:64", 8), flits_of("2:5", 8)
+    ('15:75', '8', '2:5')
+    """
+    if not isinstance(length, str) or not length.startswith("bits:"):
+        return length
+    form = _BITS.fullmatch(length)
+    if form is None:
+        raise InvalidValue(f"Length in bits must be bits:HEADER+LOW:HIGH, not {length!r}")
+    header, width = int(form["header"] or 0), Shape.cast(payload).width
+    bits = [int(each) for each in (form["low"], form["high"]) if each]
+    return ":".join(str(max(1, -(-(header + each) // width))) for each in bits)
 
 
 def geometric_mean(length: int | str) -> int:

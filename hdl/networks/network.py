@@ -8,7 +8,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, ClassVar, NamedTuple, Self
 
 from amaranth.hdl import ShapeLike
@@ -27,7 +27,7 @@ from ..routing.mask_rule import MaskRule
 from ..routing.partitions import Partition, check_partitionable
 from ..routing.relation import Relation
 from ..terminals.partition import PartitionInterface
-from ..topology.multistage import MultistagePlan
+from ..topology.multistage import MultistagePlan, equal_ports
 from ..topology.permutations import Permutation
 from ..topology.tags import AddressCode, TagScheme
 from .flits import geometric_mean
@@ -45,7 +45,8 @@ __all__ = [
 
 
 class Terminals(NamedTuple):
-    """The attachment of a network's terminals: for each, a stream to send and one to receive."""
+    """The attachment of a network's terminals: for each source a stream to send, and for each sink
+    one to receive."""
 
     inputs: list[Pin]
     outputs: list[Pin]
@@ -121,7 +122,7 @@ Readings = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 
 class Network(FabricComponent, ABC):
-    """A network as a component, with `ports` terminals.
+    """A network as a component.
 
     Its arguments are `family` and those of its `parameters_type`, which describes each of them.
 
@@ -131,8 +132,11 @@ class Network(FabricComponent, ABC):
         Name of the network in the catalogue.
     parameters : Parameters
         All arguments of the constructor, as a record and by name; "auto" is resolved.
+    sources, sinks : int
+        Number of terminals that send, and of those that receive.
     ports : int
-        Number of terminals.
+        Number of terminals, if all send and receive. To set it sets both numbers; to read it is a
+        ValueError if they differ.
     ordered : bool
         Whether packets of one flow (source and destination) stay in order.
     stages : int
@@ -172,7 +176,8 @@ class Network(FabricComponent, ABC):
 
     family: str = ""
     parameters: Parameters
-    ports: int
+    sources: int
+    sinks: int
     ordered: bool
     stages: int
     zero_load_cycles: int = 0
@@ -213,6 +218,14 @@ class Network(FabricComponent, ABC):
     @abstractmethod
     def _set_up(self) -> None:
         """Set all attributes, from `parameters`."""
+
+    @property
+    def ports(self) -> int:
+        return equal_ports(self.sources, self.sinks)
+
+    @ports.setter
+    def ports(self, ports: int) -> None:
+        self.sources = self.sinks = ports
 
     @abstractmethod
     def _joined(self) -> Fabric:
@@ -352,10 +365,10 @@ def _again(kind: type[Network], family: str, parameters: dict[str, Any]) -> Netw
 
 
 class PacketNetwork(Network):
-    """A network that carries packets: each terminal has one input and one output stream.
+    """A network that carries packets: each source has one stream into it, each sink one out of it.
 
     The header of a packet that never waits takes one cycle per switch on its path. A subclass sets
-    `ports` and `tags` in `_set_up`.
+    `ports` (or `sources` and `sinks`) and `tags` in `_set_up`.
 
     Attributes
     ----------
@@ -385,8 +398,8 @@ class PacketNetwork(Network):
 
     Members
     -------
-    i : In(stream.Signature(packet)).array(ports)
-    o : Out(stream.Signature(packet)).array(ports)
+    i : In(stream.Signature(packet)).array(sources)
+    o : Out(stream.Signature(packet)).array(sinks)
     """
 
     tags: TagScheme
@@ -401,11 +414,12 @@ class PacketNetwork(Network):
 
     def _joined(self) -> Fabric:
         link = stream.Signature(self.packet)
-        fabric = Fabric({"i": In(link).array(self.ports), "o": Out(link).array(self.ports)})
-        terminals = self.place(fabric)
-        for index, (entry, exit_) in enumerate(zip(terminals.inputs, terminals.outputs)):
-            fabric.link(Pin(None, ("i", index)), entry)
-            fabric.link(exit_, Pin(None, ("o", index)))
+        fabric = Fabric({"i": In(link).array(self.sources), "o": Out(link).array(self.sinks)})
+        for index, (entry, exit_) in enumerate(zip_longest(*self.place(fabric))):
+            if entry is not None:
+                fabric.link(Pin(None, ("i", index)), entry)
+            if exit_ is not None:
+                fabric.link(exit_, Pin(None, ("o", index)))
         return fabric
 
     @cached_property
@@ -489,7 +503,7 @@ class PacketNetwork(Network):
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
         """As in `Network`: the channels of `path`, unless headers have a choice."""
         moves: dict[Pin, set[Pin]] = {}
-        for source in range(self.ports):
+        for source in range(self.sources):
             pins = self.path(source, destination)
             for before, after in pairwise(pins):
                 moves.setdefault(before, set()).add(after)

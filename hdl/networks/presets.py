@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["PRESETS", "Figure", "Preset"]
+__all__ = ["PRESETS", "Field", "Figure", "Preset"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,23 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Field:
+    """A field of a machine's packets, as far as its width follows from the paper.
+
+    Attributes
+    ----------
+    name : str
+    bits : int
+    reason : str
+        What the width follows from.
+    """
+
+    name: str
+    bits: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Preset:
     """The network of a machine.
 
@@ -37,8 +54,8 @@ class Preset:
         The printed cycle time of a box, in nanoseconds.
     path_bits : int
         The printed width of a data path in bits.
-    overhead : int or None
-        Flits of a packet that carry no data, derived from the printed bandwidths.
+    fields : tuple[Field, ...]
+        The fields of a packet besides its data.
     bandwidths : tuple[Figure, ...]
         The printed effective bandwidths, for 128 processors.
     source : str
@@ -52,11 +69,30 @@ class Preset:
     defaults: dict[str, Any]
     cycle_ns: float | None
     path_bits: int
-    overhead: int | None = None
+    fields: tuple[Field, ...] = ()
     bandwidths: tuple[Figure, ...] = field(default_factory=tuple)
     source: str = ""
     example: dict[str, Any] = field(default_factory=lambda: {"ports": 8})
 
+
+def _fields(address: int, memory: str, amounts: int, data: str) -> tuple[Field, ...]:
+    """The fields of a BBN machine's packets, for a memory address of some bits."""
+    return (
+        Field("destination", 7, "routing bits: the destination tag of 128 ports"),
+        Field("origin", 7, "a reply goes back to the PE that sent the request"),
+        Field("address", address, f"a byte of a PE's {memory} M-bytes"),
+        Field("kind", 2, "request or reply, read or write"),
+        Field("amount", amounts, f"{data} data bits, in units of the fewest"),
+    )
+
+
+def _length(fields: tuple[Field, ...], data: str) -> str:
+    """The length of packets with these fields and so many data bits."""
+    return f"bits:{sum(field.bits for field in fields)}+{data}"
+
+
+_GP1000 = _fields(22, "four", 4, "16 to 256")
+_TC2000 = _fields(24, "16", 2, "32 to 128")
 
 PRESETS: dict[str, Preset] = {
     "aspro": Preset(
@@ -67,21 +103,23 @@ PRESETS: dict[str, Preset] = {
         path_bits=1,
         source="VII-A",
     ),
-    # The boxes hold two words at each input and two at each output; a queue of four is both.
     "cedar": Preset(
-        "Cedar: 8 x 8 boxes, packets of one to three 64-bit words, forward network",
-        "omega",
+        "Cedar: 8 x 8 boxes of two buffers, packets of 64-bit words, a network each way, memory",
+        "processor-memory",
         {
             "ports": 64,
             "radix": 8,
-            "switch": "wormhole",
-            "depth": 4,
-            "payload": 64,
-            "length": "1:3",
+            "depth": 2,
+            "output_depth": 2,
+            "width": 64,
+            "lengths": "1:2:3",
+            "memory_latency": 8,
+            "memory_interval": 4,
         },
         cycle_ns=85,
         path_bits=64,
         source="VII-B",
+        example={"ports": 4, "radix": 2},
     ),
     "pasm": Preset(
         "PASM: circuit-switched Extra Stage Cube, parity on 16-bit paths, destinations checked",
@@ -92,8 +130,7 @@ PRESETS: dict[str, Preset] = {
         source="VII-D",
     ),
     # 128 ports are three stages of 4 x 4 boxes and one of 2 x 2 boxes; the paper does not say how.
-    # Packets of 16 to 256 data bits; 5.3 and 24.4 Mbit/s at 8 MHz are 24 and 84 cycles per packet,
-    # which is 20 flits of 4 bits in addition to the data both times.
+    # The paper names checksums too, and further control bits, but no widths: they are left out.
     "gp1000": Preset(
         "BBN GP1000: 4 x 4 boxes, 4-bit paths, wormhole; blocked packets are rejected and retried",
         "butterfly",
@@ -103,16 +140,15 @@ PRESETS: dict[str, Preset] = {
             "switch": "wormhole",
             "policy": "drop",
             "payload": 4,
-            "length": "24:84",
+            "length": _length(_GP1000, "16:256"),
         },
         cycle_ns=125,
         path_bits=4,
-        overhead=20,
+        fields=_GP1000,
         bandwidths=(Figure(16, 5.3), Figure(256, 24.4)),
         source="VII-C",
         example={"ports": 16},
     ),
-    # 32 to 128 data bits; 86.9 and 187.1 Mbit/s at 38 MHz are 14 and 26 cycles per packet.
     "tc2000": Preset(
         "BBN TC2000: as the GP1000, with 8 x 8 boxes and 8-bit paths",
         "butterfly",
@@ -122,11 +158,11 @@ PRESETS: dict[str, Preset] = {
             "switch": "wormhole",
             "policy": "drop",
             "payload": 8,
-            "length": "14:26",
+            "length": _length(_TC2000, "32:128"),
         },
         cycle_ns=1000 / 38,
         path_bits=8,
-        overhead=10,
+        fields=_TC2000,
         bandwidths=(Figure(32, 86.9), Figure(128, 187.1)),
         source="VII-C",
     ),

@@ -1,11 +1,11 @@
 """Kinds of arbiters that choose one of several requests anew in every cycle."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value, ValueLike
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 
 from ..core.checks import check_limit
 from ..core.errors import InvalidValue
 from .random_bits import MOST_RANDOM, RandomOrder
-from .round_robin import RoundRobin, lowest
+from .round_robin import RoundRobin, lowest, lowest_rank
 
 __all__ = ["ARBITERS", "arbitrate", "check_arbiter"]
 
@@ -16,6 +16,10 @@ ARBITERS = {
     "least-recent": "the one whose last grant is longest ago",
 }
 """The kinds of arbiters, and what they grant."""
+
+
+_PAIRS = 8
+"""Most requests of which all pairs are compared."""
 
 
 def check_arbiter(arbiter: str, inputs: int) -> str:
@@ -68,6 +72,8 @@ def arbitrate(
         m.submodules[name] = order = RandomOrder(count)
         m.d.comb += order.seed.eq(seed)
         return order.first(m, name, request)
+    if count > _PAIRS:
+        return _least_recent(m, name, request)
     # before[j][i]: j's last grant is longer ago than i's.
     before = [[Const(0)] * count for _ in range(count)]
     for j in range(count):
@@ -80,6 +86,37 @@ def arbitrate(
         for i in range(j + 1, count):
             with m.If(granted[j] | granted[i]):
                 m.d.sync += before[j][i].eq(granted[i])
+    return granted
+
+
+def _least_recent(m: Module, name: str, request: Value) -> Value:
+    """The request whose last grant is longest ago, of many.
+
+    Each has a rank, 0 for the longest; a grant moves the granted one to the last rank, and those
+    that were after it one up. This takes k log k gates, where pairs would take k^2.
+    """
+    count = len(request)
+    bits = range((count - 1).bit_length())
+    # Bit i of rank[b] is bit b of the rank of request i: all ranks are computed side by side.
+    rank = [
+        Signal(count, init=sum((i >> b & 1) << i for i in range(count)), name=f"{name}_rank_{b}")
+        for b in bits
+    ]
+    granted = Signal(count, name=f"{name}_granted")
+    m.d.comb += granted.eq(lowest_rank(m, name, request, rank))
+    own = [(granted & plane).any().replicate(count) for plane in rank]
+    after: Value = Const(0, count)
+    same: Value = ~Const(0, count)
+    for b in reversed(bits):
+        after |= same & rank[b] & ~own[b]
+        same &= ~(rank[b] ^ own[b])
+    moves = Signal(count, name=f"{name}_moves")
+    m.d.comb += moves.eq(Mux(granted.any(), after, 0))
+    borrow: Value = moves
+    for b in bits:
+        last = granted if count - 1 >> b & 1 else Const(0, count)
+        m.d.sync += rank[b].eq((rank[b] ^ borrow) & ~granted | last)
+        borrow = borrow & ~rank[b]
     return granted
 
 

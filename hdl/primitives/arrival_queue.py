@@ -2,15 +2,35 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, ValueLike
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from .interchange_box import InterchangeBox
+from .round_robin import lowest, number_of
 
-__all__ = ["ArrivalQueue"]
+__all__ = ["ArrivalQueue", "arrival_ranks", "modulo"]
+
+
+def arrival_ranks(m: Module, arrivals: Sequence[stream.Interface], first: Signal) -> list[Signal]:
+    """For each of several streams, how many before it are valid, in cyclic order from `first`."""
+    inputs = range(len(arrivals))
+    rank = [Signal(inputs, name=f"rank_{i}") for i in inputs]
+    for i in inputs:
+        earlier = [
+            arrivals[x].valid
+            & ((first <= x) | (first > i) if x < i else (i < first) & (first <= x))
+            for x in inputs
+            if x != i
+        ]
+        m.d.comb += rank[i].eq(sum(earlier, start=0))
+    return rank
+
+
+_FEW = 8
+"""Most inputs whose arrivals are counted each by itself."""
 
 
 class ArrivalQueue(wiring.Component):
@@ -26,6 +46,10 @@ class ArrivalQueue(wiring.Component):
     has its own memory for packets instead, with a row for every slot, and the banks hold only the
     number of the input. (In an FPGA, a distributed memory has 16 rows anyway.) A queue of depth 1
     has a single slot and no banks.
+
+    With more than eight inputs it has as many banks as packets that can arrive in one cycle, which
+    is the lesser of `writers` and `depth`, and searches the arrivals one after the other: `writers`
+    x banks gates in the place of the square of `writers`, but a longer path.
 
     A packet that arrives at an empty queue is shown at the output one cycle later; throughput is
     one packet per cycle. `o` comes from registers and memories. `i[*].ready` depends
@@ -75,34 +99,18 @@ class ArrivalQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        if self.writers > _FEW:
+            self._search(m)
+            return m
         inputs = range(self.writers)
         # The bank of the next arrival, which is also the number of the input with priority.
         tail_bank = Signal(range(self.writers))
         pop = self.o.valid & self.o.ready
 
         # Number of arrivals before each, in the cyclic order that starts at the tail's bank.
-        rank = [Signal(range(self.writers), name=f"rank_{i}") for i in inputs]
-        for i in inputs:
-            earlier = [
-                self.i[x].valid
-                & (
-                    (tail_bank <= x) | (tail_bank > i)
-                    if x < i
-                    else (i < tail_bank) & (tail_bank <= x)
-                )
-                for x in inputs
-                if x != i
-            ]
-            m.d.comb += rank[i].eq(sum(earlier, start=0))
+        rank = arrival_ranks(m, self.i, tail_bank)
 
-        # room[r]: there is room for more than r arrivals.
-        room = Signal(self.writers)
-        for r in range(min(self.writers, self.depth)):
-            enough = self.level < self.depth - r
-            if self.refill:
-                enough |= pop & (self.level <= self.depth - r)
-            m.d.comb += room[r].eq(enough)
-
+        room = self._room(m, pop)
         accepted = Signal(self.writers)
         for i in inputs:
             m.d.comb += self.i[i].ready.eq(room.bit_select(rank[i], 1))
@@ -111,7 +119,7 @@ class ArrivalQueue(wiring.Component):
         count = sum((accepted[i] for i in inputs), start=0)
         m.d.sync += [
             self.level.eq(self.level + count - pop),
-            tail_bank.eq(_modulo(tail_bank + count, self.writers)),
+            tail_bank.eq(modulo(tail_bank + count, self.writers)),
         ]
         if self.depth == 1:
             head = self._place(m, rank, accepted)
@@ -119,6 +127,88 @@ class ArrivalQueue(wiring.Component):
             head = self._banks(m, tail_bank, rank, accepted, count, pop)
         m.d.comb += [self.o.valid.eq(self.level != 0), self.o.payload.eq(head)]
         return m
+
+    def _room(self, m: Module, pop: Value) -> Signal:
+        """Bit r: there is room for more than r arrivals."""
+        room = Signal(self.writers)
+        for r in range(min(self.writers, self.depth)):
+            enough = self.level < self.depth - r
+            if self.refill:
+                enough |= pop & (self.level <= self.depth - r)
+            m.d.comb += room[r].eq(enough)
+        return room
+
+    def _search(self, m: Module) -> None:
+        """The queue of many inputs, which searches its arrivals one after the other."""
+        banks = range(min(self.writers, self.depth))
+        rows = -(-self.depth // len(banks))
+        pop = self.o.valid & self.o.ready
+        room = self._room(m, pop)
+
+        # The input with priority.
+        first = Signal(range(self.writers))
+        later = Signal(self.writers)  # it, and those above it
+        left = Signal(self.writers, name="left_0")
+        m.d.comb += [
+            later.eq(-(Const(1) << first)),
+            left.eq(Cat(port.valid for port in self.i)),
+        ]
+        accepted: Value = Const(0, self.writers)
+        arrives = Signal(len(banks))  # bit r: there is an arrival r, and room for it
+        source = [Signal(range(self.writers), name=f"source_{r}") for r in banks]
+        for r in banks:
+            found = Signal(self.writers, name=f"found_{r}")
+            m.d.comb += [
+                found.eq(lowest(Mux((left & later).any(), left & later, left))),
+                arrives[r].eq(left.any() & room[r]),
+                source[r].eq(number_of(found)),
+            ]
+            accepted |= Mux(room[r], found, 0)
+            rest = Signal(self.writers, name=f"left_{r + 1}")
+            m.d.comb += rest.eq(left & ~found)
+            left = rest
+        taken = Signal(self.writers)
+        m.d.comb += [taken.eq(accepted), Cat(port.ready for port in self.i).eq(taken)]
+
+        count = Signal(range(len(banks) + 1))
+        # Arrivals are accepted in order, so the last one that is accepted is their number.
+        last = Cat(arrives[r] & ~(arrives[r + 1 :].any()) for r in banks)
+        m.d.comb += count.eq(number_of(Cat(0, last)))
+        m.d.sync += [
+            self.level.eq(self.level + count - pop),
+            first.eq(modulo(first + count, self.writers)),
+        ]
+
+        # A position in the queue is a bank and a row; the next one is in the next bank.
+        head_bank, tail_bank = Signal(range(len(banks))), Signal(range(len(banks)))
+        head_row, tail_row, following_row = (Signal(range(rows)) for _ in range(3))
+        m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
+        m.submodules.box = box = InterchangeBox(self.writers, self.shape, len(banks))
+        m.d.comb += [entry.eq(port.payload) for entry, port in zip(box.i, self.i)]
+        select = [Signal(range(self.writers), name=f"select_{bank}") for bank in banks]
+        written = Signal(len(banks))
+        heads = []
+        for bank in banks:
+            turn = Signal(range(len(banks)), name=f"turn_{bank}")
+            m.d.comb += [
+                turn.eq(modulo(Const(bank) + len(banks) - tail_bank, len(banks))),
+                written[bank].eq(arrives.bit_select(turn, 1)),
+            ]
+            _select(m, select[bank], turn, source)
+            row = Mux(bank < tail_bank, following_row, tail_row)
+            m.submodules[f"bank_{bank}"] = memory = Memory(shape=self.shape, depth=rows, init=[])
+            heads.append(_access(m, memory, written[bank], row, box.o[bank], head_row))
+        box.set(m, select, ~0)
+        head = Signal(self.shape)
+        _select(m, head, head_bank, heads)
+        with m.If(pop):
+            m.d.sync += head_bank.eq(modulo(head_bank + 1, len(banks)))
+            with m.If(head_bank == len(banks) - 1):
+                m.d.sync += head_row.eq(Mux(head_row == rows - 1, 0, head_row + 1))
+        m.d.sync += tail_bank.eq(modulo(tail_bank + count, len(banks)))
+        with m.If(tail_bank + count >= len(banks)):
+            m.d.sync += tail_row.eq(following_row)
+        m.d.comb += [self.o.valid.eq(self.level != 0), self.o.payload.eq(head)]
 
     def _place(self, m: Module, rank: Sequence[Value], accepted: Value) -> ValueLike:
         """Store the first of the arrivals, if it is accepted, in the only slot."""
@@ -168,7 +258,7 @@ class ArrivalQueue(wiring.Component):
             written = Signal(self.writers)
             select = [Signal(range(self.writers), name=f"select_{bank}") for bank in banks]
             for i in banks:
-                m.d.comb += place[i].eq(_modulo(tail_bank + rank[i], self.writers))
+                m.d.comb += place[i].eq(modulo(tail_bank + rank[i], self.writers))
                 for bank in banks:
                     with m.If(self.i[i].valid & (place[i] == bank)):
                         m.d.comb += [select[bank].eq(i), written[bank].eq(accepted[i])]
@@ -191,7 +281,7 @@ class ArrivalQueue(wiring.Component):
             head = Signal(self.shape)
             _select(m, head, source, heads)
         with m.If(pop):
-            m.d.sync += head_bank.eq(_modulo(head_bank + 1, self.writers))
+            m.d.sync += head_bank.eq(modulo(head_bank + 1, self.writers))
             with m.If(head_bank == self.writers - 1):
                 m.d.sync += head_row.eq(Mux(head_row == rows - 1, 0, head_row + 1))
         with m.If(tail_bank + count >= self.writers):
@@ -199,7 +289,7 @@ class ArrivalQueue(wiring.Component):
         return head
 
 
-def _modulo(value: Value, modulus: int) -> Value:
+def modulo(value: Value, modulus: int) -> Value:
     """Reduce a sum of two numbers below `modulus`, or of such a number and `modulus`."""
     if modulus & (modulus - 1) == 0:
         return value[: modulus.bit_length() - 1]

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..topology.tags import AddressCode, Routing, TagScheme, tag_digit
 
@@ -11,6 +12,7 @@ __all__ = [
     "Packet",
     "TagDecoder",
     "TagEncoder",
+    "check_outputs",
     "check_tag",
     "digit_difference",
     "digit_sum",
@@ -82,6 +84,26 @@ def check_tag(packet: Packet, radix: int) -> None:
             f"Tag of a packet must have at least {digit_bits} bits "
             f"for a switch of radix {radix}, not {tag_bits}"
         )
+
+
+def check_outputs(inputs: int, outputs: int | None, routing: Routing) -> int:
+    """The number of outputs of a box, by default that of its inputs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not an integer of at least 2, or differs from that of the inputs and tags tell the
+        output relative to the input.
+    """
+    if outputs is None:
+        return inputs
+    outputs = check_integer("Outputs", outputs, 2)
+    if outputs != inputs and routing != "destination":
+        raise InvalidValue(
+            f"Routing must be destination in a box of {inputs} inputs and {outputs} outputs, "
+            f"not {routing}"
+        )
+    return outputs
 
 
 def digit_sum(one: Value, other: ValueLike, radix: int) -> Value:
@@ -156,7 +178,7 @@ class TagEncoder(wiring.Component):
     Members
     -------
     source : In(width)
-        This terminal's own address, in the code of the scheme. Constant.
+        This terminal's own address, in the scheme's code of sources. Constant.
     destination : In(width)
     tag : Out(width)
     """
@@ -164,7 +186,8 @@ class TagEncoder(wiring.Component):
     def __init__(self, scheme: TagScheme) -> None:
         self.scheme = scheme
         width = scheme.code.width
-        super().__init__({"source": In(width), "destination": In(width), "tag": Out(width)})
+        source = In(scheme.source_code.width)
+        super().__init__({"source": source, "destination": In(width), "tag": Out(width)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -214,7 +237,7 @@ class TagDecoder(wiring.Component):
         self.broadcast = broadcast
         width = scheme.code.width
         checks = scheme.routing == "destination"
-        result = {"arrived": Out(1)} if checks else {"source": Out(width)}
+        result = {"arrived": Out(1)} if checks else {"source": Out(scheme.source_code.width)}
         mask = {"mask": In(width)} if checks and broadcast else {}
         super().__init__({"address": In(width), "tag": In(width), **mask, **result})
 

@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
+from .round_robin import lowest_rank
 
 __all__ = ["MOST_RANDOM", "RandomBits", "RandomOrder", "scattered_seed"]
 
@@ -144,12 +145,9 @@ class RandomOrder(wiring.Component):
                 request[i] & ~Cat(request[j] & self.before[j][i] for j in items if j != i).any()
                 for i in items
             )
-        left: Value = request
-        for bit in reversed(range((self.count - 1).bit_length())):
-            low = Signal(self.count, name=f"{name}_low_{bit}")
-            m.d.comb += low.eq(left & ~Cat(rank[bit] for rank in self.rank))
-            left = Mux(low.any(), low, left)
-        return left
+        bits = range((self.count - 1).bit_length())
+        planes = [Cat(rank[bit] for rank in self.rank) for bit in bits]
+        return lowest_rank(m, name, request, planes)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

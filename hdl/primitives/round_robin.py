@@ -1,16 +1,21 @@
 """Fair choice among several requests."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 
-__all__ = ["RoundRobin", "lowest"]
+__all__ = ["RoundRobin", "lowest", "lowest_rank", "number_of"]
 
 
 _WIDE = 8
 """With more bits than this, a carry chain is smaller than gates for each bit."""
+
+_WORDS = 16
+"""More bits than this are treated as words, which are simulated faster than bit by bit."""
 
 
 def lowest(bits: Value) -> Value:
@@ -18,6 +23,35 @@ def lowest(bits: Value) -> Value:
     if len(bits) > _WIDE:
         return (bits & -bits)[: len(bits)]
     return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
+
+
+def number_of(one_hot: Value) -> Value:
+    """The number of the only 1 among some bits; 0 if there is none."""
+    return Cat(_number_bits(one_hot))
+
+
+def _number_bits(one_hot: Value) -> list[Value]:
+    count = len(one_hot)
+    bits = range((count - 1).bit_length())
+    if count > _WORDS:
+        # A mask for each bit of the number.
+        masks = [sum(1 << at for at in range(count) if at >> bit & 1) for bit in bits]
+        return [(one_hot & mask).any() for mask in masks]
+    return [Cat(one_hot[at] for at in range(count) if at >> bit & 1).any() for bit in bits]
+
+
+def lowest_rank(m: Module, name: str, request: Value, ranks: Sequence[Value]) -> Value:
+    """The request of the lowest rank, one bit for each; zero if there is none.
+
+    Bit i of `ranks[b]` is bit b of the rank of request i; no two ranks are equal. The ranks are
+    compared bit by bit: k log k gates, where pairs would take k^2, but a longer path.
+    """
+    left = request
+    for b, bits in reversed([*enumerate(ranks)]):
+        low = Signal(len(request), name=f"{name}_low_{b}")
+        m.d.comb += low.eq(left & ~bits)
+        left = Mux(low.any(), low, left)
+    return left
 
 
 class RoundRobin(wiring.Component):
@@ -72,9 +106,7 @@ class RoundRobin(wiring.Component):
             ]
         else:
             m.d.comb += granted.eq(Mux(later.any(), Cat(0, lowest(later)), lowest(self.request)))
-        for bit, number in enumerate(self.grant):
-            having = [i for i in range(self.count) if i >> bit & 1]
-            m.d.comb += number.eq(Cat(granted[i] for i in having).any())
+        m.d.comb += [bit.eq(value) for bit, value in zip(self.grant, _number_bits(granted))]
         starts = Signal(self.count)
         # When a grant is taken, the turn passes to the next number; otherwise it stays.
         m.d.comb += starts.eq(Mux(self.taken, granted, granted[1:]))

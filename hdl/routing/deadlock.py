@@ -26,11 +26,11 @@ class WormNetwork(Protocol[Channel]):
 
     Attributes
     ----------
-    ports : int
-        Number of terminals.
+    sinks : int
+        Number of terminals that receive.
     """
 
-    ports: int
+    sinks: int
 
     def moves(self, destination: int) -> Mapping[Channel, Collection[Channel]]:
         """For each channel that a header for a terminal may use, the channels that it may take
@@ -114,5 +114,5 @@ def deadlock_cycle(network: WormNetwork[Channel]) -> list[Channel] | None:
     ValueError
         If a network that has escape channels does not let every header wait for one.
     """
-    destinations = range(network.ports)
+    destinations = range(network.sinks)
     return dependency_cycle(dependencies(map(network.moves, destinations), network.is_escape))

@@ -124,6 +124,11 @@ class Relation(ABC):
         """Number of terminals."""
         return len(self.graph.homes)
 
+    @property
+    def sinks(self) -> int:
+        """Number of terminals that receive: all."""
+        return self.ports
+
     def choices(self, node: int, came: Channel | None, header: int) -> list[Channel]:
         """What `route` offers, in order of preference."""
         found = list(self.route(node, came, header))

@@ -110,7 +110,7 @@ class AxiStreamInput(wiring.Component):
     Members
     -------
     address : In(width)
-        Address of this terminal, in the code of `tags`. Constant.
+        Address of this terminal, in the code of sources of `tags`. Constant.
     axis : In(input_stream(packet, tags))
     o : Out(stream.Signature(packet))
     """
@@ -120,7 +120,7 @@ class AxiStreamInput(wiring.Component):
         self.tags = tags
         super().__init__(
             {
-                "address": In(tags.code.width),
+                "address": In(tags.source_code.width),
                 "axis": In(input_stream(packet, tags)),
                 "o": Out(stream.Signature(packet)),
             }

@@ -1,10 +1,11 @@
 """A memory module that performs operations, one at a time."""
 
-from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import wiring
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
+from ..boxes.combining.input_buffered_box import WordBuffer
 from ..boxes.combining.link import MemoryLink
 from ..boxes.combining.pacing import Lengths, Pacer, check_lengths, message_length
 from ..core.checks import check_integer
@@ -26,6 +27,11 @@ class MemoryModule(wiring.Component):
     is accepted in cycle t, the reply is shown in cycle t + length, which is also the earliest cycle
     for the next head. So replies are at least their own length apart, and need no pacer.
 
+    A slower memory has a larger `latency`: replies come as much later, and several requests are in
+    progress. It accepts no head for `interval` cycles after another. (Cedar's global memory takes
+    eight cycles and is pipelined, one request every four: Siegel et al., VII-B.) Neither
+    `i.request.ready` nor `i.reply` then depends on `i.reply.ready`.
+
     Parameters
     ----------
     link : MemoryLink
@@ -36,6 +42,10 @@ class MemoryModule(wiring.Component):
         Initial contents; words that are not given are zero.
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request.
+    latency : int
+        Cycles from the last word of a request until its reply is shown, at least 1.
+    interval : int
+        Fewest cycles from the head of a request to the head of the next, at least 1.
 
     Members
     -------
@@ -44,7 +54,7 @@ class MemoryModule(wiring.Component):
     Raises
     ------
     TypeError, ValueError
-        If `rows` or `lengths` are not as above.
+        If a parameter is not as above.
     """
 
     def __init__(
@@ -54,6 +64,8 @@ class MemoryModule(wiring.Component):
         rows: int | None = None,
         words: tuple[int, ...] = (),
         lengths: Lengths = (1, 1),
+        latency: int = 1,
+        interval: int = 1,
     ) -> None:
         most = 1 << link.address
         if rows is None:
@@ -63,6 +75,8 @@ class MemoryModule(wiring.Component):
         self.link = link
         self.rows = rows
         self.lengths = lengths
+        self.latency = check_integer("Memory latency", latency, 1)
+        self.interval = check_integer("Memory interval", interval, 1)
         self._init = words
         super().__init__({"i": In(link)})
 
@@ -74,19 +88,17 @@ class MemoryModule(wiring.Component):
         read = memory.read_port(transparent_for=[write])
         m.submodules.unit = unit = OperationUnit(self.link.operations, self.link.width)
 
-        request, reply = self.i.request, self.i.reply
+        request, reply = self.i.request, self._delayed(m)
         pending = Signal()
         current = Signal(self.link.request_layout)
         accepted = Signal()
+        rested = self._rested(m, accepted)
+        complete: Value = Const(1)
         if Pacer.needed("request", self.lengths):
             complete = self._complete(m, accepted)
-            m.d.comb += [
-                request.ready.eq(~pending | (complete & reply.ready)),
-                reply.valid.eq(pending & complete),
-            ]
-        else:
-            m.d.comb += [request.ready.eq(~pending | reply.ready), reply.valid.eq(pending)]
         m.d.comb += [
+            request.ready.eq((~pending | (complete & reply.ready)) & rested),
+            reply.valid.eq(pending & complete),
             accepted.eq(request.valid & request.ready),
             read.en.eq(accepted),
             read.addr.eq(request.payload.address),
@@ -100,11 +112,40 @@ class MemoryModule(wiring.Component):
             write.addr.eq(current.address),
             write.data.eq(unit.result),
         ]
-        with m.If(request.ready):
-            m.d.sync += pending.eq(request.valid)
         with m.If(accepted):
-            m.d.sync += current.eq(request.payload)
+            m.d.sync += [pending.eq(1), current.eq(request.payload)]
+        with m.Elif(reply.valid & reply.ready):
+            m.d.sync += pending.eq(0)
         return m
+
+    def _delayed(self, m: Module) -> stream.Interface:
+        """The stream into the replies, through a buffer that shows them `latency` - 1 cycles later.
+
+        It has room for all that are in progress, and one more while its head leaves.
+        """
+        if self.latency == 1:
+            return wiring.flipped(self.i.reply)
+        short = self.lengths[0]
+        apart = max(self.interval, short)
+        most = -(-self.latency // apart) + 1
+        lengths = (short, short)
+        delay = WordBuffer(
+            self.link, "reply", lengths=lengths, depth=most * short, delay=self.latency - 1
+        )
+        m.submodules.delay = delay
+        wiring.connect(m, wiring.flipped(self.i.reply), delay.o)
+        return delay.i
+
+    def _rested(self, m: Module, accepted: Value) -> Value:
+        """Whether the last head was accepted `interval` cycles ago or more."""
+        if self.interval == 1:
+            return Const(1)
+        rest = Signal(range(self.interval))
+        with m.If(accepted):
+            m.d.sync += rest.eq(self.interval - 1)
+        with m.Elif(rest != 0):
+            m.d.sync += rest.eq(rest - 1)
+        return rest == 0
 
     def _complete(self, m: Module, accepted: Value) -> Value:
         """Whether all words of the request whose head was accepted have arrived."""

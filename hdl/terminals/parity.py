@@ -22,6 +22,7 @@ __all__ = [
     "Granularity",
     "ParityChecker",
     "ParityGenerator",
+    "parity_of",
     "place_parity",
     "protected",
 ]
@@ -37,25 +38,26 @@ def protected(packet: Packet, parity: Granularity = "packet") -> Packet:
     Raises
     ------
     ValueError
-        If the granularity does not exist, or packets have several flits: when the parity of one
-        flit is found to be wrong, the others may have been delivered.
+        If the granularity does not exist.
     """
     if parity not in PARITIES:
         raise InvalidValue(f"Parity must be {' or '.join(PARITIES)}, not {parity!r}")
-    if packet.flits:
-        raise InvalidValue("Parity needs packets of one flit")
     payload = packet.members["payload"]
     bits = 1 if parity == "packet" else 1 + -(-data.Field(payload, 0).width // 8)
     return Packet(
         packet.members["tag"],
         data.StructLayout({"payload": payload, "parity": bits}),
         broadcast=packet.broadcast,
+        flits=packet.flits,
     )
 
 
-def _parity(packet: data.View, payload: Value, parity: Granularity) -> Value:
+_HEADER = ("tag", "mask", "last")
+
+
+def parity_of(packet: data.View, payload: Value, parity: Granularity) -> Value:
     """The parity bits of a packet: each is even together with its bits."""
-    header = Cat(packet[name] for name in packet.shape().members if name in ("tag", "mask"))
+    header = Cat(packet[name] for name in packet.shape().members if name in _HEADER)
     if parity == "packet":
         return Cat(header, payload).xor()
     return Cat(header.xor(), *(payload[at : at + 8].xor() for at in range(0, len(payload), 8)))
@@ -67,10 +69,10 @@ class ParityGenerator(wiring.Component):
     Parameters
     ----------
     packet : Packet
-        With a single flit.
+        With flits, each word of a packet has its own parity.
     parity : "packet" or "byte"
-        One bit for the whole packet; or one for the tag (and mask) and one for each byte of the
-        payload. Each bit detects every odd number of wrong bits in its scope.
+        One bit for the whole word; or one for the tag (with mask and `last`) and one for each byte
+        of the payload. Each bit detects every odd number of wrong bits in its scope.
 
     Members
     -------
@@ -101,7 +103,7 @@ class ParityGenerator(wiring.Component):
             m.d.comb += port.eq(packet[name])
         payload = Value.cast(packet.payload)
         m.d.comb += [
-            sent.payload.parity.eq(_parity(packet, payload, self.parity)),
+            sent.payload.parity.eq(parity_of(packet, payload, self.parity)),
             self.o.valid.eq(self.i.valid),
             self.i.ready.eq(self.o.ready),
         ]
@@ -116,7 +118,8 @@ class ParityChecker(wiring.Component):
     Parameters
     ----------
     packet, parity
-        As in `ParityGenerator`.
+        As in `ParityGenerator`, but with a single flit: when one of several is found to be wrong,
+        others may have been delivered.
 
     Members
     -------
@@ -134,6 +137,8 @@ class ParityChecker(wiring.Component):
     meters = (Meter("corrupted", "corrupted", "pulses"),)
 
     def __init__(self, packet: Packet, *, parity: Granularity = "packet") -> None:
+        if packet.flits:
+            raise InvalidValue("Packet must not have flits")
         self.packet = packet
         self.parity = parity
         super().__init__(
@@ -153,7 +158,7 @@ class ParityChecker(wiring.Component):
         sound = Signal()
         payload = Value.cast(arrived.payload.payload)
         m.d.comb += [
-            sound.eq(_parity(arrived, payload, self.parity) == arrived.payload.parity),
+            sound.eq(parity_of(arrived, payload, self.parity) == arrived.payload.parity),
             self.o.valid.eq(self.i.valid & sound),
             self.i.ready.eq(self.o.ready | ~sound),
             self.corrupted.eq(self.i.valid & ~sound),
@@ -167,6 +172,7 @@ def place_parity(
     parity: Granularity,
     inputs: list[Pin],
     outputs: list[Pin],
+    checker: CellType | None = None,
 ) -> tuple[list[Pin], list[Pin]]:
     """Place a generator at each input of a network, and a checker at each output.
 
@@ -180,6 +186,9 @@ def place_parity(
     parity : "packet" or "byte"
     inputs, outputs : list[Pin]
         The network's streams of `protected(packet, parity)`, by terminal.
+    checker : CellType, optional
+        The type of the checkers; by default that for packets of one flit. If it has an input
+        `connected`, the cells at the outputs have an output of this name.
 
     Returns
     -------
@@ -187,12 +196,14 @@ def place_parity(
         Streams of `packet`, by terminal.
     """
     generator = CellType(ParityGenerator, packet=packet, parity=parity)
-    checker = CellType(ParityChecker, packet=packet, parity=parity)
+    checker = checker or CellType(ParityChecker, packet=packet, parity=parity)
     for terminal, (entry, exit_) in enumerate(zip(inputs, outputs)):
         first = fabric.place(Cell(f"parity_{terminal}", generator)).name
         last = fabric.place(Cell(f"check_{terminal}", checker)).name
         fabric.link(Pin(first, ("o",)), entry)
         fabric.link(exit_, Pin(last, ("i",)))
+        if ("connected",) in checker.leaves:
+            fabric.link(Pin(exit_.cell, ("connected",)), Pin(last, ("connected",)))
     terminals = range(len(inputs))
     return (
         [Pin(f"parity_{terminal}", ("i",)) for terminal in terminals],

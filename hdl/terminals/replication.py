@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..boxes.unbuffered import VerdictLink
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
@@ -29,25 +30,33 @@ class Distributor(wiring.Component):
     Combinational in both directions; throughput is one flit per cycle. The choice is made before
     the packet arrives, and stays until its last flit is taken.
 
+    With verdicts, a packet that is sent again is a new packet, with a new choice. Only one copy has
+    a packet of this terminal at a time, and the others answer 0, so the verdict on it is the
+    disjunction of theirs.
+
     Parameters
     ----------
     packet : Packet
     copies : int
         At least 1. If not a power of two, the probabilities of the copies are equal within 2^-16.
+    verdicts : bool
+        Whether the links of the copies are those of an unbuffered network with a reject signal.
 
     Members
     -------
     i : In(stream.Signature(packet))
     o : Out(stream.Signature(packet)).array(copies)
+        With `verdicts` all are `VerdictLink(packet)`.
     seed : In(32)
         Seed of the choice, as in `RandomBits`. Constant.
     """
 
-    def __init__(self, packet: Packet, copies: int) -> None:
+    def __init__(self, packet: Packet, copies: int, *, verdicts: bool = False) -> None:
         copies = check_integer("Copies", copies, 1)
         self.packet = packet
         self.copies = copies
-        link = stream.Signature(packet)
+        self.verdicts = verdicts
+        link = VerdictLink(packet) if verdicts else stream.Signature(packet)
         super().__init__({"i": In(link), "o": Out(link).array(copies), "seed": In(32)})
 
     def elaborate(self, platform: object) -> Module:
@@ -66,6 +75,8 @@ class Distributor(wiring.Component):
             m.d.comb += port.payload.eq(self.i.payload)
             with m.If(choice == copy):
                 m.d.comb += [port.valid.eq(self.i.valid), self.i.ready.eq(port.ready)]
+        if self.verdicts:
+            m.d.comb += self.i.accepted.eq(Cat(port.accepted for port in self.o).any())
         return m
 
 
@@ -87,28 +98,42 @@ class Merger(wiring.Component):
     copies : int
         At least 1; at most 64 if the policy is "drop".
     policy : "fair" or "drop"
+    verdicts : bool
+        With "drop" only: the links are those of a network with a reject signal, and the verdict on
+        a packet that is dropped here is 0.
 
     Members
     -------
     i : In(stream.Signature(packet)).array(copies)
     o : Out(stream.Signature(packet))
+        With `verdicts` all are `VerdictLink(packet)`.
     seed : In(32)
         With "drop" only: seed of the choice, as in `RandomBits`. Constant.
     dropped : Out(copies)
         With "drop" only: bit c is 1 in a cycle in which a packet of copy c is dropped.
     """
 
-    def __init__(self, packet: Packet, copies: int, policy: Literal["fair", "drop"]) -> None:
+    def __init__(
+        self,
+        packet: Packet,
+        copies: int,
+        policy: Literal["fair", "drop"],
+        *,
+        verdicts: bool = False,
+    ) -> None:
         if policy not in ("fair", "drop"):
             raise InvalidValue(f"Policy must be fair or drop, not {policy!r}")
         copies = check_integer("Copies", copies, 1, 64 if policy == "drop" else None)
         if policy == "drop" and packet.flits:
             raise InvalidValue("Packets that a merger may drop must be single flits")
+        if policy == "fair" and verdicts:
+            raise InvalidValue("Policy of a merger with verdicts must be drop, not 'fair'")
         self.packet = packet
         self.copies = copies
         self.policy = policy
+        self.verdicts = verdicts
         self.meters = (Meter("dropped", "dropped", "pulses"),) if policy == "drop" else ()
-        link = stream.Signature(packet)
+        link = VerdictLink(packet) if verdicts else stream.Signature(packet)
         losses = {"seed": In(32), "dropped": Out(copies)} if policy == "drop" else {}
         super().__init__({"i": In(link).array(copies), "o": Out(link), **losses})
 
@@ -151,3 +176,6 @@ class Merger(wiring.Component):
             with m.If(~chosen[copy]):
                 m.d.comb += [port.ready.eq(1), self.dropped[copy].eq(port.valid)]
         m.d.sync += held.eq(Mux(self.o.valid & ~self.o.ready, chosen, 0))
+        if self.verdicts:
+            for copy, port in enumerate(self.i):
+                m.d.comb += port.accepted.eq(chosen[copy] & self.o.accepted)

@@ -10,6 +10,9 @@ The boxes of a stage have a radix, and N is the product of the radices; if all a
 n = log_b N stages of N/b boxes (III-E). The rule for all radices: a permutation of digits carries
 each digit with its radix. So the digit in which the lines of a box differ has the radix of the box,
 and the address digits that name its ports in a source and in a destination have it, too.
+
+A box may have a inputs and b outputs (Patel's delta networks). It then replaces a digit of radix a
+by one of radix b. So n stages of such boxes lead from a^n sources to b^n sinks.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,6 +31,8 @@ __all__ = [
     "Hop",
     "MultistagePlan",
     "Stage",
+    "delta_plan",
+    "equal_ports",
     "multistage_plan",
     "parse_radices",
     "stage_radices",
@@ -65,44 +70,59 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True)
 class MultistagePlan:
-    """Stages of boxes between N inputs and N outputs.
+    """Stages of boxes between sources and sinks; of both there are N, unless boxes are not square.
 
     Attributes
     ----------
     name : str
     radices : tuple[int, ...]
-        Inputs and outputs of a box of each stage.
+        Inputs of a box of each stage.
     stages : tuple[Stage, ...]
         In the order in which a packet meets them.
     exit : tuple[int, ...]
         How lines are relabelled on the way out, in the form of `Stage.entry`.
+    outputs : tuple[int, ...]
+        Outputs of a box of each stage; by default as many as inputs.
     """
 
     name: str
     radices: tuple[int, ...]
     stages: tuple[Stage, ...]
     exit: Digits
+    outputs: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", self.outputs or self.radices)
 
     @cached_property
     def code(self) -> AddressCode:
-        """The code of the numbers of outputs."""
+        """The code of the numbers of sinks."""
         digits = self._terminal_digits[1]
-        radices = self.radices[-len(digits) :]
-        return MixedCode.of([radices[digits.index(j)] for j in range(len(digits))])
+        outputs = self.outputs[-len(digits) :]
+        return MixedCode.of([outputs[digits.index(j)] for j in range(len(digits))])
 
     @cached_property
     def source_code(self) -> AddressCode:
-        """The code of the numbers of inputs."""
+        """The code of the numbers of sources."""
         return self.tags().source_code
+
+    @property
+    def sources(self) -> int:
+        return self.source_code.count
+
+    @property
+    def sinks(self) -> int:
+        return self.code.count
 
     @cached_property
     def ports(self) -> int:
-        return self.code.count
+        """Number of sources and of sinks; ValueError if they differ."""
+        return equal_ports(self.sources, self.sinks)
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
         """Number of boxes in each stage."""
-        return tuple(self.ports // radix for radix in self.radices)
+        return tuple(code.count // radix for code, radix in zip(self.codes, self.radices))
 
     @property
     def radix(self) -> int:
@@ -127,13 +147,19 @@ class MultistagePlan:
 
     @cached_property
     def codes(self) -> tuple[AddressCode, ...]:
-        """The code of the labels in each stage, and of the lines that leave it."""
-        codes = []
+        """The code of the labels of the lines into the boxes of each stage."""
+        before = [self.source_code, *self.leaving]
+        return tuple(code.permuted(stage.entry) for code, stage in zip(before, self.stages))
+
+    @cached_property
+    def leaving(self) -> tuple[AddressCode, ...]:
+        """The code of the labels of the lines that leave each stage."""
+        leaving = []
         code = self.source_code
-        for stage in self.stages:
-            code = code.permuted(stage.entry)
-            codes.append(code)
-        return tuple(codes)
+        for stage, outputs in zip(self.stages, self.outputs):
+            code = code.permuted(stage.entry).with_radix(stage.digit, outputs)
+            leaving.append(code)
+        return tuple(leaving)
 
     @cached_property
     def _box_codes(self) -> tuple[AddressCode, ...]:
@@ -146,27 +172,27 @@ class MultistagePlan:
     def relabel(self, stage: int, line: int) -> int:
         """The label in a stage of a line with this label before it.
 
-        Before the first stage the label is the number of the input; with `stage` one more than that
-        of the last, the result is the number of the output.
+        Before the first stage the label is the number of the source; with `stage` one more than
+        that of the last, the result is the number of the sink.
         """
         behind = stage == len(self.stages)
         entry = self.exit if behind else self.stages[stage].entry
-        before = self.codes[stage - 1] if stage else self.source_code
+        before = self.leaving[stage - 1] if stage else self.source_code
         after = self.code if behind else self.codes[stage]
         old = before.split(line)
         return after.join([old[j] for j in entry])
 
     def port(self, stage: int, line: int) -> tuple[int, int]:
-        """The box and box port of the line with this label in a stage."""
+        """The box, and its input, of the line with this label in a stage."""
         digits = self.codes[stage].split(line)
         port = digits.pop(self.stages[stage].digit)
         return self._box_codes[stage].join(digits), port
 
     def line(self, stage: int, box: int, port: int) -> int:
-        """The label of the line at a box port: the inverse of `port`."""
+        """The label of the line at an output of a box: with square boxes, the inverse of `port`."""
         digits = self._box_codes[stage].split(box)
         digits.insert(self.stages[stage].digit, port)
-        return self.codes[stage].join(digits)
+        return self.leaving[stage].join(digits)
 
     def path(self, source: int, destination: int) -> list[Hop]:
         """The boxes between an input and an output, and the box ports used in each."""
@@ -191,13 +217,23 @@ class MultistagePlan:
         ValueError
             If the tag scheme does not exist, or does not fit the radices.
         """
-        return TagScheme(routing, self.code, *self._terminal_digits)
+        inputs = () if self.outputs == self.radices else self.radices
+        return TagScheme(routing, self.code, *self._terminal_digits, inputs)
 
     @cached_property
     def _terminal_digits(self) -> tuple[Digits, Digits]:
         """For each stage, the source digit that names the input port, and the destination digit
         that names the output port, of the boxes on a path."""
         return terminal_digits(self.stages, self.exit)
+
+
+def equal_ports(sources: int, sinks: int) -> int:
+    """The number of sources and of sinks; ValueError if they differ."""
+    if sources != sinks:
+        raise InvalidValue(
+            f"There must be as many sources as sinks here, not {sources} and {sinks}"
+        )
+    return sources
 
 
 def terminal_digits(stages: Sequence[Stage], exit_: Digits) -> tuple[Digits, Digits]:
@@ -272,10 +308,8 @@ ALIASES: dict[str, str] = {
     "generalized-cube": "cube",
     "multistage-cube": "cube",
     "multistage-shuffle-exchange": "omega",
-    "delta": "omega",
     "bidelta": "omega",
     "indirect-binary-n-cube": "indirect-cube",
-    "sw-banyan": "butterfly",
     "fly": "butterfly",
 }
 """Other names in the literature for the same wiring, by name."""
@@ -358,8 +392,37 @@ def multistage_plan(name: str, ports: int, radix: int | str = 2) -> MultistagePl
     >>> [hop.output for hop in plan.path(0, 23)]
     [1, 2, 3]
     """
+    radices = stage_radices(ports, radix)
+    return delta_plan(name, radices, radices)
+
+
+def delta_plan(name: str, inputs: Sequence[int], outputs: Sequence[int]) -> MultistagePlan:
+    """The wiring plan of a delta network: stages of boxes that need not be square.
+
+    Parameters
+    ----------
+    name : str
+        One of `PLANS`.
+    inputs, outputs : Sequence[int]
+        Those of a box of each stage, in the order in which a packet meets them.
+
+    Raises
+    ------
+    ValueError
+        If there is no such wiring, or not as many numbers of inputs as of outputs.
+
+    Examples
+    --------
+    >>> plan = delta_plan("omega", (4, 4), (3, 3))
+    >>> plan.sources, plan.columns, plan.sinks
+    (16, (4, 3), 9)
+    """
     if name not in PLANS:
         raise InvalidValue(f"Wiring must be one of {', '.join(PLANS)}, not {name!r}")
-    radices = stage_radices(ports, radix)
-    columns, exit_ = PLANS[name][0](len(radices))
-    return MultistagePlan(name, radices, tuple(columns), exit_)
+    if len(inputs) != len(outputs):
+        raise InvalidValue(
+            f"Stages must have inputs and outputs, not {len(inputs)} inputs and "
+            f"{len(outputs)} outputs"
+        )
+    columns, exit_ = PLANS[name][0](len(inputs))
+    return MultistagePlan(name, tuple(inputs), tuple(columns), exit_, tuple(outputs))

@@ -97,6 +97,13 @@ class RedundantPathPlan:
     def ports(self) -> int:
         return self.code.count
 
+    sources = sinks = ports
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Outputs of a box of each stage."""
+        return (self.radix,) * len(self.stages)
+
     @property
     def boxes(self) -> int:
         """Number of boxes in one stage."""

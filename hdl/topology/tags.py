@@ -9,7 +9,7 @@ packet arrives.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, product
 from math import prod
@@ -118,6 +118,12 @@ class AddressCode:
     def permuted(self, digits: Sequence[int]) -> "AddressCode":
         """The code whose digit j is digit `digits[j]` of this one."""
         return self
+
+    def with_radix(self, digit: int, radix: int) -> "AddressCode":
+        """The code in which this digit has another radix."""
+        if self.radices[digit] == radix:
+            return self
+        return MixedCode.of([*self.radices[:digit], radix, *self.radices[digit + 1 :]])
 
     def split(self, address: int) -> list[int]:
         """The digits of an address, least significant first.
@@ -238,9 +244,12 @@ class TagScheme:
     ----------
     routing : "destination", "xor" or "difference"
     code : AddressCode
-        Code of the terminals' addresses.
+        Code of the terminals' addresses; of those of sinks, if sources have another.
     source_digits, destination_digits : tuple[int, ...]
         Position of the digit that each stage uses; 0 is the least significant.
+    inputs : tuple[int, ...]
+        Inputs of a box of each stage, if a stage has boxes of other numbers of inputs and outputs;
+        otherwise empty.
 
     Raises
     ------
@@ -254,10 +263,11 @@ class TagScheme:
     code: AddressCode
     source_digits: tuple[int, ...]
     destination_digits: tuple[int, ...]
+    inputs: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         check_routing(self.routing, *self.code.radices)
-        equal = self.source_code == self.code or self.code.is_plain
+        equal = not self.inputs and (self.source_code == self.code or self.code.is_plain)
         if self.routing != "destination" and not equal:
             raise InvalidValue(
                 "Routing must be destination if sources have other digits "
@@ -274,6 +284,8 @@ class TagScheme:
     def source_code(self) -> AddressCode:
         """The code of sources: the digit that a stage replaces has the radix of its boxes."""
         stages = self.source_digits
+        if self.inputs:
+            return MixedCode.of([self.inputs[stages.index(j)] for j in range(len(stages))])
         return self.tag_code.permuted(
             [len(stages) - 1 - stages.index(j) for j in range(len(stages))]
         )

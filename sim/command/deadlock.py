@@ -25,7 +25,7 @@ def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
     from ..run.progress import phase
 
     built = network_from(network, parameters)
-    with tqdm(range(built.ports), unit="destinations", disable=None, leave=False) as destinations:
+    with tqdm(range(built.sinks), unit="destinations", disable=None, leave=False) as destinations:
         waits = dependencies(map(built.moves, destinations), built.is_escape)
     with phase("looking for a cycle of channels"):
         cycle = dependency_cycle(waits)

@@ -26,7 +26,11 @@ def draw(
 
     built = network_from(network, parameters)
     draw_network(built, output, paths=_pairs(ends))
-    counts: dict[str, int | tuple[int, ...]] = {"ports": built.ports}
+    counts: dict[str, int | tuple[int, ...]] = (
+        {"ports": built.ports}
+        if built.sources == built.sinks
+        else {"sources": built.sources, "sinks": built.sinks}
+    )
     if built.wiring_plan is not None:
         plan = built.wiring_plan
         columns = sorted(set(plan.columns), reverse=True)

@@ -182,13 +182,14 @@ def _fabric(
     from ...hdl.core.fabric import Fabric
     from ...hdl.export.verilog import Clock
     from ...hdl.networks import AXI_CLOCK, AxiStreamNetwork, PartitionedNetwork
+    from ..measure.comparison import size_of
 
     if face == "axis":
         for option, given in (("--partitions", partitions), ("--node", node)):
             if given:
                 raise InvalidValue(f"AXI4-Stream ports need a whole network, without {option}")
         fabric = AxiStreamNetwork(built).fabric
-        return fabric, f"{built.family} of {built.ports} AXI4-Stream terminals", AXI_CLOCK
+        return fabric, f"{built.family} of {size_of(built, 'AXI4-Stream ')}", AXI_CLOCK
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     if not node:
         return fabric, "", Clock()

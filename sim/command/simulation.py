@@ -62,9 +62,9 @@ def sim(
     if trace is not None:
         for name in ("traffic", *_MEASURED, "seed", "source_depth"):
             _refuse(name, "A trace takes", "it lists every packet itself")
-        packets: Pattern | Trace = read_trace(trace, built.ports)
+        packets: Pattern | Trace = read_trace(trace, built.sources, built.sinks)
     else:
-        packets = pattern(traffic, built.ports)
+        packets = pattern(traffic, built.sources)
         if packets.quota:
             why = "all packets are sent at once, and all measured"
             for name in _MEASURED:

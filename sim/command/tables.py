@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...hdl.networks.catalogue import find, told
-from ..measure.comparison import distinct_labels, rate_factors
+from ..measure.comparison import distinct_labels, is_square, rate_factors
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
 from ..measure.units import unit_name, units_in_packet
@@ -66,7 +66,10 @@ def _counted(network: str, unit: str) -> str:
 def print_result(result: Result, unit: str = "packets") -> None:
     """Print the result of a run, its rates in "packets" or "flits"."""
     memory = result.round_trip is not None
-    packet, terminal = ("request", "processor") if memory else ("packet", "terminal")
+    square = len(result.terminals["injected"]) == len(result.terminals["delivered"])
+    packet, terminal = (
+        ("request", "processor") if memory else ("packet", "terminal" if square else "source")
+    )
     click.echo(told(result.network, result.parameters))
     click.echo(
         f"{short_name(result.traffic)} traffic, "
@@ -92,7 +95,8 @@ def print_result(result: Result, unit: str = "packets") -> None:
     click.echo(
         f"throughput {per * result.throughput:.4f}{spread} {counted} per {terminal} per cycle "
         f"(offered {per * result.offered_load:.4f}{theory});\n"
-        f"least served: {terminal} {result.least_served['terminal']} with "
+        + ("" if square else f"{per * result.sink_throughput:.4f} {counted} per sink per cycle;\n")
+        + f"least served: {terminal} {result.least_served['terminal']} with "
         f"{per * result.least_served['throughput']:.4f}"
     )
     if busiest is not None:
@@ -153,10 +157,11 @@ def print_sweep(curve: Sweep, unit: str) -> None:
     if curve.saturation_interval is None:
         click.echo("saturation throughput: not reached")
     else:
+        counted = _counted(curve.network.family, unit)
         low, high = (per * load for load in curve.saturation_interval)
         click.echo(
             f"saturation throughput: {per * (curve.saturation_throughput or 0):.4f} "
-            f"{_counted(curve.network.family, unit)} per terminal per cycle;\n"
+            f"{unit_name('terminal', counted, square=is_square([curve]))};\n"
             f"saturation begins between loads {low:.4f} and {high:.4f}"
         )
     undecided = sum(point.saturated is None for point in curve.points)
@@ -183,7 +188,8 @@ def print_comparison(sweeps: Sequence[Sweep], per: str, unit: str) -> None:
             "-" if interval is None else " to ".join(f"{load * factor:.4f}" for load in interval),
         )
     click.echo(
-        f"{short_name(sweeps[0].traffic)} traffic; rates in {unit_name(per, unit)}, "
+        f"{short_name(sweeps[0].traffic)} traffic; "
+        f"rates in {unit_name(per, unit, square=is_square(sweeps))}, "
         "latencies in cycles"
     )
     Console().print(table)

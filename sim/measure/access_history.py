@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from ...hdl.bench import Bench, MemoryBench
 from ...hdl.bench.processor import access_layout
-from ...hdl.networks import CombiningNetwork
+from ...hdl.networks.memory_network import MemoryNetwork
 from ..engines import Engine
 from . import serial_order
 from .serial_order import Access, Undecided
@@ -15,7 +15,7 @@ __all__ = ["access_histories", "is_serializable"]
 def access_histories(
     engine: Engine, bench: MemoryBench, run: int = 0
 ) -> dict[int, list[Access]] | None:
-    """The answered accesses to each word, by its number as in `CombiningNetwork.locate`.
+    """The answered accesses to each word, by its number as in `MemoryNetwork.locate`.
 
     The accesses of each processor are in the order in which it sent them. None if the processors
     have not recorded all accesses.
@@ -50,7 +50,7 @@ def access_histories(
     return histories
 
 
-def _modules(network: CombiningNetwork) -> dict[int, int]:
+def _modules(network: MemoryNetwork) -> dict[int, int]:
     """The memory module that each tag leads to."""
     return {
         network.locate(module, path).tag: module
@@ -76,7 +76,7 @@ def is_serializable(engine: Engine, bench: Bench, run: int = 0) -> bool | None:
     final = network.words(contents)
     try:
         return serial_order.is_serializable(
-            histories, width=network.parameters.width, initial={}, final=final
+            histories, width=network.parameters["width"], initial={}, final=final
         )
     except Undecided:
         return None

@@ -9,7 +9,7 @@ from ..workload.traffic import short_name
 from .curve import Sweep
 from .units import PER, units_in_packet
 
-__all__ = ["distinct_labels", "rate_factor", "rate_factors"]
+__all__ = ["distinct_labels", "is_square", "rate_factor", "rate_factors", "size_of"]
 
 
 def rate_factor(
@@ -46,7 +46,7 @@ def rate_factor(
     if not links:
         what = "number of links between switches" if per == "wire" else "bisection"
         raise InvalidValue(f"The {what} of {network} is not known: compare per terminal instead")
-    return network.ports * length / links
+    return network.sources * length / links
 
 
 def rate_factors(
@@ -58,6 +58,18 @@ def rate_factors(
     ]
 
 
+def is_square(sweeps: Sequence[Sweep]) -> bool:
+    """Whether all networks have as many sinks as sources; if not, rates are per source."""
+    return all(sweep.network.sources == sweep.network.sinks for sweep in sweeps)
+
+
+def size_of(network: Network, kind: str = "") -> str:
+    """How many terminals, of some kind, a network has, as text."""
+    if network.sources == network.sinks:
+        return f"{network.sources} {kind}terminals"
+    return f"{network.sources} {kind}sources, {network.sinks} {kind}sinks"
+
+
 def distinct_labels(sweeps: Sequence[Sweep]) -> list[str]:
     """For each sweep the name of its network, and the words in which it differs from others.
 
@@ -65,7 +77,7 @@ def distinct_labels(sweeps: Sequence[Sweep]) -> list[str]:
     number, such as a depth, that all networks have and in which some differ.
     """
     networks = [sweep.network for sweep in sweeps]
-    several_sizes = len({network.ports for network in networks}) > 1
+    several_sizes = len(set(map(size_of, networks))) > 1
     several_patterns = len({sweep.traffic for sweep in sweeps}) > 1
     found = []
     for network, sweep in zip(networks, sweeps):
@@ -75,8 +87,8 @@ def distinct_labels(sweeps: Sequence[Sweep]) -> list[str]:
             others = [each for each in networks if shared or each.family == network.family]
             if any(each.chosen[name] != value for each in others):
                 words.append(f"{name}={value}")
-        if several_sizes and f"ports={network.ports}" not in words:
-            words.append(f"({network.ports} terminals)")
+        if several_sizes and f"ports={network.sources}" not in words:
+            words.append(f"({size_of(network)})")
         if several_patterns:
             words.append(short_name(sweep.traffic))
         found.append(" ".join([network.family, *words]))

@@ -124,7 +124,8 @@ class Result:
         Whether the batches, of which the confidence intervals are made, were shown to be
         uncorrelated. If not, the intervals may be too narrow.
     offered_load, throughput : float
-        Packets per terminal per cycle; `offered_flits` and `throughput_flits` are in flits.
+        Packets per terminal per cycle; `offered_flits` and `throughput_flits` are in flits. Where
+        sinks are not as many as sources, both are per source, and `sink_throughput` is per sink.
     packet_length : float
         Mean flits of a packet as it is generated; in a network with memory, mean cycles that a
         request occupies a link.
@@ -245,6 +246,12 @@ class Result:
     def throughput_flits(self) -> float:
         """Flits delivered per terminal per cycle."""
         return self.throughput * self.packet_length
+
+    @property
+    def sink_throughput(self) -> float:
+        """Packets delivered per sink per cycle: `throughput`, if sinks are as many as sources."""
+        ends = self.terminals
+        return self.throughput * len(ends["injected"]) / len(ends["delivered"])
 
     def __repr__(self) -> str:
         verdict = self.verdict.partition(":")[0]

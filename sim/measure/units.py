@@ -24,6 +24,11 @@ def units_in_packet(unit: str, packet_length: float) -> float:
     return packet_length if unit == "flits" else 1.0
 
 
-def unit_name(per: str, unit: str) -> str:
-    """The unit of the rates that `comparison.rate_factor` converts to."""
-    return f"{unit if per == 'terminal' else 'flits'} per {PER[per]} per cycle"
+def unit_name(per: str, unit: str, *, square: bool = True) -> str:
+    """The unit of the rates that `comparison.rate_factor` converts to.
+
+    `square` says whether networks have as many sinks as sources; if not, rates are per source.
+    """
+    if per == "terminal":
+        return f"{unit} per {PER[per] if square else 'source'} per cycle"
+    return f"flits per {PER[per]} per cycle"

@@ -25,8 +25,8 @@ RADICES = (2, 4, 8)
 LARGEST = 4096
 """Ports of the largest network that is simulated."""
 
-CROSSBARS = (2, 4, 8, 16)
-"""Ports of the crossbars that are simulated; an arbiter grows with the cube of the ports."""
+CROSSBARS = (2, 4, 8, 16, 32, 64)
+"""Ports of the crossbars that are simulated: of all that a single box can be."""
 
 _SLOTS = 400_000
 """Terminals times cycles of a measurement, which gives a standard error below 0.001."""

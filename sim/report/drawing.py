@@ -94,19 +94,29 @@ def draw_box(
     axes: Axes,
     left: float,
     heights: Sequence[float],
+    exits: Sequence[float] | None = None,
     *,
     connections: Mapping[tuple[int, int], str] | None = None,
     face: str = "0.94",
     text: str = "",
 ) -> None:
-    """Draw a box one unit wide with its ports at `heights`, and connections by (input, output)."""
-    bottom, top = min(heights) - 0.3, max(heights) + 0.3
+    """Draw a box one unit wide with its inputs at `heights`, and connections by (input, output).
+
+    Its outputs are at `exits`, by default at the same heights.
+    """
+    exits = heights if exits is None else exits
+    bottom, top = min(*heights, *exits) - 0.3, max(*heights, *exits) + 0.3
     axes.add_patch(Rectangle((left, bottom), 1, top - bottom, facecolor=face, edgecolor="black"))
     for (input_, output), colour in (connections or {}).items():
-        ends = heights[input_], heights[output]
+        ends = heights[input_], exits[output]
         axes.plot([left, left + 1], ends, color=colour, linewidth=2.2, zorder=3)
     if text:
         axes.text(left + 0.5, (bottom + top) / 2, text, ha="center", va="center", fontsize=10)
+
+
+def most_lines(plan: MultistagePlan) -> int:
+    """The number of lines where they are most."""
+    return max(code.count for code in (plan.source_code, *plan.leaving))
 
 
 def _digits(code: AddressCode, label: int) -> str:
@@ -142,10 +152,13 @@ def draw_multistage(
     marks = marks or Marks()
     end = (len(plan.stages) + 1) * STEP
     # Copies are drawn below each other; the terminals spread over the height of all of them.
-    pitch = (plan.ports * copies + (copies - 1)) / plan.ports
-    terminals = [-(line + 0.5) * pitch + 0.5 for line in range(plan.ports)]
-
-    codes = [plan.source_code, *plan.codes]
+    codes = [plan.source_code, *plan.leaving]
+    lines = most_lines(plan)
+    tall = lines * copies + (copies - 1)
+    sources, sinks = (
+        [-(line + 0.5) * tall / count + 0.5 for line in range(count)]
+        for count in (plan.sources, plan.sinks)
+    )
 
     def wire(
         column: int, label: int, x0: float, y0: float, x1: float, y1: float, plain: str
@@ -174,51 +187,58 @@ def draw_multistage(
             # Other lines may cross there: the label is drawn in front of them.
             text.set(zorder=2.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3})
 
-    for line, y in enumerate(terminals):
+    for line, y in enumerate(sources):
         axes.text(
             -0.15, y, f"{line}  {_digits(codes[0], line)}", ha="right", va="center", fontsize=8
         )
+    for line, y in enumerate(sinks):
         axes.text(end + 0.15, y, f"{_digits(plan.code, line)}  {line}", va="center", fontsize=8)
     for s in range(len(plan.stages)):
         text = stage_names[s] if stage_names else f"stage {s}"
         axes.text((s + 1) * STEP, 0.8, text, ha="center", fontsize=8)
 
     for copy in range(copies):
-        first = -copy * (plan.ports + 1)
+        first = -copy * (lines + 1)
         plain = _COPIES[copy % len(_COPIES)]
 
-        def heights(stage: int, box: int, first: float = first) -> list[float]:
-            radix = plan.radices[stage]
-            top = first - box * radix - 0.15
-            return [top - port * _PORTS for port in range(radix)]
+        def heights(stage: int, box: int, first: float = first) -> tuple[list[float], list[float]]:
+            """Those of the inputs and of the outputs of a box."""
+            sides = plan.radices[stage], plan.outputs[stage]
+            room = lines / plan.columns[stage]
+            middle = first - (box + 0.5) * room + 0.5
+            left, right = (
+                [middle - (port - (count - 1) / 2) * _PORTS for port in range(count)]
+                for count in sides
+            )
+            return left, right
 
-        starts = [(0.0, y) for y in terminals]
+        starts = [(0.0, y) for y in sources]
         for s, radix in enumerate(plan.radices):
             left = (s + 1) * STEP - 0.5
             for line, (x, y) in enumerate(starts):
                 box, port = plan.port(s, plan.relabel(s, line))
-                wire(s, line, x, y, left, heights(s, box)[port], plain)
-            starts = [(0.0, 0.0)] * plan.ports
+                wire(s, line, x, y, left, heights(s, box)[0][port], plain)
+            starts = [(0.0, 0.0)] * plan.leaving[s].count
             for box in range(plan.columns[s]):
                 inside = {
                     (input_, output): marks.connections[s, box, input_, output]
                     for input_ in range(radix)
-                    for output in range(radix)
+                    for output in range(plan.outputs[s])
                     if (s, box, input_, output) in marks.connections
                 }
                 draw_box(
                     axes,
                     left,
-                    heights(s, box),
+                    *heights(s, box),
                     connections=inside,
                     face=marks.faces.get((s, box), "0.94"),
                     text=marks.texts.get((s, box), ""),
                 )
-                for port, y in enumerate(heights(s, box)):
+                for port, y in enumerate(heights(s, box)[1]):
                     starts[plan.line(s, box, port)] = (left + 1, y)
         for label, (x, y) in enumerate(starts):
             output = plan.relabel(len(plan.stages), label)
-            wire(len(plan.stages), label, x, y, end, terminals[output], plain)
+            wire(len(plan.stages), label, x, y, end, sinks[output], plain)
     axes.set_axis_off()
     axes.set_aspect("equal")
 
@@ -228,7 +248,7 @@ def multistage_figure(
 ) -> Figure:
     """A figure of the right size that holds one drawing; see `draw_multistage`."""
     width = 2 + (len(plan.stages) + 1) * STEP
-    height = plan.ports * copies + copies + 0.5
+    height = most_lines(plan) * copies + copies + 0.5
     figure = Figure(figsize=(0.62 * width, 0.55 * height), layout="tight")
     draw_multistage(plan, figure.subplots(), marks, copies=copies, **options)
     return figure
@@ -274,8 +294,10 @@ def draw(
         graph = network.relation.graph
         save_figure(graph_figure(graph, _path_links(network.relation, paths)), path)
         return
-    if plan.ports > _MOST_PORTS:
-        raise InvalidValue(f"Ports of a drawing must be at most {_MOST_PORTS}, not {plan.ports}")
+    if most_lines(plan) > _MOST_PORTS:
+        raise InvalidValue(
+            f"Ports of a drawing must be at most {_MOST_PORTS}, not {most_lines(plan)}"
+        )
     save_figure(multistage_figure(plan, Marks.paths(plan, paths)), path)
 
 

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import output_format
-from ..measure.comparison import distinct_labels, rate_factors
+from ..measure.comparison import distinct_labels, is_square, rate_factors, size_of
 from ..measure.curve import Sweep
 from ..measure.units import unit_name
 from ..theory import predict
@@ -65,7 +65,7 @@ def draw_sweeps(
     if not sweeps:
         raise InvalidValue("Sweeps must be given, at least one")
     factors = rate_factors(sweeps, per, unit)
-    rates = unit_name(per, unit)
+    rates = unit_name(per, unit, square=is_square(sweeps))
     labels = labels or distinct_labels(sweeps)
     figure = Figure(figsize=(11, 5), layout="constrained")
     latency, throughput = figure.subplots(1, 2)
@@ -116,8 +116,8 @@ _BEYOND = r"$\uparrow$"
 
 
 def _title(sweeps: Sequence[Sweep], traffic: str) -> str:
-    ports = {sweep.network.ports for sweep in sweeps}
-    return f"{traffic} traffic" + (f", {ports.pop()} terminals" if len(ports) == 1 else "")
+    sizes = {size_of(sweep.network) for sweep in sweeps}
+    return f"{traffic} traffic" + (f", {sizes.pop()}" if len(sizes) == 1 else "")
 
 
 def _highest(sweep: Sweep) -> float:

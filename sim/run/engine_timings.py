@@ -96,7 +96,7 @@ def _time(
     verilator_limit: float,
 ) -> Timing:
     """Measure one engine. Runs in a separate process, so that its peak memory can be measured."""
-    uniform = pattern("uniform", network.ports)
+    uniform = pattern("uniform", network.sources)
     plans = [Run(uniform, load, seed=seed).sources(network) for seed in range(1, runs + 1)]
     first = bench_for(network, plans[0], bins=256)
     benches = [first, *map(first.with_sources, plans[1:])]

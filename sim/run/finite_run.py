@@ -54,7 +54,7 @@ def finite_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
         uncorrelated=True,
         untimed=None,
         partial=partial,
-        offered_load=packets / (network.ports * span),
+        offered_load=packets / (network.sources * span),
         packet_length=run.packet_length(network),
         throughput_ci99=None,
         generated=packets,

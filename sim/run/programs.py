@@ -32,7 +32,8 @@ from ...hdl.bench import ProgramBench
 from ...hdl.boxes.combining.pacing import request_length
 from ...hdl.core.checks import check_integer
 from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
-from ...hdl.networks import CombiningNetwork, Network
+from ...hdl.networks import Network
+from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.operations.memory import Operation, find_operation
 from ..engines import Engine
 from ..engines.selection import open_engines
@@ -173,13 +174,13 @@ class _Sent:
 class _Coder:
     """Converts between requests and bits."""
 
-    def __init__(self, network: CombiningNetwork) -> None:
+    def __init__(self, network: MemoryNetwork) -> None:
         self.network = network
         layout, self._reply = network.link.request_layout, network.link.reply_layout
         self._at = {name: layout[name].offset for name, _ in layout}
-        self._width = network.parameters.width
-        self._words = network.ports * network.parameters.rows
-        self.lengths = network.lengths
+        self._width = network.parameters["width"]
+        self._words = network.ports * network.parameters["rows"]
+        self.lengths = network.side_by_side
         self._codes = {operation: code for code, operation in enumerate(network.operations)}
         self._places: dict[int, tuple[int, int]] = {}
 
@@ -349,7 +350,7 @@ class _Runner:
         most: int,
     ) -> None:
         coder = _Coder(bench.network)
-        outstanding = bench.network.parameters.outstanding
+        outstanding = bench.network.parameters["outstanding"]
         self.bench = bench
         self.engine = engine
         self.limit = limit
@@ -421,7 +422,7 @@ class _Runner:
 
 
 def run_programs(
-    network: CombiningNetwork,
+    network: MemoryNetwork,
     programs: Sequence[Program],
     *,
     engine: str = "auto",
@@ -439,7 +440,7 @@ def run_programs(
 
     Parameters
     ----------
-    network : CombiningNetwork
+    network : MemoryNetwork
     programs : Sequence[Program]
         Programs of the first processors; there may be fewer programs than processors.
     engine : str
@@ -461,7 +462,7 @@ def run_programs(
         request that the network does not support.
     """
     if not isinstance(network, Network) or not network.has_memory:
-        raise InvalidType(f"Network must be a CombiningNetwork, not {network!r}")
+        raise InvalidType(f"Network must be one with memory, not {network!r}")
     programs = list(programs)
     for program in programs:
         if not isinstance(program, Generator):
@@ -472,7 +473,7 @@ def run_programs(
         raise InvalidValue("Programs must be different generators, not one for several processors")
     limit = check_integer("Limit", limit, 1)
     cycles = check_integer("Cycles", cycles, 1)
-    width = network.parameters.width
+    width = network.parameters["width"]
     initial = dict(memory or {})
     for word, value in initial.items():
         network.locate(word)

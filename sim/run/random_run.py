@@ -54,7 +54,7 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
     balance = window.balance()
     throughput = window.estimate("measured", "cycle")
     total, inside = (window.estimate(kind, "timed") for kind in ("total", "network"))
-    rate_ci99 = throughput.half_width and throughput.half_width / network.ports
+    rate_ci99 = throughput.half_width and throughput.half_width / network.sources
     saturated = balance.saturated
     if saturated is False and not settled and window.ended != "precise":
         saturated = None
@@ -324,7 +324,7 @@ class _Window:
 
 def _verdict(saturated: bool | None, balance: Balance, window: _Window, network: Network) -> str:
     """Whether the network was saturated, and the reason, as text."""
-    slots = network.ports * (window.end - window.begin) * len(window.probe.runs)
+    slots = network.sources * (window.end - window.begin) * len(window.probe.runs)
     if not slots:
         return "no cycle of the window was simulated"
     offered, delivered = sum(balance.generated), sum(window.probe.sinks("measured"))

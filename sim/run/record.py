@@ -64,9 +64,9 @@ def run_from(record: Mapping[str, Any], network: Network) -> tuple[Run, dict[str
         if name not in NAMES:
             raise InvalidValue(f"Run must have only {', '.join(NAMES)}, not {name!r}")
     if record.get("trace") is not None:
-        traffic: Any = read_trace(record["trace"], network.ports)
+        traffic: Any = read_trace(record["trace"], network.sources, network.sinks)
     elif record.get("traffic") is not None:
-        traffic = pattern(record["traffic"], network.ports)
+        traffic = pattern(record["traffic"], network.sources)
     else:
         raise InvalidValue("Run must have traffic or a trace")
     values: dict[str, Any] = {

@@ -86,7 +86,7 @@ def simulate_runs(
         run.traffic.check(network)
     check_engine(engine)
     injections = [parse_fault(fault) for fault in faults]
-    with phase(f"building the bench of {network.ports} terminals", progress):
+    with phase(f"building the bench of {max(network.sources, network.sinks)} terminals", progress):
         benches = _broken(_benches(network, runs, bins), injections)
     with phase("preparing the engine", progress):
         steppers = open_engines(engine, benches, vcd=vcd, threads=threads)
@@ -160,7 +160,7 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     sources = first.sources(network)
     time = max(run.time_bits(network) for run in runs)
     if bins is None:
-        bins = min(2048, max(2, MOST_BINS // network.ports))
+        bins = min(2048, max(2, MOST_BINS // network.sinks))
     bins = check_integer("Bins", bins, 2, 1 << time)
     bench = bench_for(network, sources, bins=bins, time=time)
     for run in others:
@@ -183,7 +183,9 @@ def _broken(benches: list[Bench], injections: Sequence[Injection]) -> list[Bench
         return benches
     plan = benches[0].network.fault_plan
     if plan is None:
-        raise InvalidValue("Faults can only be injected into an unreplicated multistage network")
+        raise InvalidValue(
+            "Faults can only be injected into an unreplicated multistage network of square boxes"
+        )
     return [inject(bench, plan, injections) for bench in benches]
 
 
@@ -255,7 +257,7 @@ def simulate(
     """
     check_kind("Network", network, Network, "a network")
     if not isinstance(traffic, Trace):
-        traffic = pattern(traffic, network.ports)
+        traffic = pattern(traffic, network.sources)
     check_kind("Operations", operations, Sequence, "a sequence of names")
     load = packet_load(parameters.pop("load", Run.load), unit, network, operations)
     run = Run(traffic, load, operations=tuple(operations), **parameters)

@@ -71,7 +71,7 @@ def result_of(
         parameters=network.chosen,
         cycles=cycles,
         partial=partial,
-        throughput=sum(measured) / (network.ports * span),
+        throughput=sum(measured) / (network.sources * span),
         generated=generated,
         rejected=rejected,
         unsent=generated - rejected - injected,

@@ -115,7 +115,7 @@ def sweep(
         If it is raised before any run has ended; later, the sweep is partial.
     """
     check_kind("Network", network, Network, "a network")
-    traffic = pattern(traffic, network.ports)
+    traffic = pattern(traffic, network.sources)
     traffic.check(network)
     if traffic.quota:
         raise InvalidValue(f"Traffic {traffic.name} has no load to sweep: all is sent at once")

@@ -3,12 +3,14 @@
 Every function is for uniform traffic, where each packet goes to any output with equal
 probability. p is the load in packets per terminal per cycle, k the radix of the switches, and
 c the length of a packet in cycles. Waiting times and delays are in cycles. Where k may be several
-numbers, they are the radices of the stages, in the order in which a packet meets them.
+numbers, they are the radices of the stages, in the order in which a packet meets them. For
+unbuffered networks a pair (a, b) among them stands for boxes of a inputs and b outputs.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from itertools import repeat
+from typing import TypeVar
 
 from ...hdl.core.checks import check_integer
 from ...hdl.core.errors import InvalidValue
@@ -20,11 +22,13 @@ __all__ = [
     "crossbar_throughput",
     "dilated_stages",
     "dilated_throughput",
+    "enhanced_throughput",
     "first_stage_waiting",
     "later_stage_waiting",
     "replicated_throughput",
     "returned_rate",
     "serial_delay",
+    "sinks_per_source",
     "survival",
     "unbuffered_bandwidth_limit",
     "unbuffered_stages",
@@ -43,14 +47,33 @@ def _check_load(p: float, c: float = 1) -> None:
 Radix = int | Sequence[int]
 """The radix of all stages, or those of each stage."""
 
+Shape = int | tuple[int, int]
+"""The radix of a box, or its inputs and its outputs."""
 
-def _radices(k: Radix, stages: int) -> tuple[int, ...]:
+Boxes = int | Sequence[Shape]
+"""As `Radix`, for boxes that need not be square."""
+
+_Each = TypeVar("_Each", int, Shape)
+
+
+def _radices(k: int | Sequence[_Each], stages: int) -> tuple[int | _Each, ...]:
     """The radix of each stage; ValueError if there are not as many as stages."""
     if not isinstance(k, Sequence):
         return (k,) * stages
     if len(k) != stages:
         raise InvalidValue(f"Stages must be {len(k)}, the number of radices, not {stages}")
     return tuple(k)
+
+
+def _sides(shape: Shape) -> tuple[int, int]:
+    """The inputs and the outputs of a box."""
+    return shape if isinstance(shape, tuple) else (shape, shape)
+
+
+def sinks_per_source(k: Boxes) -> float:
+    """The number of sinks of a network of these boxes, divided by that of its sources."""
+    sides = map(_sides, k if isinstance(k, Sequence) else [k])
+    return math.prod(outputs / inputs for inputs, outputs in sides)
 
 
 def first_stage_waiting(p: float, k: int, c: float = 1) -> float:
@@ -111,8 +134,10 @@ def buffered_delay(
     return waiting + (stages + c - 1 if cut_through else stages * c)
 
 
-def serial_delay(p: float, k: Radix, stages: int, c: float = 1) -> float:
-    """Mean latency with cut-through if a source sends one flit per cycle, as hardware does.
+def serial_delay(
+    p: float, k: Radix, stages: int, c: float = 1, *, cut_through: bool = True
+) -> float:
+    """Mean latency if a source sends one flit per cycle, as hardware does.
 
     Packets wait in the source until those before them are sent: by eq. (3) with k = 1, which is
     exact. So the first stage, like the others, gets packets from lines that bring one flit per
@@ -121,24 +146,30 @@ def serial_delay(p: float, k: Radix, stages: int, c: float = 1) -> float:
     if c == 1:
         return buffered_delay(p, k, stages)
     waiting = sum(later_stage_waiting(p, radix, c) for radix in _radices(k, stages))
-    return first_stage_waiting(p, 1, c) + waiting + stages + c - 1
+    service = stages + c - 1 if cut_through else stages * c
+    return first_stage_waiting(p, 1, c) + waiting + service
 
 
-def unbuffered_stages(p: float, k: Radix) -> Iterator[float]:
+def unbuffered_stages(p: float, k: Boxes) -> Iterator[float]:
     """Packets on a line after stage 1, 2, ... of an unbuffered network: recurrence (1).
 
     p_i = 1 - (1 - p_(i-1) / k)^k with the radix k of stage i, starting with p_0 = p. All but one of
-    conflicting packets are dropped.
+    conflicting packets are dropped. With boxes of a inputs and b outputs it is Patel's recurrence
+    p_i = 1 - (1 - p_(i-1) / b)^a.
     """
     if not 0 <= p <= 1:
         raise InvalidValue(f"Load p must be from 0 to 1, not {p}")
-    for radix in k if isinstance(k, Sequence) else repeat(k):
-        p = 1 - (1 - p / radix) ** radix
+    for inputs, outputs in map(_sides, k if isinstance(k, Sequence) else repeat(k)):
+        p = 1 - (1 - p / outputs) ** inputs
         yield p
 
 
-def unbuffered_throughput(p: float, k: Radix, stages: int) -> float:
-    """Throughput of an unbuffered network, packets per terminal per cycle, by recurrence (1)."""
+def unbuffered_throughput(p: float, k: Boxes, stages: int) -> float:
+    """Throughput of an unbuffered network, packets per terminal per cycle, by recurrence (1).
+
+    If there are not as many sinks as sources: p is the load per source, and this the throughput per
+    sink. `sinks_per_source` times it is the throughput per source.
+    """
     return [p, *unbuffered_stages(p, _radices(k, stages))][-1]
 
 
@@ -200,7 +231,7 @@ def _thinned(distribution: Sequence[float], k: int) -> list[float]:
 
 
 def dilated_throughput(
-    p: float, k: Radix, stages: int, dilation: int, *, terminal_links: int = 1
+    p: float, k: Boxes, stages: int, dilation: int, *, terminal_links: int = 1
 ) -> float:
     """Throughput of an unbuffered network with `dilation` links in place of each (VI-A).
 
@@ -219,12 +250,15 @@ def dilated_throughput(
     """
     _check_load(p, 0)
     stages = check_integer("Stages", stages, 1)
-    radices = [check_integer("Radix", radix, 2) for radix in _radices(k, stages)]
+    sides = [
+        (check_integer("Radix", inputs, 2), check_integer("Radix", outputs, 2))
+        for inputs, outputs in map(_sides, _radices(k, stages))
+    ]
     dilation = check_integer("Dilation", dilation, 1)
     terminal_links = check_integer("Links of a terminal", terminal_links, 1, dilation)
     bundle = [1 - p, p]
-    for stage, radix in enumerate(radices, start=1):
-        bundle = _behind(bundle, radix, dilation if stage < stages else terminal_links)
+    for stage, box in enumerate(sides, start=1):
+        bundle = _behind(bundle, box, dilation if stage < stages else terminal_links)
     return _mean(bundle)
 
 
@@ -236,16 +270,17 @@ def dilated_stages(p: float, k: int, dilation: int) -> Iterator[float]:
     _check_load(p, 0)
     bundle = [1 - p, p]
     while True:
-        bundle = _behind(bundle, k, dilation)
+        bundle = _behind(bundle, (k, k), dilation)
         yield _mean(bundle)
 
 
-def _behind(bundle: Sequence[float], k: int, links: int) -> list[float]:
+def _behind(bundle: Sequence[float], box: tuple[int, int], links: int) -> list[float]:
     """How many packets are in a bundle of so many links behind a box, from those before it.
 
-    The sum is kept at 1: its rounding error would grow by the factor k in each stage.
+    The sum is kept at 1: its rounding error would grow by the factor of the inputs in each stage.
     """
-    behind = _at_most(_sum_of(_thinned(bundle, k), k), links)
+    inputs, outputs = box
+    behind = _at_most(_sum_of(_thinned(bundle, outputs), inputs), links)
     total = sum(behind)
     return [chance / total for chance in behind]
 
@@ -314,10 +349,27 @@ def attempts(p: float, k: int, stages: int) -> float:
     return 1 / survival(p, k, stages)
 
 
-def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
+def enhanced_throughput(
+    p: float, k: Boxes, stages: int, dilation: int = 1, copies: int = 1
+) -> float:
+    """Throughput of an unbuffered network that is dilated or replicated, or neither (VI-A).
+
+    `dilated_throughput` of each copy at load p / copies, merged as in `replicated_throughput`.
+    """
+    if dilation == 1:  # the same by both, but for rounding
+        each = unbuffered_throughput(p / copies, k, stages)
+    else:
+        each = dilated_throughput(p / copies, k, stages, dilation)
+    return each if copies == 1 else 1 - (1 - each) ** copies
+
+
+def attempts_by_recurrence(
+    p: float, k: Radix, stages: int, dilation: int = 1, copies: int = 1
+) -> float:
     """As `attempts`, by recurrence (1) in place of its approximation (2).
 
-    This is the load at which the throughput is p, divided by p.
+    This is the load at which the throughput is p, divided by p. For dilated and replicated
+    networks it is the throughput by `enhanced_throughput`.
 
     Raises
     ------
@@ -325,7 +377,8 @@ def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
         If p is negative, or above the throughput of the network at load 1.
     """
     _check_load(p, 0)
-    limit = unbuffered_throughput(1, k, stages)
+    size = (k, stages, dilation, copies)
+    limit = enhanced_throughput(1, *size)
     if p > limit:
         raise InvalidValue(
             f"Load p must be at most {limit:.4g}, which the network carries, not {p}"
@@ -333,7 +386,7 @@ def attempts_by_recurrence(p: float, k: Radix, stages: int) -> float:
     low, high = p, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        if unbuffered_throughput(middle, k, stages) < p:
+        if enhanced_throughput(middle, *size) < p:
             low = middle
         else:
             high = middle

@@ -9,10 +9,9 @@ from .dcsh_torus import Locality, dcsh_latency
 from .multistage_cube import (
     attempts_by_recurrence,
     buffered_delay,
-    dilated_throughput,
-    replicated_throughput,
+    enhanced_throughput,
     serial_delay,
-    unbuffered_throughput,
+    sinks_per_source,
 )
 
 __all__ = ["MODELS", "Prediction", "predict"]
@@ -36,6 +35,8 @@ class _Some(TypedDict, total=False):
 
 def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     """Mean latency (cycles), throughput (packets per terminal per cycle) and attempts per packet.
+
+    Where there are not as many sinks as sources, the throughput is per source.
 
     The formulas are for uniform traffic. For the DCSH with packets of one length, it is the latency
     of Ould-Khaoua and Sotudeh's model. For multistage networks they are those of Siegel et al., VI:
@@ -78,19 +79,27 @@ def _buffered(load: float, radices: Sequence[int], depth: int) -> _Some:
     return {"latency_mean": buffered_delay(load, radices, len(radices))}
 
 
-def _crosspoints(load: float, radices: Sequence[int], depth: int, length: int) -> _Some:
+def _crosspoints(
+    load: float, radices: Sequence[int], depth: int, length: int, cut_through: bool = True
+) -> _Some:
     """Cut-through switches with crosspoint queues, for packets of one length: as `_buffered`.
 
     The packets for an output are in k queues. Taken together they are an output queue, in which c
     cycles count as one. If the probability that this queue holds more than d packets falls as
     z^-d, that of one of the k falls as (1 + k (z - 1))^-d. A queue has room for depth / c packets,
-    rounded down.
+    rounded down. With store-and-forward one packet less can wait, since another one is being
+    stored or sent.
     """
+    depth = depth if cut_through else depth - length
+    if depth < length:
+        return {}
     traffic = load * length
     likely = (_FULL / len(radices)) ** (-length / (depth - depth % length))
     if not all(_falls(traffic, k, 1 + (likely - 1) / k) for k in radices):
         return {}
-    return {"latency_mean": serial_delay(load, radices, len(radices), length)}
+    return {
+        "latency_mean": serial_delay(load, radices, len(radices), length, cut_through=cut_through)
+    }
 
 
 def _falls(load: float, k: int, z: float) -> bool:
@@ -98,8 +107,12 @@ def _falls(load: float, k: int, z: float) -> bool:
     return load < 1 and (1 + load / k * (z - 1)) ** k <= z
 
 
-def _unbuffered(load: float, radices: Sequence[int], dilation: int, replication: int) -> _Some:
+def _unbuffered(
+    load: float, radices: Sequence[int | tuple[int, int]], dilation: int, replication: int
+) -> _Some:
     """Unbuffered switches, basic, dilated or replicated: at any load.
+
+    `radices` has pairs for boxes that are not square. Rates are then per source.
 
     The copies of a replicated network are taken to be independent, although a source sends into
     one copy at a time. With fewer than `_MANY` terminals this underestimates the throughput by more
@@ -107,22 +120,24 @@ def _unbuffered(load: float, radices: Sequence[int], dilation: int, replication:
     """
     throughput = None
     stages = len(radices)
-    if replication == 1:
-        throughput = dilated_throughput(load, radices, stages, dilation)
-    elif dilation == 1 and math.prod(radices) >= _MANY:
-        throughput = replicated_throughput(load, radices, stages, replication)
+    sources = math.prod(radix if isinstance(radix, int) else radix[0] for radix in radices)
+    if replication == 1 or sources >= _MANY:
+        accepted = enhanced_throughput(load, radices, stages, dilation, replication)
+        throughput = accepted * sinks_per_source(radices)
     return {"latency_mean": float(stages), "throughput": throughput}
 
 
-def _resubmission(load: float, radices: Sequence[int], delay: int) -> _Some:
+def _resubmission(
+    load: float, radices: Sequence[int], delay: int, dilation: int, replication: int
+) -> _Some:
     """Unbuffered switches whose packets are sent again: for loads that the network carries.
 
     The formula takes a new attempt to be independent of the last one. Packets that collided and are
     sent again soon collide again: the delays must be drawn from at least `_APART` cycles. (From one
     cycle, the formula is up to 18 % too low.)
     """
-    size = radices, len(radices)
-    if delay < _APART or load > unbuffered_throughput(1, *size):
+    size = radices, len(radices), dilation, replication
+    if delay < _APART or load > enhanced_throughput(1, *size):
         return {}
     return {"attempts": attempts_by_recurrence(load, *size)}
 

@@ -11,7 +11,8 @@ from ...hdl.bench.bursts import CHANGE_BITS
 from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from ...hdl.core.checks import check_limit, check_number
 from ...hdl.core.errors import InvalidValue
-from ...hdl.networks import CombiningNetwork, Network, PacketNetwork
+from ...hdl.networks import Network, PacketNetwork
+from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.topology.tags import AddressCode
 from .matrix import MOST_ENTRIES, destination_tables, table_slots
 
@@ -154,10 +155,16 @@ class Pattern:
 
     def check(self, network: Network) -> None:
         """Raise ValueError if the pattern does not suit a network."""
-        if len(self.favourites) != network.ports:
+        if len(self.favourites) != network.sources:
             raise InvalidValue(
                 f"Traffic {short_name(self.name)} is for {len(self.favourites)} terminals, "
-                f"not {network.ports}"
+                f"not {network.sources}"
+            )
+        if network.sources != network.sinks and not self._reaches(network.sinks):
+            raise InvalidValue(
+                f"Traffic from {network.sources} sources to {network.sinks} sinks must be uniform, "
+                f"hotspot or all-to-one, to a sink from 0 to {network.sinks - 1}, "
+                f"not {short_name(self.name)}"
             )
         if (self.local or self.interval is not None) and network.has_memory:
             raise InvalidValue(f"Traffic {self.name} is not for networks with memory")
@@ -166,6 +173,11 @@ class Pattern:
         if not network.has_memory:
             fitted = self.fitted(network)
             fitted._locality(network)
+
+    def _reaches(self, sinks: int) -> bool:
+        """Whether it has a meaning for another number of sinks than of sources."""
+        alike = not self.local and self.matrix is None and self.digitwise is None
+        return alike and len(set(self.favourites)) == 1 and self.favourites[0] < sinks
 
     def sources(self, network: PacketNetwork, load: float, seed: int, depth: int) -> SourcePlan:
         """Bernoulli sources with this pattern.
@@ -194,7 +206,7 @@ class Pattern:
 
     def processors(
         self,
-        network: CombiningNetwork,
+        network: MemoryNetwork,
         load: float,
         seed: int,
         depth: int,
@@ -206,7 +218,7 @@ class Pattern:
 
         Parameters
         ----------
-        network : CombiningNetwork
+        network : MemoryNetwork
         load, seed, depth
             As in `sources`, for requests.
         operations : Sequence[str]
@@ -222,8 +234,8 @@ class Pattern:
         straps = self._straps(network, load, seed)
         straps = [{**own, "turn": number % network.paths} for number, own in enumerate(straps)]
         parameters = {
-            "rows": network.parameters.rows,
-            "outstanding": network.parameters.outstanding,
+            "rows": network.parameters["rows"],
+            "outstanding": network.parameters["outstanding"],
             "depth": depth,
             "mix": network.mix(operations),
             "history": history,

@@ -73,7 +73,7 @@ class Trace:
             raise InvalidValue(f"Trace {self.name} holds no packets")
         longest = network.lengths[1]
         for packet in self.packets:
-            _check_packet(packet, network.ports)
+            _check_packet(packet, network.sources, network.sinks)
             if packet.length not in range(1, longest + 1):
                 raise InvalidValue(
                     f"length must be from 1 to {longest} in this network, not {packet.length}"
@@ -88,7 +88,7 @@ class Trace:
         """Sources that replay the trace."""
         self.check(network)
         code = network.tags.code
-        rows: list[list[int]] = [[] for _ in range(network.ports)]
+        rows: list[list[int]] = [[] for _ in range(network.sources)]
         for packet in sorted(self.packets, key=lambda packet: packet.cycle):
             order = [code.encode(packet.destination)]
             if network.packet.broadcast:
@@ -105,17 +105,20 @@ class Trace:
         )
 
 
-def _check_packet(packet: TracePacket, ports: int) -> None:
+def _check_packet(packet: TracePacket, sources: int, sinks: int) -> None:
     if packet.cycle not in range(2**31):
         raise InvalidValue(f"cycle must be from 0 to {2**31 - 1}, not {packet.cycle}")
-    for what, terminal in (("source", packet.source), ("destination", packet.destination)):
-        if terminal not in range(ports):
-            raise InvalidValue(f"{what} must be a terminal from 0 to {ports - 1}, not {terminal}")
+    for what, terminal, count in (
+        ("source", packet.source, sources),
+        ("destination", packet.destination, sinks),
+    ):
+        if terminal not in range(count):
+            raise InvalidValue(f"{what} must be a terminal from 0 to {count - 1}, not {terminal}")
     if packet.mask < 0:
         raise InvalidValue(f"mask must not be negative, not {packet.mask}")
 
 
-def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
+def read_trace(path: str | os.PathLike[str], ports: int, sinks: int | None = None) -> Trace:
     """Read a trace: CSV in UTF-8 with a header line `cycle,source,destination`.
 
     The header may continue with `length`, or `length,mask`; without them every packet is one flit
@@ -126,6 +129,8 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
     path : path-like
     ports : int
         Number of terminals that the trace may name.
+    sinks : int, optional
+        Number of those that it may name as destinations, if it is another.
 
     Raises
     ------
@@ -152,7 +157,7 @@ def read_trace(path: str | os.PathLike[str], ports: int) -> Trace:
                     )
             elif len(words) > 1 or any(words):
                 packets.append(_trace_packet(words, width))
-                _check_packet(packets[-1], ports)
+                _check_packet(packets[-1], ports, ports if sinks is None else sinks)
         except (ValueError, csv.Error) as error:
             raise InvalidValue(f"Trace {path}, line {number}: {error}") from None
     if not packets:

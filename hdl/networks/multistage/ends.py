@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ...core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
-from ...terminals.replication import Distributor, Merger
 from ...topology.tags import AddressCode
 from ..network import Terminals
 from .switching import Ends
@@ -52,23 +50,20 @@ def place_ends(
 
 
 def place_copies(
-    fabric: Fabric | Scope, packet: Packet, copies: Sequence[Terminals], *, drops: bool
+    fabric: Fabric | Scope, copies: Sequence[Terminals], distributor: CellType, merger: CellType
 ) -> Terminals:
-    """Connect each terminal to all copies of a network: a random choice, and a merger.
+    """Connect each terminal to all copies of a network.
 
     Parameters
     ----------
     fabric : Fabric
-    packet : Packet
     copies : Sequence[Terminals]
         The terminals of each copy.
-    drops : bool
-        Whether a terminal takes one of several packets that arrive at once, and drops the others;
-        if not, they wait.
+    distributor : CellType
+        Of the cells `distributor_{terminal}`, with members `i` and the array `o`.
+    merger : CellType
+        Of the cells `merger_{terminal}`, with the array `i` and `o`.
     """
-    kind = {"packet": packet, "copies": len(copies)}
-    distributor = CellType(Distributor, **kind)
-    merger = CellType(Merger, policy="drop" if drops else "fair", **kind)
     inputs, outputs = [], []
     for terminal in range(len(copies[0].inputs)):
         first, last = (

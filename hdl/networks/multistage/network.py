@@ -7,9 +7,10 @@ from ...core.fabric import CellType, Fabric, Pin, Scope
 from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
 from ...routing.mask_rule import MaskRule
+from ...terminals.circuit_parity import CircuitParityChecker
 from ...terminals.parity import Granularity, place_parity, protected
 from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults
-from ...topology.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
+from ...topology.multistage import ALIASES, PLANS, MultistagePlan
 from ..columns import place_columns
 from ..family import Family
 from ..network import LinkCounts, PacketNetwork, Terminals, Theory
@@ -45,8 +46,8 @@ class MultistageNetwork(PacketNetwork):
 
     Members
     -------
-    i : In(stream.Signature(packet)).array(ports)
-    o : Out(stream.Signature(packet)).array(ports)
+    i : In(stream.Signature(packet)).array(sources)
+    o : Out(stream.Signature(packet)).array(sinks)
 
     Raises
     ------
@@ -65,8 +66,6 @@ class MultistageNetwork(PacketNetwork):
         given = self.parameters
         assert given.resubmit != "auto"  # resolved by the record
         self.family = given.wiring
-        assert given.ports != "auto"
-        self.ports = given.ports
         self.lengths = given.lengths
         self.longest_delay = given.resubmit
         self.drops = given.rejects or given.parity != "none"
@@ -76,6 +75,7 @@ class MultistageNetwork(PacketNetwork):
         self.flits = given.switching.has_flits(self.lengths[1])
         self.ordered = given.replication == 1 and given.switching.keeps_order(given)
         if given.extra_stage:
+            assert given.ports != "auto"  # resolved by the record
             self.plan = plan = extra_stage_plan(given.ports, given.radix, given.wiring)
             self.configuration = plan.configure(parse_faults(given.faults))
             hops = plan.path(0, 0, self.configuration)
@@ -83,9 +83,9 @@ class MultistageNetwork(PacketNetwork):
             # A broadcast may take a different path than the packets for one of its outputs.
             self.ordered = not (self._has_two_paths and self.broadcasts)
         else:
-            self.plan = multistage_plan(given.wiring, given.ports, given.radix)
-            self.wiring_plan = self.plan
+            self.plan = self.wiring_plan = given.plan
             self.radices = self.plan.radices
+        self.sources, self.sinks = self.plan.sources, self.plan.sinks
         self.stages = len(self.radices)
         self.tags = self.plan.tags(given.routing)
         self.boxes = self._boxes(self.packet)
@@ -125,9 +125,8 @@ class MultistageNetwork(PacketNetwork):
     @property
     def link_counts(self) -> LinkCounts:
         """Those between stages. Boxes belong to no terminal, so there is no bisection."""
-        gaps = len(self.plan.stages) - 1
-        copies = self.parameters.dilation * self.parameters.replication
-        return LinkCounts(gaps * self.ports * copies)
+        lines = sum(code.count for code in self.plan.leaving[:-1])
+        return LinkCounts(lines * self.parameters.dilation * self.parameters.replication)
 
     @property
     def fault_plan(self) -> MultistagePlan | None:
@@ -189,15 +188,22 @@ class MultistageNetwork(PacketNetwork):
                 self._place_copy(fabric, boxes, f"box_{copy}", copy, f"copy {copy}, ")
                 for copy in range(given.replication)
             ]
-            drops = given.policy != "hold"
-            terminals = place_copies(fabric, self._protected(packet), copies, drops=drops)
+            joined = given.switching.copies(given, self._protected(packet))
+            terminals = place_copies(fabric, copies, *joined)
         # The interfaces see the packet with its parity, which is generated before them.
         ends = given.switching.ends(given, self._protected(packet), self.tags, self.stages)
         if ends is not None:
             terminals = place_ends(fabric, self.tags.code, terminals, ends)
         if parity is None or inside is not None:
             return terminals
-        return Terminals(*place_parity(fabric, packet, parity, *terminals))
+        return Terminals(*place_parity(fabric, packet, parity, *terminals, self._checker(packet)))
+
+    def _checker(self, packet: Packet) -> CellType | None:
+        """The checker of the parity of circuits that carry several words."""
+        if not packet.flits:
+            return None
+        size = {"parity": self.parameters.parity, "length": self.lengths[1]}
+        return CellType(CircuitParityChecker, packet=packet, **size)
 
     def _place_copy(
         self,

@@ -12,9 +12,9 @@ from ...core.errors import InvalidValue
 from ...core.parameters import Parameters, integer, payload_shape, text, word
 from ...terminals.parity import PARITIES, Granularity
 from ...topology import multistage
-from ...topology.multistage import parse_radices, stage_radices
+from ...topology.multistage import MultistagePlan, parse_radices, stage_radices
 from ...topology.tags import ROUTINGS, Routing
-from ..flits import packet_length, parse_lengths
+from ..flits import flits_of, packet_length, parse_lengths
 from .switching import QUEUES, REFILLS, SWITCHES, Switching
 
 __all__ = ["MOST_PORTS", "OPTIONS", "MultistageParameters"]
@@ -40,7 +40,8 @@ class MultistageParameters(Parameters):
     switch has; `resubmit` "auto" is 16 for wormhole, 8 for circuit, 0 for unbuffered. With `refill`
     "auto" a slot freed in a cycle can be filled in the same cycle only at depth 1. `ports` "auto"
     is the least power of the radix from 8 on, or the product of the radices. Radix "4+" is 4 x 4
-    boxes, and smaller ones in the last stage if `ports` is no power of 4.
+    boxes, and smaller ones in the last stage if `ports` is no power of 4. A `length` in bits
+    becomes one in flits of this payload (`flits_of`).
     """
 
     ports: int | Literal["auto"] = integer(
@@ -68,7 +69,9 @@ class MultistageParameters(Parameters):
     )
     payload: ShapeLike = payload_shape()
     routing: Routing = word("destination", "tag scheme", ROUTINGS)
-    length: int | str = packet_length(plain=1)
+    length: int | str = packet_length(
+        "flits of a packet; also geometric:MEAN, or bits:HEADER+LOW:HIGH, for its bits", plain=1
+    )
     policy: str = word(
         "auto", "policy for a blocked packet or request", ("auto", *POLICIES), plain="hold"
     )
@@ -103,6 +106,7 @@ class MultistageParameters(Parameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._resolve_size()
+        self._resolve(length=flits_of(self.length, self.payload))
         switching = self.switching
         if not switching.flits and self.lengths != (1, 1):
             raise InvalidValue(f"Length must be 1 with switch={self.switch}, not {self.length}")
@@ -123,8 +127,10 @@ class MultistageParameters(Parameters):
             self._check_broadcast()
         self._check_options(resubmit)
         self._check_redundancy()
-        if self.parity != "none" and (not self.switching.parity or self.lengths != (1, 1)):
-            raise InvalidValue(f"Parity needs packets of one flit, not parity={self.parity}")
+        if self.parity != "none" and not switching.parity:
+            raise InvalidValue(
+                f"Parity needs packets of one flit, or circuits, not switch={self.switch}"
+            )
 
     def _resolve_size(self) -> None:
         """Resolve ports and radix; several equal radices become one."""
@@ -160,14 +166,9 @@ class MultistageParameters(Parameters):
                 )
             if resubmit & resubmit - 1:
                 raise InvalidValue(f"Resubmit must be a power of two, not {self.resubmit}")
-            whole = () if self.switching.circuits else ("broadcast",)
-            for name in ("dilation", "replication", *whole):
-                if name in changed:
-                    raise InvalidValue(
-                        f"Parameter {name} must be {plain[name]} with resubmission, "
-                        f"not {self[name]}"
-                    )
-        if "replication" in changed and self.policy == "drop" and self.switch != "unbuffered":
+            if "broadcast" in changed and not self.switching.circuits:
+                raise InvalidValue("Parameter broadcast must be 0 with resubmission, not 1")
+        if "replication" in changed and self.policy == "drop" and self.switch == "wormhole":
             raise InvalidValue(
                 f"Parameter replication must be 1 with switch={self.switch} and policy=drop, "
                 f"not {self.replication}"
@@ -176,6 +177,12 @@ class MultistageParameters(Parameters):
     def _check_broadcast(self) -> None:
         """Raise ValueError if the switch can't copy packets without loss or deadlock."""
         longest = self.lengths[1]
+        for name in ("dilation", "replication"):
+            if self.switching.circuits and self[name] > 1:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be 1 with switch={self.switch} and broadcast=1, "
+                    f"not {self[name]}"
+                )
         if self.switching.circuits and int(self.resubmit) < 2:
             raise InvalidValue(
                 f"Resubmit must be at least 2 with switch={self.switch} and broadcast=1, "
@@ -195,8 +202,17 @@ class MultistageParameters(Parameters):
             raise InvalidValue("Broadcast must be 0 with extra_stage=1 and routing=difference")
         if self.faults and not self.extra_stage:
             raise InvalidValue(f"Faults can be avoided only with extra_stage=1, not {self.faults}")
-        if self.extra_stage and self.replication > 1:
-            raise InvalidValue(f"Replication must be 1 with extra_stage=1, not {self.replication}")
+        for name in ("dilation", "replication"):
+            if self.extra_stage and self[name] > 1:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be 1 with extra_stage=1, not {self[name]}"
+                )
+
+    @property
+    def plan(self) -> MultistagePlan:
+        """The wiring plan, without an extra stage."""
+        assert self.ports != "auto"  # resolved
+        return multistage.multistage_plan(self.wiring, self.ports, self.radix)
 
     @property
     def rejects(self) -> bool:

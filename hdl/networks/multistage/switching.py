@@ -1,10 +1,11 @@
 """The switching modes of a multistage network: the boxes of each, and the parameters it accepts."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from ...boxes import InputQueuedSwitch, OutputQueuedSwitch
 from ...boxes.circuit import POLICIES, CircuitBox
+from ...boxes.circuit_copies import CircuitDistributor, CircuitMerger
 from ...boxes.circuit_terminals import CircuitInitiator, CircuitResponder
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
 from ...boxes.unbuffered import UnbufferedSwitch
@@ -13,6 +14,7 @@ from ...core.checks import check_integer
 from ...core.errors import InvalidValue
 from ...core.fabric import CellType
 from ...primitives.packet import Packet
+from ...terminals.replication import Distributor, Merger
 from ...terminals.resubmission import Acceptor, Resubmitter
 from ...terminals.retry import RetryInterface, RetryReceiver
 from ...topology.tags import TagScheme
@@ -53,9 +55,11 @@ class Switching:
     resubmit : int
         Default of the parameter, for the policies that drop.
     parity : bool
-        Whether packets of one flit can carry parity.
+        Whether packets can carry parity.
     circuits : bool
         Whether links are those of circuits, on which outputs may follow inputs within a cycle.
+    rectangular : bool
+        Whether the component of its boxes takes another number of `outputs` than of inputs.
     """
 
     name: ClassVar[str]
@@ -67,6 +71,7 @@ class Switching:
     resubmit: ClassVar[int] = 0
     parity: ClassVar[bool] = True
     circuits: ClassVar[bool] = False
+    rectangular: ClassVar[bool] = False
 
     def own_depth(self, longest: int) -> int:
         """The depth for "auto", if packets have at most `longest` flits."""
@@ -100,11 +105,12 @@ class Switching:
         self, given: "MultistageParameters", packet: Packet, radices: Sequence[int]
     ) -> Sequence[CellType]:
         """The type of the boxes of each stage, for packets as the boxes see them."""
-        types = {radix: self.box(given, packet, radix) for radix in radices}
-        return [types[radix] for radix in radices]
+        places = _places(given, radices)
+        types = {place: self.box(given, packet, place) for place in places}
+        return [types[place] for place in places]
 
-    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
-        """The type of a box of this radix, if it is the same in all stages."""
+    def box(self, given: "MultistageParameters", packet: Packet, place: "Place") -> CellType:
+        """The type of a box, which is the same for all places that are equal."""
         raise NotImplementedError
 
     def ends(
@@ -116,6 +122,17 @@ class Switching:
         """
         return None
 
+    def copies(self, given: "MultistageParameters", packet: Packet) -> tuple[CellType, CellType]:
+        """What connects a terminal to the copies of a network: a random choice, and a merger.
+
+        With the policy drop, a terminal takes one of several packets that arrive at once, and drops
+        the others; if not, they wait.
+        """
+        kind: dict[str, Any] = {"packet": packet, "copies": given.replication}
+        kind |= {"verdicts": True} if given.resubmit else {}
+        merging = "fair" if given.policy == "hold" else "drop"
+        return CellType(Distributor, **kind), CellType(Merger, policy=merging, **kind)
+
     def keeps_order(self, given: "MultistageParameters") -> bool:
         """Whether packets of a flow stay in order in one copy of the network."""
         return True
@@ -125,8 +142,29 @@ class Switching:
         return None
 
 
-def _common(given: "MultistageParameters", packet: Packet, radix: int) -> dict[str, object]:
-    return {"packet": packet, "radix": radix, "routing": given.routing}
+class Place(NamedTuple):
+    """What the boxes of a stage have to know: their radix, and how many links a bundle has."""
+
+    radix: int
+    dilation_in: int
+    dilation_out: int
+
+    @property
+    def lanes(self) -> dict[str, int]:
+        """The arguments of a box that has bundles of links; none for one with single links."""
+        if self.dilation_in == self.dilation_out == 1:
+            return {}
+        return {"dilation_in": self.dilation_in, "dilation_out": self.dilation_out}
+
+
+def _places(given: "MultistageParameters", radices: Sequence[int]) -> list[Place]:
+    """The place of the boxes of each stage: at the terminals there are single links."""
+    inside = [given.dilation] * (len(radices) - 1)
+    return [Place(*each) for each in zip(radices, [1, *inside], [*inside, 1])]
+
+
+def _common(given: "MultistageParameters", packet: Packet, place: Place) -> dict[str, object]:
+    return {"packet": packet, "radix": place.radix, "routing": given.routing}
 
 
 class Unbuffered(Switching):
@@ -134,21 +172,22 @@ class Unbuffered(Switching):
     description = "one register per link; packets that lose a conflict are dropped"
     depth = 1
     policies = ("drop",)
+    rectangular = True
     options = frozenset({"dilation", "replication", "resubmit", "broadcast"})
 
     def boxes(
         self, given: "MultistageParameters", packet: Packet, radices: Sequence[int]
     ) -> Sequence[CellType]:
-        stages = len(radices)
+        reject = len(radices) if given.resubmit else 0
         return [
             CellType(
                 UnbufferedSwitch,
-                **_common(given, packet, radix),
-                dilation_in=1 if stage == 0 else given.dilation,
-                dilation_out=1 if stage == stages - 1 else given.dilation,
-                reject=stages if given.resubmit else 0,
+                **_common(given, packet, place),
+                dilation_in=place.dilation_in,
+                dilation_out=place.dilation_out,
+                reject=reject,
             )
-            for stage, radix in enumerate(radices)
+            for place in _places(given, radices)
         ]
 
     def ends(
@@ -163,25 +202,31 @@ class Unbuffered(Switching):
         return not given.resubmit
 
     def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory:
-        size = {"radices": tuple(radices)}
+        size = {
+            **{"radices": tuple(radices), "dilation": given.dilation},
+            **{"replication": given.replication},
+        }
         if given.resubmit:
             return Theory("resubmission", {**size, "delay": given.resubmit})
-        return Theory(
-            "unbuffered", {**size, "dilation": given.dilation, "replication": given.replication}
-        )
+        return Theory("unbuffered", size)
 
 
-_QUEUED = frozenset({"replication", "broadcast", "refill", "extra_stage"})
+_QUEUED = frozenset({"dilation", "replication", "broadcast", "refill", "extra_stage"})
 
 
 class InputQueued(Switching):
     name = "input-queued"
     description = "a queue of packets at each input"
+    rectangular = True
     options = _QUEUED
     component: ClassVar[type] = InputQueuedSwitch
 
-    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
-        return CellType(self.component, **_common(given, packet, radix), **given.queue)
+    def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
+        common = _common(given, packet, place)
+        return CellType(self.component, **common, **given.queue, **place.lanes)
+
+    def keeps_order(self, given: "MultistageParameters") -> bool:
+        return given.dilation == 1
 
 
 class SingleBuffered(InputQueued):
@@ -196,7 +241,7 @@ class OutputQueued(InputQueued):
     component = OutputQueuedSwitch
 
     def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
-        if given.replication > 1:
+        if given.replication > 1 or given.dilation > 1:
             return None
         size = {"radices": tuple(radices), "depth": given.depth}
         return Theory("buffered", size)
@@ -208,13 +253,14 @@ class Wormhole(Switching):
     flits = True
     parity = False
     policies = ("hold", "drop")
+    rectangular = True
     options = frozenset({"replication", "resubmit", "refill", "broadcast"})
     resubmit = 16
 
-    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
+    def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
         if given.policy == "drop":
-            return CellType(RejectingWormholeSwitch, **_common(given, packet, radix))
-        return CellType(WormholeSwitch, **_common(given, packet, radix), **given.queue)
+            return CellType(RejectingWormholeSwitch, **_common(given, packet, place))
+        return CellType(WormholeSwitch, **_common(given, packet, place), **given.queue)
 
     def ends(
         self, given: "MultistageParameters", packet: Packet, tags: TagScheme, stages: int
@@ -233,15 +279,16 @@ class CutThrough(Switching):
     description = "like wormhole, but a blocked packet is buffered whole where its header waits"
     flits = True
     parity = False
+    rectangular = True
     options = frozenset({"replication", "queues", "broadcast"})
 
     def own_depth(self, longest: int) -> int:
         return max(4, 2 * longest)
 
-    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
+    def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
         size = {"depth": given.depth, "length": given.lengths[1]}
         return CellType(
-            CutThroughSwitch, queues=given.queues, **_common(given, packet, radix), **size
+            CutThroughSwitch, queues=given.queues, **_common(given, packet, place), **size
         )
 
     def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
@@ -252,13 +299,36 @@ class CutThrough(Switching):
         return Theory("crosspoints", size)
 
 
+class StoreAndForward(CutThrough):
+    name = "store-and-forward"
+    description = "a packet is stored whole before its header goes on"
+
+    def boxes(
+        self, given: "MultistageParameters", packet: Packet, radices: Sequence[int]
+    ) -> Sequence[CellType]:
+        # A source holds its packets whole, so the boxes of the first stage need not wait for them.
+        first, *later = super().boxes(given, packet, radices)
+        storing = {box: CellType(box.component, **box.parameters, store=True) for box in later}
+        return [first, *(storing[box] for box in later)]
+
+    def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
+        theory = super().theory(given, radices)
+        return theory and Theory(theory.model, {**theory.arguments, "cut_through": False})
+
+
+def _blocking(given: "MultistageParameters") -> dict[str, Any]:
+    """What happens to circuit requests that are refused."""
+    limit = given.hold_limit if given.policy == "modified-hold" else 1
+    return {"policy": given.policy, "hold_limit": limit}
+
+
 class Circuit(Switching):
     name = "circuit"
     description = "no storage: a path is set up, held for a packet, and released"
     flits = True
     depth = 0
     policies = POLICIES
-    options = frozenset({"resubmit", "extra_stage", "broadcast"})
+    options = frozenset({"dilation", "replication", "resubmit", "extra_stage", "broadcast"})
     resubmit = 8
     circuits = True
 
@@ -268,18 +338,23 @@ class Circuit(Switching):
     def rejects(self, policy: str, broadcast: int) -> bool:
         return policy != "hold" or broadcast > 0
 
-    def box(self, given: "MultistageParameters", packet: Packet, radix: int) -> CellType:
-        limit = given.hold_limit if given.policy == "modified-hold" else 1
-        return CellType(
-            CircuitBox, policy=given.policy, hold_limit=limit, **_common(given, packet, radix)
-        )
+    def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
+        common = _common(given, packet, place)
+        return CellType(CircuitBox, **_blocking(given), **common, **place.lanes)
+
+    def copies(self, given: "MultistageParameters", packet: Packet) -> tuple[CellType, CellType]:
+        kind = {"packet": packet, "copies": given.replication}
+        merger = CellType(CircuitMerger, **_blocking(given), **kind)
+        return CellType(CircuitDistributor, **kind), merger
 
     def ends(
         self, given: "MultistageParameters", packet: Packet, tags: TagScheme, stages: int
     ) -> Ends:
+        # A request that damage to its tag led astray is reported like other damage.
+        reports = {"reports": True} if given.parity != "none" and not given.resubmit else {}
         return (
             ("initiator", CellType(CircuitInitiator, packet=packet, delay=given.resubmit)),
-            ("responder", CellType(CircuitResponder, packet=packet, tags=tags)),
+            ("responder", CellType(CircuitResponder, packet=packet, tags=tags, **reports)),
         )
 
 
@@ -292,6 +367,7 @@ SWITCHES: dict[str, Switching] = {
         OutputQueued(),
         Wormhole(),
         CutThrough(),
+        StoreAndForward(),
         Circuit(),
     )
 }

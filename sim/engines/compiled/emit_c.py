@@ -14,17 +14,16 @@ Each type is a separate program, with the functions
 `DRIVER`, a program that is the same for all networks, finds them in the tables and calls them.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ....hdl.core.fabric import Path
-from .ir import Graph, Module, Node, Register, Write
+from .batches import Batches
+from .ir import Graph, Module, Node
+from .statements import LANES, Statements, element_bytes
 
 __all__ = ["DRIVER", "LANES", "InputKind", "TypeCode", "element_bytes", "emit"]
-
-LANES = 8
 
 InputKind = str
 """How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all eight),
@@ -174,11 +173,6 @@ long run(Context *c, long cycles) {
 """The C program that runs any network, given the functions of its types."""
 
 
-def element_bytes(width: int) -> int:
-    """Bytes of a memory's element: a narrow row is one element, a wider one several words."""
-    return 1 if width <= 8 else 2 if width <= 16 else 4
-
-
 @dataclass(frozen=True)
 class TypeCode:
     """The facts about a cell type that the emitter needs.
@@ -206,21 +200,47 @@ class TypeCode:
 @lru_cache(maxsize=256)
 def emit(code: TypeCode) -> str:
     """The C program of a cell type."""
-    emitter = _TypeEmitter(code)
+    emitter = TypeEmitter(code)
     late = [emitter.late(number, outputs) for number, outputs in enumerate(code.late)]
-    return "\n".join([_PRELUDE, *late, emitter.publish(), emitter.update()])
+    functions = [*late, emitter.publish(), emitter.update()]
+    if emitter.large:
+        places = max(1, *(body.places for body in emitter.bodies if isinstance(body, Batches)))
+        return "\n".join([_PRELUDE, Batches.prelude(places), *functions])
+    return "\n".join([_PRELUDE, *functions])
 
 
-class _TypeEmitter:
+STRAIGHT = 4000
+"""Most operations of a module that is compiled as a statement for each."""
+
+
+class TypeEmitter:
+    """Writes the functions of a cell type.
+
+    Attributes
+    ----------
+    input_numbers, output_numbers : dict[tuple[Path, int], int]
+        The row of each word of the inputs and outputs in the type's tables.
+    large : bool
+        Whether its operations are tables (`Batches`), and not a statement each.
+    """
+
     def __init__(self, code: TypeCode) -> None:
         self.code = code
         self.module = code.module
         self.input_numbers = {key: row for row, key in enumerate(code.inputs)}
         self.output_numbers = {key: row for row, key in enumerate(code.outputs)}
         self.early = [path for path, sources in self.module.depends.items() if not sources]
+        words = (node for words in self.module.outputs.values() for node in words)
+        nexts = (register.next for register in self.module.registers)
+        self.large = len(Graph.cone([*words, *nexts])) > STRAIGHT
+        self.bodies: list[Statements] = []
+
+    def _body(self) -> Statements:
+        self.bodies.append(Batches(self) if self.large else Statements(self))
+        return self.bodies[-1]
 
     def late(self, number: int, outputs: Sequence[Path]) -> str:
-        body = _Body(self)
+        body = self._body()
         for path in outputs:
             for word, node in enumerate(self.module.outputs[path]):
                 body.output("now", path, word, node)
@@ -228,17 +248,16 @@ class _TypeEmitter:
         return body.function(f"late_{number}", parameters, "begin", "end")
 
     def publish(self) -> str:
-        body = _Body(self)
+        body = self._body()
         for path in self.early:
             for word, node in enumerate(self.module.outputs[path]):
                 body.output("now", path, word, node)
         return body.function("publish", "Context *c, const Type *t", "0", "t->cells")
 
     def update(self) -> str:
-        module, body = self.module, _Body(self)
+        module, body = self.module, self._body()
         for number, event in enumerate(module.events):
-            hit = body.mask(event.hit)
-            body.lines.append(f"fail(c, t, {number}, i, {hit});")
+            body.event(number, event.hit)
         for register in module.registers:
             body.need(register.next)
         for memory in module.memories:
@@ -259,10 +278,7 @@ class _TypeEmitter:
         for number, register in enumerate(module.registers):
             old = module.graph.register(number, register.width)
             if register.next is not old:
-                body.lines.append(
-                    f"store(state + {body.at(number, len(module.registers))}, "
-                    f"{body.as_width(register)});"
-                )
+                body.state(number, register)
         return body.function("update", "Context *c, const Type *t", "0", "t->cells")
 
     def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:
@@ -273,260 +289,3 @@ class _TypeEmitter:
             memory, word, _ = node.attr
             return self.module.graph.read(memory, word, node.width, args[0], after=True)
         return None
-
-
-_LONGEST = 300
-"""Most statements of a C function."""
-
-_POINTERS = (
-    "  const uint32_t *now = c->now;\n  uint32_t *next = c->next, *state = t->state;\n"
-    "  (void)now; (void)next; (void)state;\n"
-)
-
-_NODE = re.compile(r"\bn\d+\b")
-
-
-def _indented(lines: Sequence[str]) -> str:
-    return "\n".join(f"    {line}" for line in lines)
-
-
-def _loop(head: str, begin: str, end: str, lines: Sequence[str]) -> str:
-    """A function that does the same for each vector of cells."""
-    return (
-        f"{head} {{\n{_POINTERS}"
-        f"  for (long i = {begin}; i < {end}; i += LANES) {{\n{_indented(lines)}\n  }}\n}}\n"
-    )
-
-
-def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
-    """Parts of a list of statements, each with those that load and store what goes from part to
-    part; and the number of places for this."""
-    parts = [list(lines[at : at + _LONGEST]) for at in range(0, len(lines), _LONGEST)]
-    named = [dict.fromkeys(_NODE.findall("\n".join(part))) for part in parts]
-    last = {name: number for number, names in enumerate(named) for name in names}
-    places: dict[str, int] = {}
-    free: list[int] = []
-    count = 0
-    for number, (part, names) in enumerate(zip(parts, named)):
-        loads = [f"V {name} = x[{places[name]}];" for name in names if name in places]
-        free += [places.pop(name) for name in names if name in places and last[name] == number]
-        stores = []
-        for name in names:
-            if last[name] > number and name not in places:
-                places[name] = free.pop() if free else count
-                count = max(count, places[name] + 1)
-                stores.append(f"x[{places[name]}] = {name};")
-        part[:] = [*loads, *part, *stores]
-    return parts, count
-
-
-class _Body:
-    """The statements of one function's loop."""
-
-    def __init__(self, emitter: _TypeEmitter) -> None:
-        self.emitter = emitter
-        self.lines: list[str] = []
-        self._names: dict[Node, str] = {}
-
-    def function(self, name: str, parameters: str, begin: str, end: str) -> str:
-        """The function: all statements for each vector of cells.
-
-        A compiler takes more than twice the time for a function of twice the length, so a long one
-        is divided into parts. They hand on in `x` what later parts need.
-        """
-        if len(self.lines) <= _LONGEST:
-            return _loop(f"void {name}({parameters})", begin, end, self.lines)
-        parts, slots = _divided(self.lines)
-        arguments = "Context *c, const Type *t, long i, V *x"
-        # Called once in a run.
-        attributes = 'noinline, optimize("O0")' if name == "publish" else "noinline"
-        inner = [
-            f"static __attribute__(({attributes})) void {name}_part_{number}({arguments}) {{\n"
-            f"{_POINTERS}  (void)x;\n{_indented(part)}\n}}\n"
-            for number, part in enumerate(parts)
-        ]
-        calls = [f"{name}_part_{number}(c, t, i, x);" for number in range(len(parts))]
-        head = f"void {name}({parameters})"
-        return "\n".join([*inner, _loop(head, begin, end, [f"V x[{slots or 1}];", *calls])])
-
-    @staticmethod
-    def at(row: int, rows: int) -> str:
-        """Index of the vector of cell i, for a row of an array [vector][row][lane]."""
-        return f"i * {rows} + {LANES * row}"
-
-    def need(self, *nodes: Node) -> None:
-        """Emit code for nodes that have not been computed yet."""
-        for node in Graph.cone(nodes, known=self._names):
-            self._names[node] = self._define(node)
-
-    def output(self, wires: str, path: Path, word: int, node: Node) -> None:
-        width = self._output_width(path, word)
-        value = self._of_width(node, width)
-        number = self.emitter.output_numbers[path, word]
-        target = wires if wires == "next" else "c->now"
-        place = self.at(number, len(self.emitter.code.outputs))
-        self.lines.append(f"store({target} + t->first_wire + {place}, {value});")
-
-    def _output_width(self, path: Path, word: int) -> int:
-        return self.emitter.code.module.widths[path][word]
-
-    def as_width(self, register: Register) -> str:
-        return self._of_width(register.next, register.width)
-
-    def _of_width(self, node: Node, width: int) -> str:
-        """A node as a mask if `width` is 1, else as a number."""
-        return self.mask(node) if width == 1 else self.number(node)
-
-    def mask(self, node: Node) -> str:
-        """A node of width 1 as a mask."""
-        if node.is_const:
-            return "splat(-1)" if node.attr else "splat(0)"
-        self.need(node)
-        return self._names[node]
-
-    def number(self, node: Node) -> str:
-        """A node as a number."""
-        if node.is_const:
-            return f"splat({node.attr}u)"
-        self.need(node)
-        return f"({self._names[node]} & 1)" if node.width == 1 else self._names[node]
-
-    def _define(self, node: Node) -> str:
-        if node.is_const:
-            return ""
-        name, first = f"n{node.serial}", len(self.lines)
-        self.lines.append(f"V {name} = {self._expression(node, name)};")
-        self._join(first)
-        return name
-
-    def _join(self, first: int) -> None:
-        """Make one statement of the last lines, so that they stay in one part of the function."""
-        self.lines[first:] = ["\n".join(self.lines[first:])]
-
-    def _expression(self, node: Node, name: str) -> str:
-        args, width = node.args, node.width
-        match node.op:
-            case "input":
-                return self._input(node)
-            case "register":
-                return f"load(state + {self.at(node.attr, len(self.emitter.module.registers))})"
-            case "read":
-                return self._read(node, name)
-            case "and" | "or" | "xor":
-                sign = {"and": "&", "or": "|", "xor": "^"}[node.op]
-                form = self.mask if width == 1 else self.number
-                return f" {sign} ".join(form(arg) for arg in args)
-            case "eq":
-                form = self.mask if all(arg.width == 1 for arg in args) else self.number
-                return f"(V)({form(args[0])} == {form(args[1])})"
-            case "ult":
-                compare = "lts" if all(arg.width < 32 for arg in args) else "ltu"
-                return f"{compare}({self.number(args[0])}, {self.number(args[1])})"
-            case "mux":
-                form = self.mask if width == 1 else self.number
-                return f"mux({self.mask(args[0])}, {form(args[1])}, {form(args[2])})"
-            case "add":
-                text = f"{self.number(args[0])} + {self.number(args[1])}"
-                return self._cut(text, width, max(arg.width for arg in args) + 1)
-            case "sub":
-                return self._cut(f"{self.number(args[0])} - {self.number(args[1])}", width, 33)
-            case "mul":
-                text = f"{self.number(args[0])} * {self.number(args[1])}"
-                return self._cut(text, width, sum(arg.width for arg in args))
-            case "slice":
-                source, low = self.number(args[0]), node.attr
-                if width == 1:
-                    return f"(V)((S)({source} << {31 - low}) >> 31)"
-                moved = f"{source} >> {low}" if low else source
-                return self._cut(moved, width, args[0].width - low)
-            case "cat":
-                parts = []
-                for part, at in zip(args, node.attr):
-                    if part.is_const:
-                        parts.append(f"splat({part.attr << at}u)")
-                    elif part.width == 1:
-                        parts.append(f"({self.mask(part)} & {1 << at}u)")
-                    else:
-                        parts.append(f"({self.number(part)} << {at})" if at else self.number(part))
-                return " | ".join(parts)
-            case "divide":
-                return self._divide(node, name)
-        raise AssertionError(f"no code for {node}")
-
-    @staticmethod
-    def _cut(text: str, width: int, may_have: int) -> str:
-        if width == 1:
-            return f"-(({text}) & 1)"
-        if width >= 32 or may_have <= width:
-            return text
-        return f"({text}) & {(1 << width) - 1}u"
-
-    def _input(self, node: Node) -> str:
-        row = self.emitter.input_numbers[node.attr]
-        place = self.at(row, len(self.emitter.code.inputs))
-        match self.emitter.code.kinds[row]:
-            case "strap":
-                return f"load(t->straps + {place})"
-            case "same":
-                return f"splat(now[t->index[{place}]])"
-            case "row":
-                return f"load(now + t->index[{place}])"
-        return f"gather(now, t->index + {place})"
-
-    def _rows(self, number: int) -> tuple[str, int, int]:
-        """C type of a memory's elements, elements per row, and number of rows."""
-        memory = self.emitter.module.memories[number]
-        type_ = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t"}[element_bytes(memory.width)]
-        return type_, -(-memory.width // 32), memory.rows
-
-    def _read(self, node: Node, name: str) -> str:
-        number, word, _ = node.attr
-        type_, words, rows = self._rows(number)
-        address = node.args[0]
-        row = f"a_{name}[l]"
-        place = f"((i + l) * {rows}L + {row}) * {words} + {word}"
-        value = f"m_{name}[{place}]"
-        if rows < 1 << address.width:
-            value = f"({row} < {rows}u ? {value} : 0)"
-        self.lines.append(
-            f"V a_{name} = {self.number(address)}, r_{name}; "
-            f"{{ const {type_} *m_{name} = t->memories[{number}]; "
-            f"for (int l = 0; l < LANES; l++) r_{name}[l] = {value}; }}"
-        )
-        return f"-r_{name}" if node.width == 1 else f"r_{name}"
-
-    def write(self, number: int, write: Write) -> None:
-        type_, words, rows = self._rows(number)
-        first = len(self.lines)
-        self.lines.append(f"{{ V e = {self.mask(write.enable)}; if (any(e)) {{")
-        self.lines.append(
-            f"  {type_} *m = t->memories[{number}]; V a = {self.number(write.address)};"
-        )
-        values = [self.number(node) for node in write.data]
-        masks = [self.number(node) for node in write.mask or ()]
-        for word, value in enumerate(values):
-            self.lines.append(f"  V d{word} = {value};")
-        for word, value in enumerate(masks):
-            self.lines.append(f"  V k{word} = {value};")
-        inside = f"e[l] && a[l] < {rows}u" if rows < 1 << write.address.width else "e[l]"
-        self.lines.append(f"  for (int l = 0; l < LANES; l++) if ({inside}) {{")
-        self.lines.append(f"    {type_} *row = m + ((i + l) * {rows}L + a[l]) * {words};")
-        for word in range(len(values)):
-            if masks:
-                merged = f"(row[{word}] & ~k{word}[l]) | (d{word}[l] & k{word}[l])"
-            else:
-                merged = f"d{word}[l]"
-            self.lines.append(f"    row[{word}] = {merged};")
-        self.lines.append("  } } }")
-        self._join(first)
-
-    def _divide(self, node: Node, name: str) -> str:
-        count, remainder, word = node.attr
-        numbers = [self.number(arg) for arg in node.args]
-        self.lines.append(f"V x_{name}[] = {{{', '.join(numbers)}}}, r_{name};")
-        self.lines.append(
-            f"for (int l = 0; l < LANES; l++) {{ uint32_t a[{2 * count}]; "
-            f"for (int w = 0; w < {2 * count}; w++) a[w] = x_{name}[w][l]; "
-            f"r_{name}[l] = divide(a, a + {count}, {count}, {int(remainder)}, {word}); }}"
-        )
-        return f"-r_{name}" if node.width == 1 else f"r_{name}"

@@ -4,9 +4,10 @@ All use of Amaranth's internals, which may change with its next minor version, i
 reads the bit-level netlist made by `build_netlist`, which Amaranth's own back ends also use.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from amaranth.hdl import Fragment, Value
 from amaranth.hdl import _nir as nir
@@ -21,22 +22,35 @@ from .words import Arithmetic, word_widths
 
 __all__ = ["lower", "lowered"]
 
+_WIDE = 16
+"""A bitwise cell of at least this width is computed as a whole if its bits are used apart, ..."""
+
+_APART = 16
+"""... which is in at least this many parts, or in parts that overlap."""
+
+_BITWISE = ("&", "|", "^", "~", "m")
+"""Operators whose result has a bit for each bit of their last operands."""
+
 _REGISTER_ROWS = 4
 """Memories with at most this many rows are kept in registers, updated in all lanes at once."""
 
 
 @lru_cache(maxsize=256)
-def lowered(type_: CellType) -> Module:
-    """The module of all cells of a type, made once per process. Raises as `lower`.
+def lowered(type_: CellType, by_bit: bool = False) -> Module:
+    """The module of all cells of a type, made once per process. Parameters and raises as `lower`.
 
     After the code of a component that has been lowered is changed, `lowered.cache_clear()` must be
     called.
     """
-    return lower(type_.build(), type_.name)
+    return lower(type_.build(), type_.name, by_bit)
 
 
-def lower(component: wiring.Component, name: str) -> Module:
+def lower(component: wiring.Component, name: str, by_bit: bool = False) -> Module:
     """The module of a component: its logic as a graph, its registers and its memories.
+
+    A wide word whose bits are used one by one is computed once, as a word. So each of these bits
+    seems to depend on all that the word depends on. With `by_bit`, dependencies are exact, and the
+    graph may be much larger.
 
     Raises
     ------
@@ -58,7 +72,7 @@ def lower(component: wiring.Component, name: str) -> Module:
     except nir.CombinationalCycle as error:
         path = " ".join(str(error).split())
         raise CombinationalLoop(f"In {name}: {path}") from None
-    return _Lowering(name, netlist, paths).module(_signal_names(design, netlist))
+    return _Lowering(name, netlist, paths, by_bit).module(_signal_names(design, netlist))
 
 
 def _signal_names(design: Design, netlist: nir.Netlist) -> dict[str, nir.Value]:
@@ -86,8 +100,68 @@ def _message(cell: nir.AsyncProperty | nir.SyncProperty) -> str:
     return "".join(part if isinstance(part, str) else "..." for part in cell.format.chunks)
 
 
+@dataclass(frozen=True)
+class _Choice:
+    """A choice among cases by the value of a number; case i is that of `numbers[i]`."""
+
+    enable: nir.Net
+    value: nir.Value
+    numbers: tuple[int, ...]
+
+
+def _segments(nets: Sequence[nir.Net]) -> Iterator[tuple[int, int, int]]:
+    """A value as parts, each with its cell, first bit and width. Constants have cell -1, and their
+    value in the place of the bit."""
+    if nets and not nets[0].is_const:  # most are a single part
+        first = int(nets[0])
+        if (
+            nets[-1].is_cell
+            and nets[-1].cell == nets[0].cell
+            and [*nets] == [*range(first, first + len(nets))]
+        ):
+            yield nets[0].cell, nets[0].bit, len(nets)
+            return
+    at = 0
+    while at < len(nets):
+        net, end = nets[at], at + 1
+        if net.is_const:
+            yield -1, net.const, 1
+        else:
+            while end < len(nets) and nets[end] == net + (end - at) and nets[end].cell == net.cell:
+                end += 1
+            yield net.cell, net.bit, end - at
+        at = end
+
+
+def _part(value: nir.Value, low: int, high: int) -> Sequence[nir.Net]:
+    """Bits of a value. (A slice of a `nir.Value` would check all its bits again.)"""
+    return value if (low, high) == (0, len(value)) else tuple.__getitem__(value, slice(low, high))
+
+
+def _operands(cell: nir.Cell) -> Iterator[Sequence[nir.Net]]:
+    """The values that a cell uses."""
+    match cell:
+        case nir.Operator():
+            yield from cell.inputs
+        case nir.AssignmentList():
+            yield cell.default
+            yield from (assignment.value for assignment in cell.assignments)
+        case nir.FlipFlop():
+            yield cell.data
+        case nir.Matches() | nir.Part():
+            yield cell.value
+        case nir.PriorityMatch():
+            yield cell.inputs
+        case nir.SyncWritePort():
+            yield from (cell.data, cell.addr, cell.en)
+        case nir.Top():
+            yield from cell.ports_o.values()
+
+
 class _Lowering:
-    def __init__(self, name: str, netlist: nir.Netlist, paths: Mapping[str, Path]) -> None:
+    def __init__(
+        self, name: str, netlist: nir.Netlist, paths: Mapping[str, Path], by_bit: bool
+    ) -> None:
         self.name = name
         self.netlist = netlist
         self.paths = paths
@@ -99,6 +173,8 @@ class _Lowering:
         self._segments: dict[tuple[int, int, int], Words] = {}
         self._state: dict[int, list[int]] = {}
         self._memory: dict[int, int] = {}
+        self._choices: dict[int, _Choice | None] = {}
+        self._whole = set() if by_bit else self._used_apart()
         self._inputs: list[tuple[int, int, str]] = sorted(
             (start, width, port) for port, (start, width) in netlist.top.ports_i.items()
         )
@@ -285,27 +361,36 @@ class _Lowering:
 
     # Values
 
+    def _used_apart(self) -> set[int]:
+        """Wide bitwise cells that are used in many parts, or in parts that overlap."""
+        parts: dict[int, set[tuple[int, int]]] = {}
+        wide = {
+            index: cell.width
+            for index, cell in enumerate(self.netlist.cells)
+            if isinstance(cell, nir.Operator) and cell.operator in _BITWISE and cell.width >= _WIDE
+        }
+        for cell in self.netlist.cells:
+            for value in _operands(cell):
+                for index, bit, count in _segments(value):
+                    if index in wide:
+                        parts.setdefault(index, set()).add((bit, count))
+        return {
+            index
+            for index, found in parts.items()
+            if len(found) >= _APART or sum(count for _, count in found) > wide[index]
+        }
+
     def value(self, nets: Sequence[nir.Net]) -> Words:
         """The words of any value."""
         parts: list[tuple[Node, int]] = []
         at = 0
-        while at < len(nets):
-            net, end = nets[at], at + 1
-            if net.is_const:
-                if net.const:
-                    parts.append((self.graph.one, at))
-                at = end
-                continue
-            while (
-                end < len(nets)
-                and not nets[end].is_const
-                and nets[end] == net + (end - at)
-                and nets[end].cell == net.cell
-            ):
-                end += 1
-            words = self.segment(net.cell, net.bit, end - at)
-            parts += [(part, at + low) for part, low in self.arithmetic.pieces(words, 0, end - at)]
-            at = end
+        for index, bit, count in _segments(nets):
+            if index >= 0:
+                words = self.segment(index, bit, count)
+                parts += [(part, at + low) for part, low in self.arithmetic.pieces(words, 0, count)]
+            elif bit:
+                parts.append((self.graph.one, at))
+            at += count
         return self.arithmetic.cat(parts, len(nets))
 
     def segment(self, index: int, start: int, count: int) -> Words:
@@ -317,7 +402,13 @@ class _Lowering:
 
     def _segment(self, index: int, start: int, count: int) -> Words:
         a, cell = self.arithmetic, self.netlist.cells[index]
-        cut = slice(start, start + count)
+        if index in self._whole:
+            # While it is computed, bits that it depends on itself are computed one by one.
+            self._whole.remove(index)
+            whole = self.segment(index, 0, cell.width)
+            self._whole.add(index)
+            return a.part(whole, start, count)
+        cut = (start, start + count)
         match cell:
             case nir.Top():
                 return self._input(start, count)
@@ -326,13 +417,15 @@ class _Lowering:
             case nir.Operator(operator="&" | "|" | "^"):
                 g = self.graph
                 gate = {"&": g.and_, "|": g.or_, "^": g.xor}[cell.operator]
-                left, right = (self.value(value[cut]) for value in cell.inputs)
+                left, right = (self.value(_part(value, *cut)) for value in cell.inputs)
                 return a.bitwise(gate, left, right)
             case nir.Operator(operator="~"):
-                return a.not_(self.value(cell.inputs[0][cut]), count)
+                return a.not_(self.value(_part(cell.inputs[0], *cut)), count)
             case nir.Operator(operator="m"):
                 condition = self.value(cell.inputs[0])[0]
-                return a.mux(condition, *(self.value(value[cut]) for value in cell.inputs[1:]))
+                return a.mux(
+                    condition, *(self.value(_part(value, *cut)) for value in cell.inputs[1:])
+                )
             case nir.AssignmentList():
                 return self._assigned(cell, start, count)
             case nir.PriorityMatch():
@@ -376,15 +469,61 @@ class _Lowering:
         parts: list[tuple[Node, int]] = []
         cuts = sorted(edges)
         for low, high in pairwise(cuts):
-            words = self.value(cell.default[low:high])
-            for assignment in cell.assignments:
-                if assignment.start <= low and high <= assignment.start + len(assignment.value):
-                    condition = self.value(nir.Value(assignment.cond))[0]
-                    new = assignment.value[low - assignment.start : high - assignment.start]
-                    words = self.arithmetic.mux(condition, self.value(new), words)
+            words = self.value(_part(cell.default, low, high))
+            covering = [
+                (each.cond, self.value(_part(each.value, low - each.start, high - each.start)))
+                for each in cell.assignments
+                if each.start <= low and high <= each.start + len(each.value)
+            ]
+            for choice, group in groupby(covering, lambda each: self._choice(each[0])):
+                if choice is None:
+                    for condition, new in group:
+                        chosen = self.value(nir.Value(condition))[0]
+                        words = self.arithmetic.mux(chosen, new, words)
+                else:
+                    cases = {condition.bit: new for condition, new in group}
+                    words = self._chosen(choice, cases, words)
             pieces = self.arithmetic.pieces(words, 0, high - low)
             parts += [(part, low - start + at) for part, at in pieces]
         return self.arithmetic.cat(parts, count)
+
+    def _choice(self, condition: nir.Net) -> _Choice | None:
+        """The choice that a condition is a case of, if it is one by the value of a number."""
+        if condition.is_const:
+            return None
+        if condition.cell not in self._choices:
+            self._choices[condition.cell] = self._found_choice(condition.cell)
+        return self._choices[condition.cell]
+
+    def _found_choice(self, index: int) -> _Choice | None:
+        cell = self.netlist.cells[index]
+        if not isinstance(cell, nir.PriorityMatch) or len(cell.inputs) < 3:
+            return None
+        value: nir.Value | None = None
+        numbers = []
+        for net in cell.inputs:
+            match = None if net.is_const else self.netlist.cells[net.cell]
+            if not isinstance(match, nir.Matches) or len(match.patterns) != 1:
+                return None
+            if "-" in match.patterns[0] or value not in (None, match.value):
+                return None
+            value = match.value
+            numbers.append(int(match.patterns[0], 2))
+        if value is None or 1 << len(value) > 4 * len(numbers):
+            return None
+        return _Choice(cell.en, value, tuple(numbers))
+
+    def _chosen(self, choice: _Choice, cases: Mapping[int, Words], otherwise: Words) -> Words:
+        """The words of the case that applies: a tree of multiplexers, by the bits of the number."""
+        leaves = [otherwise] * (1 << len(choice.value))
+        for case, words in cases.items():
+            if choice.numbers.index(choice.numbers[case]) == case:  # the first that has this number
+                leaves[choice.numbers[case]] = words
+        a, number = self.arithmetic, self.value(choice.value)
+        for place in range(len(choice.value)):
+            bit = a.bit(number, place)
+            leaves = [a.mux(bit, one, zero) for zero, one in zip(leaves[::2], leaves[1::2])]
+        return a.mux(self.value(nir.Value(choice.enable))[0], leaves[0], otherwise)
 
     def _priority(self, index: int, bit: int) -> Node:
         """Whether input `bit` of a priority cell is the first that is 1."""

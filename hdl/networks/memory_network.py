@@ -1,0 +1,156 @@
+"""What all networks between processors and memory modules have in common."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from amaranth.lib.wiring import In
+
+from ..boxes.combining import MemoryLink
+from ..core.checks import check_integer
+from ..core.fabric import CellType, Fabric, Pin, Scope
+from ..operations.memory import Operation, find_operation
+from ..routing.partitions import check_partitionable
+from ..terminals.memory_partition import MemoryPartitionInterface
+from ..topology.redundant_paths import TagBit
+from ..topology.tags import AddressCode, TagScheme
+from .network import Confinement, Network, Terminals
+
+__all__ = ["MemoryNetwork", "Place", "tag_bits"]
+
+
+class Place(NamedTuple):
+    """The location of a word of memory: the tag that leads to its module, and its address there."""
+
+    tag: int
+    address: int
+
+
+class MemoryNetwork(Network):
+    """A network with a processor at each terminal, and as many memory modules inside.
+
+    Word a is row a // N of memory module a mod N: `locate` gives the tag and the address. Memory
+    module d is the cell `memory_{d}`, which takes its requests at `i`. The parameters have `rows`,
+    the words of a module, `width`, their bits, and `outstanding`, the requests that a processor may
+    wait for.
+
+    Attributes
+    ----------
+    link : MemoryLink
+    tags : TagScheme or None
+        None with several paths.
+    operations : tuple[Operation, ...]
+    tag_bits : tuple[TagBit, ...]
+        The meaning of each bit of a request's tag, from the lowest: ("module", b) for bit b of the
+        module's code, ("path", b) for bit b of the number of the path.
+    paths : int
+        Paths from a processor to a memory module, one of which a tag names.
+    side_by_side : tuple[int, int]
+        Cycles for which a processor's link is busy with a load or a reply, and with any other
+        request, although all of their words cross in one. (1, 1) if the network itself sends words
+        one after another.
+
+    Members
+    -------
+    i : In(link).array(ports)
+        The links of the processors.
+    """
+
+    ordered = True
+    has_memory = True
+    link: MemoryLink
+    tags: TagScheme | None
+    operations: tuple[Operation, ...]
+    tag_bits: tuple[TagBit, ...]
+    paths: int = 1
+    side_by_side: tuple[int, int] = (1, 1)
+    _code: AddressCode
+
+    def _joined(self) -> Fabric:
+        fabric = Fabric({"i": In(self.link).array(self.ports)})
+        for index, pin in enumerate(self.place(fabric)):
+            fabric.link(Pin(None, ("i", index)), pin)
+        return fabric
+
+    @abstractmethod
+    def place(self, fabric: Fabric | Scope) -> list[Pin]:
+        """Add all cells, memory modules too, to a fabric; return the pins for the processors."""
+
+    @abstractmethod
+    def request_length(self, operation: Operation) -> int:
+        """Cycles for which a request occupies a link."""
+
+    def confinement(self) -> Confinement:
+        """As in `Network`; a subnetwork has processors, and the memory modules of their numbers."""
+        if self.tags is not None:
+            check_partitionable(self.tags)
+        places = tuple(bit for _, bit in self.tag_bits)
+        width = self.code.width
+        interface = CellType(MemoryPartitionInterface, link=self.link, places=places, width=width)
+
+        def place(fabric: Fabric) -> Terminals:
+            return Terminals(self.place(fabric), [])
+
+        return Confinement(interface, self.link, width, self.code.encode, place)
+
+    @property
+    def code(self) -> AddressCode:
+        """The code of module numbers in tags."""
+        return self._code
+
+    def mix(self, names: Sequence[str]) -> tuple[int, ...]:
+        """The codes of the operations of these names; "all" means all operations.
+
+        Raises
+        ------
+        ValueError
+            If the network does not have an operation.
+        """
+        if tuple(names) == ("all",):
+            return tuple(range(len(self.operations)))
+        return tuple(self.operations.index(find_operation(name, self.operations)) for name in names)
+
+    def mean_length(self, operations: Sequence[str] = ()) -> float:
+        """As in `Network`; of all operations, if none are given."""
+        requests = [self.operations[code] for code in self.mix(operations or ("all",))]
+        return fmean(self.request_length(operation) for operation in requests)
+
+    def locate(self, word: int, path: int = 0) -> Place:
+        """The location of a word, with a tag for one of the paths to it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the word or path does not exist.
+        """
+        word = check_integer("Word", word, 0, self.ports * self.parameters["rows"] - 1)
+        path = check_integer("Path", path, 0, self.paths - 1)
+        row, module = divmod(word, self.ports)
+        codes = {"module": self.code.encode(module), "path": path}
+        tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
+        return Place(tag, row)
+
+    def stored(self, word: int) -> tuple[int, int]:
+        """The memory module that holds a word, and its row there."""
+        row, module = divmod(word, self.ports)
+        return module, row
+
+    def words(self, contents: Sequence[Sequence[int]]) -> list[int]:
+        """The value of each word, from the contents of the memory modules."""
+        places = map(self.stored, range(self.ports * self.parameters["rows"]))
+        return [contents[module][row] for module, row in places]
+
+    def combined(self) -> list[list[Pin]]:
+        """By stage: the outputs of the boxes that count combined requests, if any do."""
+        return [[] for _ in range(self.stages)]
+
+
+def tag_bits(tags: TagScheme) -> tuple[TagBit, ...]:
+    """The meaning of each bit of a destination tag."""
+    width = tags.code.digit_bits
+    return tuple(
+        TagBit("module", digit * width + bit)
+        for digit in reversed(tags.destination_digits)
+        for bit in range(width)
+    )

@@ -1,0 +1,111 @@
+"""Arbiters of many requests, against models in Python."""
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from multicube.hdl.primitives import arbiters as arbiters_module
+from multicube.hdl.primitives.arbiters import arbitrate
+from multicube.hdl.primitives.round_robin import lowest_rank, number_of
+
+
+class Arbiter(wiring.Component):
+    """An arbiter that chooses anew in every cycle."""
+
+    def __init__(self, arbiter: str, count: int) -> None:
+        self.arbiter = arbiter
+        super().__init__({"request": In(count), "granted": Out(count)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        granted = arbitrate(m, self.arbiter, "arbiter", self.request, Const(1, 32))
+        m.d.comb += self.granted.eq(granted)
+        return m
+
+
+def least_recent(order: list[int], request: int) -> int:
+    """The granted one, one-hot; it moves to the end of the order."""
+    for number in order:
+        if request >> number & 1:
+            order.remove(number)
+            order.append(number)
+            return 1 << number
+    return 0
+
+
+def check(simulate: Callable[..., None], dut: Arbiter, requests: Sequence[int]) -> None:
+    count = len(dut.request)
+
+    async def testbench(ctx: Any) -> None:
+        order = [*range(count)]
+        for cycle, request in enumerate(requests):
+            ctx.set(dut.request, request)
+            assert ctx.get(dut.granted) == least_recent(order, request), (cycle, request)
+            await ctx.tick()
+
+    simulate(dut, testbench)
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_least_recent_of_ranks_in_every_order(
+    simulate: Callable[..., None], monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Every set of requests, in every order of the last grants."""
+    monkeypatch.setattr(arbiters_module, "_PAIRS", 0)
+    requests: list[int] = []
+    for order in permutations(range(count)):
+        for request in range(1 << count):
+            requests += [*(1 << number for number in order), request]
+    check(simulate, Arbiter("least-recent", count), requests)
+
+
+@pytest.mark.parametrize("count", [2, 8, 9, 17])
+def test_least_recent_follows_the_model(simulate: Callable[..., None], count: int) -> None:
+    rng = random.Random(count)
+    requests = [
+        rng.getrandbits(count) & rng.getrandbits(count) & -rng.getrandbits(1) for _ in range(150)
+    ]
+    check(simulate, Arbiter("least-recent", count), requests)
+
+
+class Lowest(wiring.Component):
+    """The request of the lowest rank, for ranks that change by one cycle after cycle."""
+
+    request: In(9)
+    granted: Out(9)
+    number: Out(4)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ranks = [Signal(4, init=rank, name=f"rank_{i}") for i, rank in enumerate(RANKS)]
+        m.d.sync += [rank.eq(Mux(rank == 8, 0, rank + 1)) for rank in ranks]
+        planes = [Cat(rank[b] for rank in ranks) for b in range(4)]
+        m.d.comb += [
+            self.granted.eq(lowest_rank(m, "one", self.request, planes)),
+            self.number.eq(number_of(self.granted)),
+        ]
+        return m
+
+
+RANKS = [5, 2, 7, 8, 0, 3, 6, 1, 4]
+
+
+def test_lowest_rank_and_number(simulate: Callable[..., None]) -> None:
+    """The request of the lowest rank, and its number, for every set of requests of nine."""
+    dut = Lowest()
+
+    async def testbench(ctx: Any) -> None:
+        for value in range(1 << 9):
+            ctx.set(dut.request, value)
+            ranks = {i: (rank + value) % 9 for i, rank in enumerate(RANKS) if value >> i & 1}
+            best = min(ranks, key=ranks.__getitem__, default=None)
+            assert ctx.get(dut.granted) == (0 if best is None else 1 << best)
+            assert ctx.get(dut.number) == (best or 0)
+            await ctx.tick()
+
+    simulate(dut, testbench)
