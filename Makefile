@@ -17,7 +17,7 @@ FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long fuzz coverage bench boards lint types clean
+.PHONY: demo test test-long fuzz nightly coverage bench boards lint types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -32,6 +32,17 @@ test-long: $(TOOLS)
 # Random inputs, mostly valid, for FUZZ_SECONDS in each of seven tests: ten minutes in all.
 fuzz: $(TOOLS)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest tests/fuzz
+
+# Random modules and networks on three engines, and in C that checks itself: more than an hour.
+# Prints its seed; `make nightly SEED=7 MODULES=10 NETWORKS=0` repeats one batch of modules.
+SEED := $(or $(SEED),$(shell date +%s))
+MODULES ?= 1000
+NETWORKS ?= 100
+CASES = --seed $(SEED) --modules $(MODULES) --networks $(NETWORKS)
+
+nightly: $(TOOLS)
+	$(BIN)/python tests/nightly.py $(CASES)
+	$(BIN)/python tests/nightly.py $(CASES) --sanitize
 
 # What the short tests run of the library; they take longer so.
 coverage: $(TOOLS)

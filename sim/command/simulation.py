@@ -39,6 +39,11 @@ __all__ = ["sim", "sweep"]
     help="Inject a fault: link:1:3, box:1:2:lossy, link:0:5:flip=7. May be given several times.",
 )
 @click.option("--vcd", metavar="FILE", help="Write all waveforms (engine amaranth); - is stdout.")
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Write the state there every minute, and continue from it (engine compiled).",
+)
 @run_options
 def sim(
     network: str,
@@ -46,6 +51,7 @@ def sim(
     load: float,
     trace: str | None,
     vcd: str | None,
+    checkpoint: str | None,
     faults: tuple[str, ...],
     traffic: str,
     unit: Literal["packets", "flits"],
@@ -85,6 +91,7 @@ def sim(
             vcd=vcd,
             faults=faults,
             progress=True,
+            checkpoint=checkpoint,
             **options,
         )
     except SimulationError as error:
