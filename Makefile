@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+FUZZ_SECONDS ?= 85
+FUZZ_SEED ?= $(shell date +%s)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,7 +17,7 @@ FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long nightly coverage mutants bench boards lint types clean
+.PHONY: demo test test-long fuzz nightly coverage mutants bench boards lint types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -26,6 +28,10 @@ test: lint
 
 test-long: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long
+
+# Random inputs, mostly valid, for FUZZ_SECONDS in each of seven tests: ten minutes in all.
+fuzz: $(TOOLS)
+	FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest tests/fuzz
 
 # Random modules and networks on three engines, and in C that checks itself: more than an hour.
 # Prints its seed; `make nightly SEED=7 MODULES=10 NETWORKS=0` repeats one batch of modules.

@@ -1,6 +1,7 @@
 """The command `multicube`: what it prints, writes and refuses."""
 
 import csv
+import gc
 import importlib
 import itertools
 import json
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
@@ -19,6 +21,7 @@ from typing import Any
 
 import psutil
 import pytest
+from amaranth.lib.fifo import SyncFIFO
 from long_runs import families, long
 from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
@@ -368,6 +371,35 @@ def test_unbalanced_books(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
         "",
         "multicube: The books do not balance: 3 lost or stuck\n",
     )
+
+
+def test_the_losses_of_a_fault_are_shown(call: Call) -> None:
+    words = ("sim", "cube", "ports=2", "--fault", "link:0:1:lossy", *SHORT)
+    status, out, err = call(*words)
+    assert status == 1
+    lost = re.search(r"^(\d+) lost, 0 misrouted", out, re.M)
+    assert lost
+    assert int(lost[1]) > 0
+    assert err == f"multicube: The books do not balance: {lost[1]} lost or stuck\n"
+    again = call(*words, "--json")
+    assert (again.status, again.err) == (1, err)
+    assert json.loads(again.out)["lost"] == int(lost[1])
+
+
+def test_nothing_is_said_of_hardware_that_an_interrupt_left(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: Any, **__: Any) -> None:
+        unused = SyncFIFO(width=1, depth=2)
+        raise KeyboardInterrupt(unused)
+
+    module = importlib.import_module("multicube.sim.run.simulation")
+    monkeypatch.setattr(module, "open_engines", stop)
+    with warnings.catch_warnings(record=True) as warned:
+        outcome = call("sim", "cube", "ports=2", *SHORT)
+        gc.collect()
+    assert (outcome.status, outcome.err.strip()) == (130, "multicube: interrupted")
+    assert not warned
 
 
 def test_partial_result(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,6 +171,23 @@ TERMINAL = "Terminal 1 must be at"
             "router 0 router 1 router 1",
             "File .*: Line 1: link from router 0 to 1 must be given once, not twice",
         ),
+        ("a.json", "[" * 100_000, "File '.*' can't be read: it is nested too deeply"),
+        (
+            "a.json",
+            {"nodes": 10**12, "links": []},
+            "File .*: Nodes must be at most 65536, not 1000000000000",
+        ),
+        (
+            "a.json",
+            {"nodes": [{"id": 0, "terminals": 10**12}], "links": []},
+            "File .*: Terminals of node 0 must be from 0 to 65536, not 1000000000000",
+        ),
+        (
+            "a.graphml",
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed">'
+            '<node id="x"><port name="p"/></node></graph></graphml>',
+            "File '.*' can't be read: GraphML port tag not supported",
+        ),
         ("missing/a.json", None, "File '.*' can't be read: No such file or directory"),
     ],
 )

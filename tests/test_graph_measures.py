@@ -8,9 +8,14 @@ from typing import Any
 import networkx as nx
 import pytest
 from multicube.hdl import build
+from multicube.hdl.topology.benes import Benes
 from multicube.hdl.topology.conversion import from_networkx, to_networkx
 from multicube.hdl.topology.graph import Graph, Link, ListedGraph
-from multicube.sim.measure.graph_measures import GraphMeasures, graph_measures
+from multicube.sim.measure.graph_measures import (
+    GraphMeasures,
+    communication_measures,
+    graph_measures,
+)
 
 
 def measured(words: str) -> GraphMeasures:
@@ -90,6 +95,15 @@ def test_edges_pair_parallel_links() -> None:
 def test_terminals_without_a_way() -> None:
     with pytest.raises(ValueError, match=r"^Terminals at node 1 must have a way to node 0$"):
         graph_measures(ListedGraph(2, [Link(0, 0, 1, 0)]))
+
+
+def test_fan_out_needs_terminals_at_one_node(call: Callable[..., Any]) -> None:
+    """Nodes of a Benes network that have received a message can't send it on."""
+    with pytest.raises(ValueError, match=r"^Packets of each terminal must enter and leave"):
+        communication_measures(Benes(4))
+    status, out, err = call("measure", "benes", "--limit", "0.1")
+    assert (status, err) == (0, "")
+    assert "F and e are not looked for where packets enter and leave at different nodes\n" in out
 
 
 def test_command(call: Callable[..., Any]) -> None:

@@ -261,6 +261,7 @@ def test_other_versions_are_told_and_tried(
     [
         ("", "records no run"),
         ("[]", "records no run"),
+        ("[" * 100_000, "Its values are nested too deeply"),
         ("a,b\n1,2\n", "It must be JSON, or have columns network and parameters"),
         ("{}", "Recorded run must have network, parameters, run"),
         ('{"network": "cube"', "Line 1 is not JSON: Expecting ',' delimiter"),

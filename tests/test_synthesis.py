@@ -494,6 +494,29 @@ def test_tool_that_takes_too_long(
     assert capsys.readouterr().err == "multicube: yosys took longer than the limit of 0.01 s\n"
 
 
+@pytest.mark.long
+def test_a_module_whose_name_has_a_dollar(
+    yosys: None, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = tmp_path / "dollar.v"
+    path.write_text(
+        "module m$x(input clk, input a, output reg q);\nalways @(posedge clk) q <= a;\nendmodule\n"
+    )
+    words = ["--verilog", str(path), "--top", "m$x", "--seeds", "0", "--limit", "100", "--json"]
+    assert _call(*words) == 0
+    assert json.loads(capsys.readouterr().out)["top"] == "m$x"
+
+
+def test_temporary_files_of_a_tool_are_in_its_folder(
+    yosys: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So they are removed with it when the tool is killed."""
+    command = [sys.executable, "-c", "import tempfile; print(tempfile.gettempdir())"]
+    usual = tools.run_program
+    monkeypatch.setattr(tools, "run_program", lambda _, **options: usual(command, **options))
+    assert tools._run("yosys", [], tmp_path, 60).stdout == f"{tmp_path}\n"
+
+
 def test_design_of_two_clocks() -> None:
     report = {"fmax": {"clk$glb_clk": {"achieved": 50.0}, "half$glb": {"achieved": 90.0}}}
     with pytest.raises(SynthesisError, match=r"^Only designs with a single .* with clk, half$"):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # it takes as long to import as all networks
 
 __all__ = ["from_networkx", "is_networkx", "to_networkx"]
 
+_MOST_TERMINALS = 2**16
+"""Most terminals at a node: no network has more."""
+
 
 def is_networkx(given: Any) -> "TypeGuard[nx.Graph]":
     """Whether something is a graph of networkx, of any of its four kinds."""
@@ -101,7 +104,7 @@ def _homes(given: "nx.Graph", names: list[str]) -> list[int]:
             for terminal in own:
                 place(check_integer(f"Terminal of node {names[node]}", terminal, 0), node)
         else:
-            count = check_integer(f"Terminals of node {names[node]}", own, 0)
+            count = check_integer(f"Terminals of node {names[node]}", own, 0, _MOST_TERMINALS)
             for _ in range(count):
                 place(len(numbered), node)
     for terminal in range(len(numbered)):

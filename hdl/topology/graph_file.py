@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Hashable, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -10,12 +11,15 @@ from xml.etree import ElementTree
 
 import networkx as nx
 
+from ..core.checks import check_limit
 from ..core.errors import InvalidValue, MulticubeError
 from ..core.input_file import read_input
 from .conversion import from_networkx
 from .graph import ListedGraph
 
 __all__ = ["read_graph"]
+
+_MOST_NODES = 2**16
 
 
 def read_graph(path: str | os.PathLike[str]) -> ListedGraph:
@@ -57,7 +61,9 @@ def read_graph(path: str | os.PathLike[str]) -> ListedGraph:
         raise type(error)(f"File {name}: {error}") from None
     except OSError as error:
         raise InvalidValue(f"File {name!r} can't be read: {error.strerror}") from None
-    except (ValueError, ElementTree.ParseError, nx.NetworkXError) as error:
+    except RecursionError:
+        raise InvalidValue(f"File {name!r} can't be read: it is nested too deeply") from None
+    except (ValueError, UserWarning, ElementTree.ParseError, nx.NetworkXError) as error:
         raise InvalidValue(f"File {name!r} can't be read: {error}") from None
 
 
@@ -69,6 +75,8 @@ def _from_json(content: bytes) -> ListedGraph:
     kinds = (nx.MultiGraph, nx.MultiDiGraph) if several else (nx.Graph, nx.DiGraph)
     graph = kinds[bool(given.get("directed"))]()
     nodes = given.get("nodes")
+    if isinstance(nodes, int):
+        check_limit("Nodes", nodes, _MOST_NODES)
     for node in range(nodes) if isinstance(nodes, int) else _list(given, "nodes"):
         about = dict(node) if isinstance(node, dict) else {"id": node}
         name = about.pop("id", None)
@@ -124,7 +132,9 @@ def _is_node(graph: nx.Graph, name: object) -> bool:
 
 
 def _from_graphml(content: bytes) -> ListedGraph:
-    graph = nx.read_graphml(BytesIO(content))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # of what networkx leaves out, or guesses
+        graph = nx.read_graphml(BytesIO(content))
     nodes = ElementTree.fromstring(content).iterfind(".//{*}node")
     if unknown := set(graph) - {node.get("id") for node in nodes}:
         one = min(unknown)

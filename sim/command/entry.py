@@ -6,6 +6,7 @@ import io
 import re
 import sys
 import traceback
+import warnings
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import NoReturn
@@ -140,6 +141,10 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             _run(arguments)
         except SystemExit as end:
+            hdl = sys.modules.get("amaranth.hdl")
+            if end.code and hdl is not None:
+                # Hardware that is left half made would warn that it is never used.
+                warnings.simplefilter("ignore", hdl.UnusedElaboratable)
             if end.code == INTERRUPTED:
                 end_children()
                 if terminations:

@@ -37,7 +37,12 @@ def measure(
     of terminals, each with itself too. The other measures are those of Ginosar and Egozi (1989).
     What can't be found exactly within the limit is between two bounds, each with its method.
     """
-    from ..measure.graph_measures import MOST_NODES, communication_measures, graph_measures
+    from ..measure.graph_measures import (
+        MOST_NODES,
+        communication_measures,
+        graph_measures,
+        spreads,
+    )
 
     built = network_from(network, parameters)
     if built.relation is None:
@@ -46,7 +51,7 @@ def measure(
         )
     graph = built.relation.graph
     found = None
-    if graph.nodes <= MOST_NODES:
+    if graph.nodes <= MOST_NODES and spreads(graph):
         found = communication_measures(graph, alpha, limit, seed)
     basic = graph_measures(graph) if found is None else found.graph
     stated = None if graph.bisection is None else graph.bisection / 2
@@ -65,8 +70,10 @@ def measure(
     click.echo(built.family)
     for title, value in {**_basic_rows(basic), **_rows(found, stated)}.items():
         click.echo(f"  {title:<18}{value}")
-    if found is None:
+    if found is None and graph.nodes > MOST_NODES:
         click.echo(f"F and e are not looked for in graphs of more than {MOST_NODES} nodes")
+    elif found is None:
+        click.echo("F and e are not looked for where packets enter and leave at different nodes")
     if formulas:
         _print_formulas(formulas)
 

@@ -59,6 +59,7 @@ def sim(
     **options: Any,
 ) -> None:
     """Simulate a network at one load."""
+    from ..measure.result import Result, SimulationError
     from ..run.simulation import simulate
     from ..workload.traffic import pattern, read_trace, short_name
     from .tables import print_result
@@ -80,22 +81,30 @@ def sim(
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
     outputs = () if vcd is None else (vcd,)
     check_outputs(outputs, as_json)
-    result = simulate(
-        built,
-        traffic=packets,
-        load=load,
-        unit=unit,
-        vcd=vcd,
-        faults=faults,
-        progress=True,
-        checkpoint=checkpoint,
-        **options,
-    )
+    failure: SimulationError | None = None
+    try:
+        result = simulate(
+            built,
+            traffic=packets,
+            load=load,
+            unit=unit,
+            vcd=vcd,
+            faults=faults,
+            progress=True,
+            checkpoint=checkpoint,
+            **options,
+        )
+    except SimulationError as error:
+        if not faults or not isinstance(error.result, Result):
+            raise
+        result, failure = error.result, error  # what the faults did is what was asked for
     if as_json:
         click.echo(json.dumps(result.to_json()))
     else:
         with messages(outputs):
             print_result(result, unit)
+    if failure is not None:
+        raise failure
     if result.partial:
         sys.exit(INTERRUPTED)
 

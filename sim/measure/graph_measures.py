@@ -170,6 +170,11 @@ class CommunicationMeasures:
         return replace(self, alpha=alpha, looseness=loose, cost_effectiveness=product)
 
 
+def spreads(graph: Graph) -> bool:
+    """Whether a node that has received a message can send it on, as fan-out needs."""
+    return list(graph.homes) == list(graph.exit_homes)
+
+
 def communication_measures(
     graph: Graph, alpha: float = 0.5, limit: float = 10.0, seed: int = 1
 ) -> CommunicationMeasures:
@@ -190,7 +195,8 @@ def communication_measures(
     ------
     TypeError, ValueError
         If a number is out of range, the graph has more than 4,096 nodes or terminals at one node
-        only, or there is no way between two terminals.
+        only, a terminal's packets leave at another node than its own enter, or there is no way
+        between two terminals.
 
     Examples
     --------
@@ -211,6 +217,8 @@ def communication_measures(
         )
     if len(set(graph.homes)) < 2:
         raise InvalidValue("Terminals must be at two nodes at least, not at one")
+    if not spreads(graph):
+        raise InvalidValue("Packets of each terminal must enter and leave the graph at one node")
     basic = graph_measures(graph)
     spread = fan_out(graph, limit, seed)
     halves = bisection(graph, limit, seed)

@@ -156,6 +156,8 @@ def _from_json(text: str) -> Iterator[Record]:
             value, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             raise InvalidValue(f"Line {error.lineno} is not JSON: {error.msg}") from None
+        except RecursionError:
+            raise InvalidValue("Its values are nested too deeply") from None
         yield from _in_value(value)
 
 
