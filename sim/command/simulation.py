@@ -36,7 +36,8 @@ __all__ = ["sim", "sweep"]
     "faults",
     multiple=True,
     metavar="PLACE[:EFFECT]",
-    help="Inject a fault: link:1:3, box:1:2:lossy, link:0:5:flip=7. May be given several times.",
+    help="Inject a fault: link:1:3, box:1:2:lossy, cell:router_5:from=100, random:3:link:severed. "
+    "May be given several times.",
 )
 @click.option("--vcd", metavar="FILE", help="Write all waveforms (engine amaranth); - is stdout.")
 @run_options
@@ -53,6 +54,7 @@ def sim(
     **options: Any,
 ) -> None:
     """Simulate a network at one load."""
+    from ..measure.result import Result, SimulationError
     from ..run.simulation import simulate
     from ..workload.traffic import pattern, read_trace, short_name
     from .tables import print_result
@@ -74,21 +76,30 @@ def sim(
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
     outputs = () if vcd is None else (vcd,)
     check_outputs(outputs, as_json)
-    result = simulate(
-        built,
-        traffic=packets,
-        load=load,
-        unit=unit,
-        vcd=vcd,
-        faults=faults,
-        progress=True,
-        **options,
-    )
+    failure: SimulationError | None = None
+    try:
+        result = simulate(
+            built,
+            traffic=packets,
+            load=load,
+            unit=unit,
+            vcd=vcd,
+            faults=faults,
+            progress=True,
+            **options,
+        )
+    except SimulationError as error:
+        # What faults have done is shown; without faults the numbers are not to be trusted.
+        if not faults or not isinstance(error.result, Result):
+            raise
+        result, failure = error.result, error
     if as_json:
         click.echo(json.dumps(result.to_json()))
     else:
         with messages(outputs):
             print_result(result, unit)
+    if failure is not None:
+        raise failure
     if result.partial:
         sys.exit(INTERRUPTED)
 
