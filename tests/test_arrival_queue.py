@@ -12,7 +12,7 @@ from long_runs import long
 from multicube.hdl.primitives import arrival_queue as arrival_queue_module
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 
-WRITERS = [1, 2, 3, 4, 8, 9]
+WRITERS = [1, 2, 3, 4, long(8), 9]
 DEPTHS = [1, 2, 3, 4, 8, long(32)]
 
 

@@ -715,6 +715,7 @@ def test_books_show_a_box_that_misroutes(routing: str) -> None:
     assert counts["delivered"] == counts["injected"]
 
 
+@pytest.mark.long
 def test_books_show_a_box_that_corrupts_tags() -> None:
     """The packet agrees with its tag wherever it arrives, but not with the flow it falls into."""
     counts = books(CorruptingSwitch)

@@ -131,7 +131,7 @@ def test_counters_of_a_cube_are_the_simulators(
 
 @pytest.mark.parametrize(
     ("traffic", "load", "seed"),
-    [long("uniform", 0.3, 3), ("shift:1", 1, 4)],
+    [long("uniform", 0.3, 3), long("shift:1", 1, 4)],
 )
 def test_counters_of_a_torus_are_the_simulators(
     lean_torus: Bench, traffic: str, load: float, seed: int
@@ -214,6 +214,7 @@ class Noisy(serial.Serial):
         super().write(message)
 
 
+@pytest.mark.long
 def test_host_asks_again_on_a_bad_line(cube: Bench) -> None:
     """Of sixteen frames one is changed and one cut off; the counters are the same."""
     run = Run(pattern("uniform", 4), 0.6, 25, 10, 9, WHOLE.source_depth)
@@ -520,6 +521,7 @@ def test_build_says_why_a_tool_failed(
 # A bitstream in earnest: `make boards` builds the large ones
 
 
+@pytest.mark.long
 def test_small_bitstream(call: Call) -> None:
     """Two terminals; the counters, of eight bits, can't have been optimised away."""
     pytest.importorskip("amaranth_boards")

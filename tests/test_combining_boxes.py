@@ -362,7 +362,7 @@ def test_a_message_that_waits_blocks_those_behind_it(simulate: Callable[..., Non
 
 @pytest.mark.parametrize("operation", [LOAD, ADD], ids=lambda operation: operation.name)
 @pytest.mark.parametrize(
-    ("ports", "radix", "stages", "delay"), [(4, 2, 2, 1), (4, 2, 2, 2), (4, 4, 1, 3)]
+    ("ports", "radix", "stages", "delay"), [long(4, 2, 2, 1), (4, 2, 2, 2), (4, 4, 1, 3)]
 )
 def test_round_trip_through_boxes_with_buffers_at_the_inputs(
     simulate: Callable[..., None], ports: int, radix: int, stages: int, delay: int, operation: Any

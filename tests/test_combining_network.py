@@ -319,7 +319,7 @@ def test_one_box_is_serial(policy: str, merge: str, pace: float | None) -> None:
         ("none", "pairwise"),
         long("rp3", "pairwise"),
         long("all", "pairwise"),
-        ("all", "unlimited"),
+        long("all", "unlimited"),
     ],
 )
 def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
@@ -335,14 +335,14 @@ def test_one_box_of_four_ports_is_serial(policy: str, merge: str) -> None:
         (2, {"depth": 2, "wait": 1}, {"words": 1, "memory": 0.2}),
         (2, {"depth": 2, "wait": 1, "merge": "unlimited"}, {"words": 1, "memory": 0.2}),
         (2, {"depth": 8, "wait": 8, "merge": "unlimited", "outstanding": 16}, {"words": 1}),
-        (2, {"depth": 3, "wait": 3, "outstanding": 2}, {"words": 4, "load": 0.4}),
+        long(2, {"depth": 3, "wait": 3, "outstanding": 2}, {"words": 4, "load": 0.4}),
         (4, {"wiring": "omega"}, {"words": 3, "memory": 0.5, "take": 0.5}),
-        (8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
-        (8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
-        (16, {"width": 32, "wait": 2, "outstanding": 2}, {"words": 2, "requests": 20}),
+        long(8, {"merge": "unlimited", "width": 32}, {"words": 2, "take": 0.8}),
+        long(8, {"wiring": "baseline", "width": 32}, {"words": 12, "load": 0.3}),
+        long(16, {"width": 32, "wait": 2, "outstanding": 2}, {"words": 2, "requests": 20}),
         long(16, {"radix": 4, "width": 32, "merge": "unlimited"}, {"words": 3, "requests": 40}),
         (16, {"combine": "rp3", "width": 32}, {"words": 2, "requests": 30, "memory": 0.7}),
-        (8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
+        long(8, {"lengths": "2:4"}, {"words": 2, "take": 0.8}),
         (4, {"lengths": (1, 3), "merge": "unlimited"}, {"words": 2, "memory": 0.4}),
         (8, {"paths": 2}, {"words": 2}),
         long(8, {"paths": 2, "radix": 4, "lengths": "1:2"}, {"words": 3, "requests": 40}),
@@ -366,7 +366,7 @@ def test_an_unhindered_request_takes_one_cycle_a_box_and_one_in_the_memory() -> 
 
 @pytest.mark.parametrize(
     ("ports", "radix", "merge"),
-    [(2, 2, "pairwise"), (16, 2, "pairwise"), (16, 4, "unlimited")],
+    [(2, 2, "pairwise"), (16, 2, "pairwise"), long(16, 4, "unlimited")],
 )
 def test_simultaneous_fetch_and_adds_take_no_longer_than_one(
     ports: int, radix: int, merge: str

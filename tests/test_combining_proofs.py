@@ -128,7 +128,7 @@ def test_each_request_gets_one_reply_of_its_own(
 @pytest.mark.parametrize(
     ("depth", "delay", "drain", "steps", "holds"),
     [
-        (2, 1, 6, 10, True),
+        long(2, 1, 6, 10, True),
         (2, 1, 4, 8, False),
         long(3, 2, 11, 12, True),
     ],

@@ -150,6 +150,7 @@ def _dots(axes: Axes) -> list[tuple[float, float, str]]:
     ]
 
 
+@pytest.mark.long
 def test_every_point_is_in_the_picture(
     sweeps: list[Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +241,7 @@ def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert [each["network"] for each in json.loads(out)["sweeps"]] == ["cube"]
 
 
+@pytest.mark.long
 def test_command_in_flits(call: Call) -> None:
     """The table converts the saturation throughput as the file does."""
     words = ["--loads", "1", "--cycles", "60", "--warmup", "0", "--bins", "16", "--no-refine"]

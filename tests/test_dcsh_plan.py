@@ -4,6 +4,7 @@ import itertools
 import random
 
 import pytest
+from long_runs import long
 from multicube.hdl.routing.passes import count_passable, passable
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.dcsh import DCSH, Crossing
@@ -66,7 +67,7 @@ def check_steps(plan: DCSH, destinations: Permutation, steps: list[list[Crossing
     assert all(destinations[x] == node for x, node in where.items())
 
 
-@pytest.mark.parametrize(("inverse", "wiring"), [(False, "omega"), (True, "flip")])
+@pytest.mark.parametrize(("inverse", "wiring"), [long(False, "omega"), (True, "flip")])
 def test_emulates_all_that_the_omega_network_passes_and_nothing_else(
     inverse: bool, wiring: str
 ) -> None:

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from long_runs import long
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -50,7 +51,7 @@ def test_marks_reject_terminals(pair: tuple[int, int]) -> None:
         Marks.paths(multistage_plan("cube", 8), [pair])
 
 
-@pytest.mark.parametrize(("ports", "radix"), [(8, 2), (9, 3), (16, 4)])
+@pytest.mark.parametrize(("ports", "radix"), [(8, 2), (9, 3), long(16, 4)])
 @pytest.mark.parametrize("name", PLANS)
 def test_path_is_one_line_from_source_to_destination(name: str, ports: int, radix: int) -> None:
     """Whatever the labels say: on paper, wires and connections must join."""

@@ -143,10 +143,10 @@ def test_runs_side_by_side(ports: int) -> None:
 @pytest.mark.parametrize(
     ("traffic", "switch"),
     [
-        ("uniform", "input-queued"),
+        long("uniform", "input-queued"),
         ("uniform", "output-queued"),
         ("hotspot:0.3", "input-queued"),
-        ("hotspot:0.3", "output-queued"),
+        long("hotspot:0.3", "output-queued"),
         ("trace", "input-queued"),
         ("trace", "output-queued"),
     ],

@@ -290,7 +290,8 @@ def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
 
 SLOW_COMMANDS = {
     *("boards", "combining", "communication-steps", "hierarchical", "hypercube", "static-networks"),
-    *("machines", "measurement", "partitions", "single-stage", "switching", "torus", "wiring"),
+    *("machines", "measurement", "own-network", "partitions", "single-stage", "switching", "torus"),
+    "wiring",
 }
 
 

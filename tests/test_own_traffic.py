@@ -131,7 +131,7 @@ MIXED = "matrix:0,1,2,0/1,0,0,0/0,0,0,0/1,1,1,5"
         ("2,3,1,0+bursts:5:1", "cube", {"broadcast": 1}),
         long(f"{MIXED}+bursts:3:2", "combining", {"lengths": "1:2"}),
         long(MIXED, "combining", {"paths": 2, "radix": 2}),
-        ("2,3,1,0+bursts:5:1", "combining", {}),
+        long("2,3,1,0+bursts:5:1", "combining", {}),
     ],
 )
 def test_engines_agree(traffic: str, family: str, parameters: dict[str, Any]) -> None:

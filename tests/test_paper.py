@@ -581,6 +581,7 @@ def test_processors_per_node() -> None:
         assert two["processors"] == 2 * one["processors"] == 8
 
 
+@pytest.mark.long
 def test_fan_in_and_fan_out_by_copies() -> None:
     """Both end with one message to or from every processor; copies take log2 F rounds."""
     found = rows("stanfill-fan", quick=True)
@@ -597,6 +598,7 @@ def test_fan_in_and_fan_out_by_copies() -> None:
         assert (row["combined"] is None) == (row["kind"] == "out")
 
 
+@pytest.mark.long
 def test_routers_of_hypercubes() -> None:
     """Alone, a packet takes a cycle a wire, and one or two more; complement crosses all wires."""
     found = rows("stanfill-hypercube", quick=True)

@@ -110,7 +110,7 @@ def irregular(seed: int) -> nx.Graph:
     return given
 
 
-@pytest.mark.parametrize("switching", ["wormhole", "cut-through", long("store-and-forward")])
+@pytest.mark.parametrize("switching", ["wormhole", long("cut-through"), long("store-and-forward")])
 @pytest.mark.parametrize("seed", [1, long(2), long(3)])
 def test_irregular_graphs(seed: int, switching: str) -> None:
     """Under load, everything arrives; both engines agree."""
@@ -141,7 +141,7 @@ def alone(network: RoutedNetwork, source: int, destination: int, length: int) ->
     return result.network_latency.mean
 
 
-@pytest.mark.parametrize("latency", [1, 2, 3, 5])
+@pytest.mark.parametrize("latency", [1, long(2), 3, long(5)])
 @pytest.mark.parametrize(("decision", "length"), [(1, 1), (2, 6)])
 def test_latency_of_links_and_switching(latency: int, decision: int, length: int) -> None:
     """Over h links of L cycles: h (D_t + L - 1) + B; a stored packet costs its length at each of
@@ -228,9 +228,9 @@ class Looked(wiring.Component):
 @pytest.mark.parametrize(
     "words",
     [
-        "torus k=4x3x2 length=1:4",
+        long("torus k=4x3x2 length=1:4"),
         "mesh k=5x2 channels=3 length=1:4",
-        "torus k=5 n=1 channels=4 length=1:4 depth=2",
+        long("torus k=5 n=1 channels=4 length=1:4 depth=2"),
         long("torus k=5 channels=4 length=1:4 depth=2"),
         "torus k=4 latency=3 depth=6 length=1:4",
         "torus k=3 switching=cut-through depth=4 length=1:4 decision=3",
@@ -281,6 +281,7 @@ def test_a_routing_that_can_deadlock_is_refused_and_locks_up_if_allowed() -> Non
         simulate(network, traffic=Trace("around", packets))
 
 
+@pytest.mark.long
 def test_verilog_has_a_module_for_each_shape(
     tmp_path: Path,
     verilators_linter: Callable[[Path], str],

@@ -52,7 +52,7 @@ def values(histogram: list[int]) -> list[int]:
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-@pytest.mark.parametrize(("ports", "radix"), [(2, 2), (8, 2), (16, 4), (9, 3), (8, 8)])
+@pytest.mark.parametrize(("ports", "radix"), [(2, 2), (8, 2), long(16, 4), (9, 3), long(8, 8)])
 def test_zero_load_latency_of_all_pairs(ports: int, radix: int, switch: str) -> None:
     # The cube passes every cyclic shift, so all pairs can be sent in N cycles without a conflict.
     network = build("cube", ports=ports, radix=radix, switch=switch, depth=1)
@@ -604,7 +604,7 @@ def test_who_needs_whole_results_hears_of_an_interruption(
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("cube", {"ports": 4}),
+        long("cube", {"ports": 4}),
         long("combining", {"ports": 4, "combine": "none"}),
         long("connection-machine", {"n": 1, "processors": 4}),
     ],

@@ -34,7 +34,7 @@ CUBES: list[dict[str, Any]] = [
     for depth in (1, 4)
     if routing == "destination" or radix != 3
 ]
-QUICK = CUBES[1::3]
+QUICK = CUBES[2::5]
 """Every size, switch, routing and depth once at least."""
 
 

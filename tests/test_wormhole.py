@@ -168,14 +168,22 @@ def crosspoint(wires: Wires, depth: int) -> tuple[Component, Model]:
 KINDS = [wormhole, cut_through, crosspoint]
 CASES = [
     *((wormhole, 2, routing, depth) for routing in ("destination", "xor") for depth in (1, 2, 4)),
-    *((wormhole, radix, "destination", depth) for radix in (3, 4) for depth in (1, 3, 16)),
-    (wormhole, 8, "destination", 1),
+    *((wormhole, radix, "destination", 3) for radix in (3, 4)),
     *((cut_through, 2, routing, depth) for routing in ("destination", "xor") for depth in (0, 1)),
-    *((cut_through, radix, "destination", depth) for radix in (3, 4) for depth in (0, 5, 11)),
-    *((crosspoint, radix, "destination", depth) for radix in (2, 3, 4) for depth in (0, 1, 5)),
+    *((cut_through, radix, "destination", 5) for radix in (3, 4)),
+    *((crosspoint, 2, "destination", depth) for depth in (0, 1, 5)),
+    (crosspoint, 3, "destination", 0),
     (crosspoint, 4, "xor", 3),
 ]
-LARGER = [(wormhole, 8, "xor", 4), (cut_through, 8, "xor", 0)]
+LARGER = [
+    *((wormhole, radix, "destination", depth) for radix in (3, 4) for depth in (1, 16)),
+    (wormhole, 8, "destination", 1),
+    (wormhole, 8, "xor", 4),
+    *((cut_through, radix, "destination", depth) for radix in (3, 4) for depth in (0, 11)),
+    (cut_through, 8, "xor", 0),
+    *((crosspoint, 3, "destination", depth) for depth in (1, 5)),
+    *((crosspoint, 4, "destination", depth) for depth in (0, 1, 5)),
+]
 
 
 def sometimes(seed: int) -> Callable[[int, int], bool]:
