@@ -207,7 +207,7 @@ def draw(curves: dict[str, Curve], load: float, path: str) -> None:
         place.set_ylim(bottom=0)
         place.grid(alpha=0.3)
     left.legend(fontsize=8)
-    figure.supxlabel("severed links, of 16 terminals")
+    figure.supxlabel("severed links in a network of 16 terminals")
     figure.savefig(path, metadata={"Date": None})
 
 
