@@ -233,6 +233,7 @@ def test_lost_packets_are_those_whose_path_meets_the_fault(network: str) -> None
         assert raised.value.result.lost == lost > 0
 
 
+@pytest.mark.long
 def test_engines_agree_on_an_intermittent_router() -> None:
     """Nothing is lost while it is dead for a time: worms wait."""
     records = []
@@ -278,7 +279,7 @@ def test_random_places_are_drawn_from_all() -> None:
         ("link:router_0.o.99", "Pin router_0.o.99 does not exist"),
         ("link:router_0.tag.0", "Pin router_0.tag.0 does not exist"),
         ("link:1:3", "Places with a stage are only in an unreplicated multistage network"),
-        ("state:router_0.nothing:flip=0", "Cell router_0 has no signal 'nothing'"),
+        long("state:router_0.nothing:flip=0", "Cell router_0 has no signal 'nothing'"),
         ("state:router_0.x:dead", "Effect on state:router_0.x must be one of flip, stuck0, stuck1"),
         ("cell:router_0:for=5:every=5", "Length must be from 1 to 4 with a period of 5, not 5"),
     ],
