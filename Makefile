@@ -15,7 +15,7 @@ FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long coverage bench boards lint types clean
+.PHONY: demo test test-long nightly coverage bench boards lint types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -26,6 +26,17 @@ test: lint
 
 test-long: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long
+
+# Random modules and networks on three engines, and in C that checks itself: more than an hour.
+# Prints its seed; `make nightly SEED=7 MODULES=10 NETWORKS=0` repeats one batch of modules.
+SEED := $(or $(SEED),$(shell date +%s))
+MODULES ?= 1000
+NETWORKS ?= 100
+CASES = --seed $(SEED) --modules $(MODULES) --networks $(NETWORKS)
+
+nightly: $(TOOLS)
+	$(BIN)/python tests/nightly.py $(CASES)
+	$(BIN)/python tests/nightly.py $(CASES) --sanitize
 
 # What the short tests run of the library; they take longer so.
 coverage: $(TOOLS)

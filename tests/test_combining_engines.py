@@ -34,6 +34,8 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "long messages": {"ports": 4, "lengths": "2:4"},
     "input queues": {"ports": 4, "queues": "input", "combine": "none", "delay": 2, "depth": 4},
     "two paths": {"ports": 4, "paths": 2},
+    "sizes": {"ports": 2, "width": 4, "rows": 4, "operations": "ultracomputer-sizes"},
+    "shared ports": {"ports": 2, "processors_per_port": 3, "lengths": "1:2"},
 }
 
 

@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -199,6 +200,11 @@ def test_rate_of_flips_in_state() -> None:
 def test_state_faults_need_the_compiled_engine() -> None:
     with pytest.raises(ValueError, match=r"^Engine must be compiled for faults of state, not"):
         simulate(build("cube", ports=4), engine="amaranth", faults=["random:1:state"], cycles=10)
+
+
+def test_state_faults_refuse_checkpoints(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^A run with faults of state can't write checkpoints$"):
+        simulate(build("cube", ports=4), faults=["random:1:state"], checkpoint=tmp_path / "state")
 
 
 # Networks

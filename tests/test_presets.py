@@ -47,12 +47,13 @@ PAPER: dict[str, dict[str, Any]] = {
     # bits; memory requests will use two or four network words".
     "ultracomputer": {
         **{"ports": 256, "radix": 2, "width": 32, "lengths": "2:4", "queues": "output"},
-        **{"combine": "ultracomputer", "operations": "ultracomputer", "delay": 1, "beats": 1},
+        **{"combine": "ultracomputer", "operations": "ultracomputer-sizes", "delay": 1, "beats": 1},
     },
     # "the combining network uses 2 x 2 interchange boxes", "each memory request is for two or three
     # words", "only like operations can be combined, but loads are treated as fetch-and-adds of 0".
     "rp3-combining": {
         **{"radix": 2, "lengths": "2:3", "combine": "rp3", "operations": "rp3"},
+        "processors_per_port": 4,
     },
     # "four stages of 4 x 4 interchange boxes", "128 ports", "dual paths between the ports", "the
     # buffers on the input ports", "32 bytes, which is nominally eight words", "a latency of two
@@ -60,6 +61,14 @@ PAPER: dict[str, dict[str, Any]] = {
     "rp3": {
         **{"ports": 128, "radix": 4, "paths": 2, "queues": "input", "depth": 8, "delay": 2},
         **{"lengths": "2:3", "beats": 4, "combine": "none", "operations": "rp3"},
+        "processors_per_port": 1,  # of the prototype: "each PME has its own port"
+    },
+    # The same network in the architectural design: "512 PMEs", "each port is connected to four
+    # PMEs through a multiplexer and a demultiplexer".
+    "rp3-design": {
+        **{"ports": 128, "radix": 4, "paths": 2, "queues": "input", "depth": 8, "delay": 2},
+        **{"lengths": "2:3", "beats": 4, "combine": "none", "operations": "rp3"},
+        "processors_per_port": 4,
     },
 }
 CLOCKS = {"cedar": 85, "gp1000": 1e3 / 8, "tc2000": 1e3 / 38, "rp3": 70}  # ns
@@ -69,7 +78,7 @@ EFFECTIVE = {  # Mbit/s of a path, by data bits of a packet
     "tc2000": {32: 86.9, 128: 187.1},
 }
 STAGES = {"aspro": 5, "cedar": 2, "pasm": 4, "gp1000": 4, "tc2000": 3}
-STAGES |= {"ultracomputer": 8, "rp3-combining": 7, "rp3": 4}
+STAGES |= {"ultracomputer": 8, "rp3-combining": 7, "rp3": 4, "rp3-design": 4}
 
 QUICK = ("aspro", "pasm", "gp1000")
 OTHERS = tuple(name for name in PAPER if name not in QUICK)
@@ -90,6 +99,16 @@ def test_parameters_are_the_papers(name: str) -> None:
     assert path == preset.path_bits
     assert preset.cycle_ns == CLOCKS.get(name)
     assert preset.source.startswith("VII-")
+
+
+def test_rp3_was_designed_for_512_elements() -> None:
+    """Four at each of 128 ports: those of a network of 256 ports, but for two paths."""
+    for name, terminals in (("rp3", 128), ("rp3-design", 512), ("rp3-combining", 512)):
+        network = build(name)
+        memories = sum(cell.startswith("memory_") for cell in network.fabric.cells)
+        assert (network.ports, memories) == (terminals, terminals)
+    boxes = sum(cell.startswith("box_") for cell in build("rp3-design").fabric.cells)
+    assert boxes == 4 * 256 // 2 // 4  # of four ports each; half of the ports of 256 lines
 
 
 def test_aspro_has_a_control_line_a_stage() -> None:

@@ -295,7 +295,7 @@ REJECTED_STEPS = [
         [Request("load", 1), None],
         TypeError,
         "Program must yield a Request, a list of Requests or a Pause, "
-        "not [Request(operation='load', word=1, operand=0), None]",
+        "not [Request(operation='load', word=1, operand=0, part=0), None]",
     ),
 ]
 

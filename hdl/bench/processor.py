@@ -30,7 +30,6 @@ _COUNTERS = (
     "duplicated",
     "measured",
     "latest",
-    "latency_sum",
     "background",
 )
 
@@ -81,7 +80,8 @@ class Processor(wiring.Component):
         The meaning of each bit of a request's tag, from bit 0 on: ("module", b) for bit b of the
         module's code, ("path", b) for bit b of the number of the path.
     rows : int
-        Words in each memory module.
+        Rows in each memory module. With operations of several sizes, the part of a row is random
+        too, but that of a favourite's word is the lowest.
     outstanding : int
         Number of requests that may be unanswered, at least 1.
     depth : int
@@ -200,6 +200,7 @@ class Processor(wiring.Component):
                 "o": Out(link),
                 "pending": Out(1),
                 **{name: Out(COUNT_BITS) for name in _COUNTERS},
+                "latency_sum": Out(COUNT_BITS + time),
                 **window_members(time),
                 **latency_members("total", time),
                 **latency_members("network", time),
@@ -332,16 +333,27 @@ class Processor(wiring.Component):
         hot = whim < self.bias
         anywhere = uniform_code(draw, self.code) if table is None else table
         module = Mux(hot, self.favourite, anywhere)
-        row = Signal(self.link.address)
+        row = Signal(self.link.address - self.link.part_bits)
         m.d.comb += row.eq(Mux(hot, 0, choice[:32] * self.rows >> 32))
         path = row + self.turn
         codes = Array(self.mix)
         index = choice[32:] * len(self.mix) >> 32
         bits = {"module": module, "path": path}
+        operation = codes[index] if len(self.mix) > 1 else self.mix[0]
+        address: Value = row
+        if parts := self.link.part_bits:
+            # An operation takes a whole number of its own sizes: the lower bits are 0.
+            unit = self.link.width >> parts
+            first = Array(
+                -(self.link.bits(self.link.operations[code]) // unit) & (1 << parts) - 1
+                for code in self.mix
+            )
+            part = Mux(hot, 0, choice[32 : 32 + parts] & first[index])
+            address = Cat(part[:parts], row)
         m.d.sync += [
             what.tag.eq(Cat(bits[source][bit] for source, bit in self.tag_bits)),
-            what.address.eq(row),
-            what.operation.eq(codes[index] if len(self.mix) > 1 else self.mix[0]),
+            what.address.eq(address),
+            what.operation.eq(operation),
             # From both, so that the operand does not depend on the operation or the word alone.
             what.operand.eq(choice ^ luck.rotate_left(LOAD_BITS)),
             favoured.eq(hot),

@@ -90,14 +90,10 @@ class ProgramBench(Fabric):
         super().__init__({f"offer_{n}": In(width) for n in range(network.ports)} | {"on": In(1)})
         self.network = network
         self.ports = [f"port_{n}" for n in range(network.ports)]
-        rows: dict[str, list[int]] = {}
-        for word, value in contents.items():
-            module, row = network.stored(word)
-            empty = [0] * network.parameters["rows"]
-            rows.setdefault(self.memory_cell(module), empty)[row] = value
+        rows = {self.memory_cell(n): held for n, held in network.contents(contents).items()}
         for cell in network.fabric.cells.values():
             if cell.name in rows:
-                cell = replace(cell, contents={"words": tuple(rows[cell.name])})
+                cell = replace(cell, contents={"words": rows[cell.name]})
             self.place(cell)
         for n, name in enumerate(self.ports):
             self.place(Cell(name, port))

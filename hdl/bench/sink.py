@@ -64,8 +64,8 @@ class Sink(wiring.Component):
         Number of packets taken while `measure` was 1.
     latest : Out(32)
         Cycle in which the last packet was taken.
-    latency_sum : Out(32)
-        Sum of the total latencies of all packets taken, modulo 2^32.
+    latency_sum : Out(32 + time)
+        Sum of the total latencies of all packets taken.
     timed : Out(32)
         Number of packets taken that were born in the window.
     total_sum, network_sum : Out(64)
@@ -86,7 +86,7 @@ class Sink(wiring.Component):
         self.tags = tags
         self.bins = bins
         self.followed = packet["payload"].shape.followed
-        counters = ["delivered", "misrouted", "measured", "latest", "latency_sum"]
+        counters = ["delivered", "misrouted", "measured", "latest"]
         if self.followed:
             counters += ["duplicated", "reordered"]
         if packet.flits:
@@ -98,6 +98,7 @@ class Sink(wiring.Component):
                 "measure": In(1),
                 "i": In(stream.Signature(packet)),
                 **{name: Out(COUNT_BITS) for name in counters},
+                "latency_sum": Out(COUNT_BITS + time),
                 **({} if self.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
                 **window_members(time),
                 **latency_members("total", time),

@@ -16,14 +16,23 @@ from ..boxes.unbuffered import later_bits
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.parameters import Parameters, integer, word
-from ..operations.memory import OPERATION_SETS, Operation, Policy, Rules
+from ..operations.memory import (
+    OPERATION_SETS,
+    Operation,
+    Policy,
+    Rules,
+    check_operations,
+    parts_per_row,
+    words_per_row,
+)
 from ..operations.memory import POLICIES as COMBINE_POLICIES
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
+from ..terminals.shared_port import MemoryDemultiplexer, ProcessorMultiplexer, shared_link
 from ..topology.address_hash import AddressHash
 from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
-from ..topology.redundant_paths import RedundantPathPlan, redundant_path_plan
-from ..topology.tags import TagScheme
+from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
+from ..topology.tags import MixedCode, TagScheme
 from .columns import Columns, place_columns
 from .family import Family
 from .flits import packet_length, parse_lengths
@@ -49,12 +58,12 @@ class CombiningParameters(Parameters):
     `operations` a tuple of `Operation`, and `lengths` a pair of numbers. The identities of requests
     have log2(outstanding) bits, rounded up, but at least one. Several `paths` are a power of two up
     to the radix; they need wiring cube, a radix that is a power of two, and two stages or more.
-    `hashing` needs ports and a radix that are powers of two.
+    `hashing` needs ports, a radix and processors per port that are powers of two.
     """
 
     ports: int = integer(
         8,
-        "processors, and memory modules: a power of the radix, divided by the paths",
+        "ports to processors, and to memory: a power of the radix, divided by the paths",
         least=1,
         most=2**16,
     )
@@ -84,6 +93,9 @@ class CombiningParameters(Parameters):
     hashing: Literal["none", "polynomial"] = word(
         "none", "how words are spread over the modules", HASHES
     )
+    processors_per_port: int = integer(
+        1, "processors, and memory modules, that share a port", least=1, most=16
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.lengths, Sequence) and not isinstance(self.lengths, str):
@@ -93,11 +105,10 @@ class CombiningParameters(Parameters):
             raise InvalidValue(f"Several paths need wiring=cube, not {self.wiring}")
         if self.queues == "output" and self.delay != 1:
             raise InvalidValue(f"Delay must be 1 with queues=output, not {self.delay}")
-        for name in ("ports", "radix") if self.hashing != "none" else ():
+        for name in ("ports", "radix", "processors_per_port") if self.hashing != "none" else ():
             if (value := getattr(self, name)) & (value - 1):
-                raise InvalidValue(
-                    f"{name.capitalize()} must be a power of two with hashing, not {value}"
-                )
+                told = name.capitalize().replace("_", " ")
+                raise InvalidValue(f"{told} must be a power of two with hashing, not {value}")
 
 
 class CombiningNetwork(MemoryNetwork):
@@ -129,17 +140,28 @@ class CombiningNetwork(MemoryNetwork):
     Several `paths` per pair reduce the number of terminals of the same boxes by this factor
     (`topology.redundant_paths`). The processor chooses a path for each request, in its tag.
 
+    With several `processors_per_port`, k, as in RP3 (VII-E), there are k times as many processors
+    and memory modules as `ports`. Those from k p to k p + k - 1 share port p of the boxes, through
+    the cells `multiplexer_{p}` and `demultiplexer_{p}` (`terminals.shared_port`), which take no
+    cycle. Tags also have a digit for the module of a port, at the bottom; there is one cell
+    `hash_{p}` per port.
+
     Box x of stage s is the cell `box_{s}_{x}`, memory module d the cell `memory_{d}`.
 
     Its arguments are those of `CombiningParameters`.
 
     Attributes
     ----------
+    ports : int
+        Number of processors, and of memory modules: the parameter `ports`, times
+        `processors_per_port`.
     lengths : tuple[int, int]
         Cycles of a load or a reply on a link, and of any other request: words times beats.
     plan : MultistagePlan or RedundantPathPlan
     tags : TagScheme or None
         None with several paths.
+    box_link : MemoryLink
+        The link of a box: that of a processor, unless processors share a port.
     box : CellType
         The type of all boxes.
     hash : AddressHash or None
@@ -176,31 +198,45 @@ class CombiningNetwork(MemoryNetwork):
             self.tags = None
             self._code = redundant.code
             self.tag_bits = redundant.tag_bits
-        self.paths = given.paths
-        assert isinstance(given.lengths, int | str)  # the record converts a pair to text
-        short, long = parse_lengths(given.lengths, geometric=False)
-        self.lengths = self.side_by_side = short * given.beats, long * given.beats
-        self.ports = given.ports
-        self.hash = None if given.hashing == "none" else AddressHash(self.ports, given.rows)
-        self.stages = len(self.plan.stages)
         self.operations = (
             OPERATION_SETS[given.operations]
             if isinstance(given.operations, str)
             else given.operations
         )
+        check_operations(self.operations)
+        self.row_words = words_per_row(self.operations)
+        if given.rows % self.row_words:
+            raise InvalidValue(f"Rows must be even for double words, not {given.rows}")
+        share = given.processors_per_port
+        if share > 1:
+            self._code = MixedCode.of((share, *self._code.radices))
+            bits = (share - 1).bit_length()
+            self.tag_bits = (
+                *(TagBit("module", bit) for bit in range(bits)),
+                *(TagBit(kind, bit + bits * (kind == "module")) for kind, bit in self.tag_bits),
+            )
+        self.paths = given.paths
+        assert isinstance(given.lengths, int | str)  # the record converts a pair to text
+        short, long = parse_lengths(given.lengths, geometric=False)
+        self.lengths = self.side_by_side = short * given.beats, long * given.beats
+        self.ports = given.ports * share
+        self.hash = None if given.hashing == "none" else AddressHash(self.ports, self.memory_rows)
+        self.stages = len(self.plan.stages)
+        parts = parts_per_row(self.operations)
         self.link = MemoryLink(
             tag=len(self.tag_bits),
             identity=max(1, (given.outstanding - 1).bit_length()),
-            address=max(1, (given.rows - 1).bit_length()),
-            width=given.width,
+            address=max(1, (self.memory_rows - 1).bit_length()) + parts.bit_length() - 1,
+            width=given.width * self.row_words,
             operations=self.operations,
         )
+        self.box_link = self.link if share == 1 else shared_link(self.link, share)
         self.box = self._box()
         self.box.build()  # An invalid box must be rejected now, not during elaboration.
 
     def _box(self) -> CellType:
         given = self.parameters
-        common = {"link": self.link, "radix": given.radix, "lengths": self.lengths}
+        common = {"link": self.box_link, "radix": given.radix, "lengths": self.lengths}
         if given.queues == "output":
             return CellType(
                 CombiningBox,
@@ -219,28 +255,60 @@ class CombiningNetwork(MemoryNetwork):
     def place(self, fabric: Fabric | Scope) -> list[Pin]:
         """Add the boxes and memory modules to a fabric; return the pins for the processors."""
         columns = self.place_boxes(fabric)
-        rows = self.parameters.rows
-        module = CellType(MemoryModule, link=self.link, rows=rows, lengths=self.lengths)
-        for number, pin in enumerate(columns.outputs):
+        share = self.parameters.processors_per_port
+        outputs = columns.outputs
+        if share > 1:
+            demultiplexer = CellType(
+                MemoryDemultiplexer, link=self.box_link, modules=share, lengths=self.lengths
+            )
+            outputs = []
+            for port, pin in enumerate(columns.outputs):
+                cell = fabric.place(Cell(f"demultiplexer_{port}", demultiplexer))
+                fabric.link(pin, Pin(cell.name, ("i",)))
+                outputs += [Pin(cell.name, ("o", number)) for number in range(share)]
+        rows = self.memory_rows
+        module = CellType(MemoryModule, link=self.box_link, rows=rows, lengths=self.lengths)
+        for number, pin in enumerate(outputs):
             cell = fabric.place(Cell(f"memory_{number}", module))
             fabric.link(pin, Pin(cell.name, ("i",)))
-        if self.hash is None:
-            return columns.inputs
-        changes = [self.locate(module).tag for module in range(self.ports)]
+        inputs = columns.inputs
+        if self.hash is not None:
+            inputs = self._hashed(fabric, inputs)
+        if share > 1:
+            inputs = self._shared(fabric, inputs)
+        return inputs
+
+    def _hashed(self, fabric: Fabric | Scope, inputs: Sequence[Pin]) -> list[Pin]:
+        """Add the cells that hash addresses before these inputs; return theirs."""
+        assert self.hash is not None
+        columns = tuple(self.tag(column) for column in self.hash.columns)
         hasher = CellType(
-            AddressHasher,
-            link=self.link,
-            columns=tuple(changes[column] for column in self.hash.columns),
+            AddressHasher, link=self.box_link, columns=(0,) * self.link.part_bits + columns
         )
-        for number, pin in enumerate(columns.inputs):
+        for number, pin in enumerate(inputs):
             cell = fabric.place(Cell(f"hash_{number}", hasher))
             fabric.link(Pin(cell.name, ("o",)), pin)
-        return [Pin(f"hash_{number}", ("i",)) for number in range(self.ports)]
+        return [Pin(f"hash_{number}", ("i",)) for number in range(len(inputs))]
+
+    def _shared(self, fabric: Fabric | Scope, inputs: Sequence[Pin]) -> list[Pin]:
+        """Add the cells by which processors share these inputs; return the processors' pins."""
+        share = self.parameters.processors_per_port
+        multiplexer = CellType(
+            ProcessorMultiplexer, link=self.link, processors=share, lengths=self.lengths
+        )
+        pins = []
+        for port, pin in enumerate(inputs):
+            cell = fabric.place(Cell(f"multiplexer_{port}", multiplexer))
+            fabric.link(Pin(cell.name, ("o",)), pin)
+            pins += [Pin(cell.name, ("i", number)) for number in range(share)]
+        return pins
 
     def place_boxes(self, fabric: Fabric | Scope) -> Columns:
         """Add the boxes to a fabric; return the pins for processors and memory modules."""
         strapped = ("later",) in self.box.leaves
-        widths = [(self.parameters.radix - 1).bit_length()] * self.stages
+        # The digit of a module at its port is used last.
+        last = (self.parameters.processors_per_port - 1).bit_length()
+        widths = [last] + [(self.parameters.radix - 1).bit_length()] * self.stages
 
         def straps(stage: int, box: int) -> dict[str, int]:
             if not strapped:
@@ -250,7 +318,12 @@ class CombiningNetwork(MemoryNetwork):
         return place_columns(fabric, self.plan, [self.box] * self.stages, straps=straps)
 
     def confinement(self) -> Confinement:
-        """As in `MemoryNetwork`; without hashing."""
+        """As in `MemoryNetwork`; without hashing, and with one processor per port."""
+        if (share := self.parameters.processors_per_port) > 1:
+            raise InvalidValue(
+                f"Partitions need processors_per_port=1, since all of a port share its paths, "
+                f"not processors_per_port={share}"
+            )
         if self.hash is not None:
             hashing = self.parameters.hashing
             raise InvalidValue(
@@ -265,7 +338,7 @@ class CombiningNetwork(MemoryNetwork):
     def stored(self, word: int) -> tuple[int, int]:
         """As in `MemoryNetwork`; with hashing in another module."""
         module, row = super().stored(word)
-        return (module if self.hash is None else self.hash.module(word)), row
+        return (module if self.hash is None else self.hash.module(word // self.row_words)), row
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """As in `Network`; `combined` is, by stage, the fraction of requests that were combined

@@ -1,7 +1,7 @@
 """What all networks between processors and memory modules have in common."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -30,10 +30,11 @@ class Place(NamedTuple):
 class MemoryNetwork(Network):
     """A network with a processor at each terminal, and as many memory modules inside.
 
-    Word a is row a // N of memory module a mod N: `locate` gives the tag and the address. Memory
-    module d is the cell `memory_{d}`, which takes its requests at `i`. The parameters have `rows`,
-    the words of a module, `width`, their bits, and `outstanding`, the requests that a processor may
-    wait for.
+    Word a is row a // N of memory module a mod N: `locate` gives the tag and the address. With
+    operations on double words, a row has two words, and this is the place of words 2 a and 2 a + 1.
+    Memory module d is the cell `memory_{d}`, which takes its requests at `i`. The parameters have
+    `rows`, the words of a module, `width`, their bits, and `outstanding`, the requests that a
+    processor may wait for.
 
     Attributes
     ----------
@@ -44,6 +45,10 @@ class MemoryNetwork(Network):
     tag_bits : tuple[TagBit, ...]
         The meaning of each bit of a request's tag, from the lowest: ("module", b) for bit b of the
         module's code, ("path", b) for bit b of the number of the path.
+    row_words : int
+        Words in a row of memory: 1 or 2.
+    memory_rows : int
+        Rows in a memory module.
     paths : int
         Paths from a processor to a memory module, one of which a tag names.
     side_by_side : tuple[int, int]
@@ -63,6 +68,7 @@ class MemoryNetwork(Network):
     tags: TagScheme | None
     operations: tuple[Operation, ...]
     tag_bits: tuple[TagBit, ...]
+    row_words: int = 1
     paths: int = 1
     side_by_side: tuple[int, int] = (1, 1)
     _code: AddressCode
@@ -126,20 +132,43 @@ class MemoryNetwork(Network):
         """
         word = check_integer("Word", word, 0, self.ports * self.parameters["rows"] - 1)
         path = check_integer("Path", path, 0, self.paths - 1)
-        row, module = divmod(word, self.ports)
+        pair, half = divmod(word, self.row_words)
+        row, module = divmod(pair, self.ports)
+        parts = 1 << self.link.part_bits
+        return Place(self.tag(module, path), row * parts + half * parts // self.row_words)
+
+    def tag(self, module: int, path: int = 0) -> int:
+        """The tag that leads to a memory module by a path, without hashing."""
         codes = {"module": self.code.encode(module), "path": path}
-        tag = sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
-        return Place(tag, row)
+        return sum((codes[kind] >> bit & 1) << at for at, (kind, bit) in enumerate(self.tag_bits))
 
     def stored(self, word: int) -> tuple[int, int]:
         """The memory module that holds a word, and its row there."""
-        row, module = divmod(word, self.ports)
+        row, module = divmod(word // self.row_words, self.ports)
         return module, row
+
+    @property
+    def memory_rows(self) -> int:
+        return self.parameters["rows"] // self.row_words
 
     def words(self, contents: Sequence[Sequence[int]]) -> list[int]:
         """The value of each word, from the contents of the memory modules."""
-        places = map(self.stored, range(self.ports * self.parameters["rows"]))
-        return [contents[module][row] for module, row in places]
+        width = self.parameters["width"]
+        values = []
+        for word in range(self.ports * self.parameters["rows"]):
+            module, row = self.stored(word)
+            shift = word % self.row_words * width
+            values.append(contents[module][row] >> shift & (1 << width) - 1)
+        return values
+
+    def contents(self, words: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
+        """The contents of the memory modules that hold these words, if all others are 0."""
+        rows: dict[int, list[int]] = {}
+        for word, value in words.items():
+            module, row = self.stored(word)
+            shift = word % self.row_words * self.parameters["width"]
+            rows.setdefault(module, [0] * self.memory_rows)[row] |= value << shift
+        return {module: tuple(values) for module, values in rows.items()}
 
     def combined(self) -> list[list[Pin]]:
         """By stage: the outputs of the boxes that count combined requests, if any do."""

@@ -75,6 +75,21 @@ class Preset:
     example: dict[str, Any] = field(default_factory=lambda: {"ports": 8})
 
 
+_RP3 = {
+    "ports": 128,
+    "radix": 4,
+    "combine": "none",
+    "operations": "rp3",
+    "lengths": "2:3",
+    "beats": 4,
+    "queues": "input",
+    "depth": 8,
+    "delay": 2,
+    "paths": 2,
+    "width": 32,
+}
+
+
 def _fields(address: int, memory: str, amounts: int, data: str) -> tuple[Field, ...]:
     """The fields of a BBN machine's packets, for a memory address of some bits."""
     return (
@@ -173,7 +188,7 @@ PRESETS: dict[str, Preset] = {
             "ports": 256,
             "radix": 2,
             "combine": "ultracomputer",
-            "operations": "ultracomputer",
+            "operations": "ultracomputer-sizes",
             "lengths": "2:4",
             "width": 32,
         },
@@ -182,6 +197,7 @@ PRESETS: dict[str, Preset] = {
         source="VII-F",
         example={"ports": 4},
     ),
+    # 512 processor/memory elements; the paper says how many share a port of the other network only.
     "rp3-combining": Preset(
         "IBM RP3, combining network: 2 x 2 boxes, equal operations combine, loads as adds of zero",
         "combining",
@@ -192,28 +208,28 @@ PRESETS: dict[str, Preset] = {
             "operations": "rp3",
             "lengths": "2:3",
             "width": 32,
+            "processors_per_port": 4,
         },
         cycle_ns=None,
         path_bits=32,
         source="VII-E",
-        example={"ports": 4},
+        example={"ports": 4, "processors_per_port": 2},
     ),
+    # The architectural design: "each port is connected to four PMEs".
+    "rp3-design": Preset(
+        "IBM RP3 as designed: the network of rp3, with four processors and memories at each port",
+        "combining",
+        {**_RP3, "processors_per_port": 4},
+        cycle_ns=None,
+        path_bits=8,
+        source="VII-E",
+        example={"ports": 4, "radix": 2},
+    ),
+    # The prototype: "each PME has its own port".
     "rp3": Preset(
         "IBM RP3 as built: four stages of 4 x 4 boxes of two cycles, buffers of 8 words at inputs",
         "combining",
-        {
-            "ports": 128,
-            "radix": 4,
-            "combine": "none",
-            "operations": "rp3",
-            "lengths": "2:3",
-            "beats": 4,
-            "queues": "input",
-            "depth": 8,
-            "delay": 2,
-            "paths": 2,
-            "width": 32,
-        },
+        _RP3,
         cycle_ns=70,
         path_bits=8,
         source="VII-E",

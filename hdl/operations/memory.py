@@ -48,7 +48,12 @@ __all__ = [
     "Policy",
     "Rules",
     "find_operation",
+    "operation_bits",
+    "parts_per_row",
+    "words_per_row",
 ]
+
+_SIZES = (0.25, 0.5, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,14 @@ class Operation:
         For an operation that keeps each bit in which word and operand agree: whether the new value
         is 1 where only the word has a 1, and where only the operand has a 1. These operations share
         their hardware, one look-up table per bit.
+    size : float
+        Words that it reads and writes: 1; 2, for a double word; or 0.5 or 0.25, for a half-word or
+        a byte (a quarter of a word). A double word is two words from an even one on.
+
+    Raises
+    ------
+    ValueError
+        If there is no such size.
     """
 
     name: str
@@ -82,6 +95,11 @@ class Operation:
     kind: Literal["update", "load", "store"] = "update"
     fetching: str = ""
     ones: Callable[[Value, Value], tuple[ValueLike, ValueLike]] | None = None
+    size: float = 1
+
+    def __post_init__(self) -> None:
+        if self.size not in _SIZES:
+            raise InvalidValue(f"Size must be 0.25, 0.5, 1 or 2 words, not {self.size!r}")
 
     @property
     def replies(self) -> bool:
@@ -89,7 +107,10 @@ class Operation:
         return not self.fetching
 
     def perform(self, value: int, operand: int, width: int) -> int:
-        """The new value of a word. All arguments are integers from 0 to 2^width - 1."""
+        """The new value of a word of this width, or of the part that the operation changes.
+
+        All arguments are integers from 0 to 2^width - 1.
+        """
         result = self.function(_signed(value, width), _signed(operand, width))
         return result & ((1 << width) - 1)
 
@@ -151,17 +172,62 @@ OPERATIONS: tuple[Operation, ...] = (
         ones=lambda x, e: (x[-1], ~x[-1]),
     ),
 )
-"""The operations of RP3 and of the Ultracomputer (Siegel et al., VII-E and F)."""
+"""The operations of RP3 and of the Ultracomputer on words (Siegel et al., VII-E and F)."""
+
+_DOUBLE: tuple[Operation, ...] = (
+    Operation("load-double", lambda x, e: x, kind="load", size=2),
+    Operation(
+        "store-double", _second, None, "store", "fetch-and-store-double", _ones_of_second, size=2
+    ),
+)
+_PARTIAL: tuple[Operation, ...] = tuple(
+    Operation(
+        f"store-{part}", _second, None, "store", f"fetch-and-store-{part}", _ones_of_second, size
+    )
+    for part, size in (("half", 0.5), ("byte", 0.25))
+)
 
 _ONLY_RP3 = {"fetch-and-min", "fetch-and-max"}
 _ONLY_ULTRACOMPUTER = {"fetch-and-store-if-nonnegative"}
+_ULTRACOMPUTER = tuple(op for op in OPERATIONS if op.name not in _ONLY_RP3)
 
 OPERATION_SETS: dict[str, tuple[Operation, ...]] = {
     "all": OPERATIONS,
     "rp3": tuple(op for op in OPERATIONS if op.name not in _ONLY_ULTRACOMPUTER),
-    "ultracomputer": tuple(op for op in OPERATIONS if op.name not in _ONLY_RP3),
+    "ultracomputer": _ULTRACOMPUTER,
+    "ultracomputer-sizes": (*_ULTRACOMPUTER, *_DOUBLE, *_PARTIAL),
 }
-"""The operations that the boxes and memories of each machine implement."""
+"""The operations that the boxes and memories of each machine implement.
+
+`ultracomputer` has those on words, `ultracomputer-sizes` also loads and stores of double words, and
+stores of half-words and bytes.
+"""
+
+
+def words_per_row(operations: tuple[Operation, ...]) -> int:
+    """Words in a row of memory: two if there are operations on double words."""
+    return max(1, *(int(operation.size) for operation in operations))
+
+
+def parts_per_row(operations: tuple[Operation, ...]) -> int:
+    """How many parts of a row have addresses: as many as the smallest operation makes of it."""
+    return int(words_per_row(operations) / min(operation.size for operation in operations))
+
+
+def operation_bits(operation: Operation, operations: tuple[Operation, ...], width: int) -> int:
+    """Bits that an operation reads and writes in a row of this width.
+
+    Raises
+    ------
+    ValueError
+        If they are not a whole number.
+    """
+    parts = words_per_row(operations) / operation.size
+    if width % parts:
+        raise InvalidValue(
+            f"Width of a row must be a multiple of {parts:g} for {operation.name}, not {width}"
+        )
+    return int(width // parts)
 
 
 def find_operation(name: str, operations: tuple[Operation, ...] = OPERATIONS) -> Operation:
@@ -207,7 +273,7 @@ _SIMPLE = {"load", "store", "fetch-and-store", "fetch-and-add"}
 
 def _ultracomputer(first: Operation, second: Operation) -> bool:
     if first == second:
-        return first in OPERATION_SETS["ultracomputer"]
+        return first in _ULTRACOMPUTER or first in _DOUBLE
     return {first.name, second.name} <= _SIMPLE
 
 
@@ -259,7 +325,7 @@ class Rules:
 
     def combined(self, first: Operation, second: Operation) -> Operation | None:
         """The operation that replaces two, or None if they can't be combined."""
-        if not self.policy.allows(first, second):
+        if first.size != second.size or not self.policy.allows(first, second):
             return None
         if first.kind == "load":
             result = second
@@ -323,11 +389,15 @@ def check_operations(operations: object) -> None:
 class OperationUnit(wiring.Component):
     """Performs an operation on a value. Combinational.
 
+    An operation on less than a row takes the lowest bits of `x` and `operand`, and its result is in
+    the lowest bits of `result`; the others have no meaning.
+
     Parameters
     ----------
     operations : tuple[Operation, ...]
     width : int
-        Width of a word in bits, at least 1.
+        Width of a row in bits, at least 1: of a word, or of a double word if there are operations
+        on these.
     used : frozenset[Operation], optional
         Those that can occur; the result for others is undefined. All by default.
 
@@ -362,7 +432,8 @@ class OperationUnit(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         of_x, of_operand = Signal(init=1), Signal()
-        m.d.comb += self.result.eq(select_ones(self.x, self.operand, of_x, of_operand))
+        x, operand = self._extended(m)
+        m.d.comb += self.result.eq(select_ones(x, operand, of_x, of_operand))
         groups: dict[Callable, list[int]] = {}
         for code, operation in enumerate(self.operations):
             if operation in self.used and operation.kind != "load":
@@ -371,12 +442,32 @@ class OperationUnit(wiring.Component):
             for codes in groups.values():
                 with m.Case(*codes):
                     operation = self.operations[codes[0]]
-                    chosen = operation.choose(self.x, self.operand)
+                    chosen = operation.choose(x, operand)
                     if chosen is None:
-                        m.d.comb += self.result.eq(operation.build(self.x, self.operand))
+                        m.d.comb += self.result.eq(operation.build(x, operand))
                     else:
                         m.d.comb += [of_x.eq(chosen[0]), of_operand.eq(chosen[1])]
         return m
+
+    def _extended(self, m: Module) -> tuple[Signal, Signal]:
+        """The inputs, with the sign of the part that the operation takes in all bits above it."""
+        smaller: dict[int, list[int]] = {}
+        for code, operation in enumerate(self.operations):
+            bits = operation_bits(operation, self.operations, self.width)
+            if bits < self.width:
+                smaller.setdefault(bits, []).append(code)
+        if not smaller:
+            return self.x, self.operand
+        x, operand = (Signal(self.width, name=f"extended_{name}") for name in ("x", "operand"))
+        m.d.comb += [x.eq(self.x), operand.eq(self.operand)]
+        with m.Switch(self.operation):
+            for bits, codes in smaller.items():
+                with m.Case(*codes):
+                    m.d.comb += [
+                        x.eq(self.x[:bits].as_signed()),
+                        operand.eq(self.operand[:bits].as_signed()),
+                    ]
+        return x, operand
 
 
 class Combiner(wiring.Component):
@@ -429,7 +520,12 @@ class Combiner(wiring.Component):
                             m.d.comb += [self.possible.eq(1), self.operation.eq(codes[result])]
         pairs = list(rules.pairs())
         used = {second for first, second, _ in pairs if first.kind != "load"}
-        stores = [operation for operation in rules.operations if operation.function is _second]
+        largest = max(operation.size for operation in rules.operations)
+        stores = [
+            operation
+            for operation in rules.operations
+            if operation.function is _second and operation.size == largest
+        ]
         unit = OperationUnit(rules.operations, self.width, used=frozenset(used.union(stores[:1])))
         m.submodules.unit = unit
         first_loads = Signal()

@@ -1,7 +1,7 @@
 """A memory module that performs operations, one at a time."""
 
-from amaranth.hdl import Const, Module, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
@@ -23,6 +23,9 @@ class MemoryModule(wiring.Component):
     register and the memory's output register; `i.request.ready` depends combinationally on
     `i.reply.ready`.
 
+    With operations of several sizes, an address has a row and a part of it (`MemoryLink`). Values
+    and operands of a part are in the lowest bits of the link's; the others have no meaning.
+
     A request of several words (`pacing`) is performed when its last word has arrived. If its head
     is accepted in cycle t, the reply is shown in cycle t + length, which is also the earliest cycle
     for the next head. So replies are at least their own length apart, and need no pacer.
@@ -36,10 +39,10 @@ class MemoryModule(wiring.Component):
     ----------
     link : MemoryLink
     rows : int, optional
-        Number of words, from 1 to what the link can address, which is the default. Other addresses
-        must not be used.
+        Number of rows, each of one word or a double word, from 1 to what the link can address,
+        which is the default. Other addresses must not be used.
     words : tuple[int, ...]
-        Initial contents; words that are not given are zero.
+        Initial contents of the rows; those that are not given are zero.
     lengths : tuple[int, int]
         Words of a load or a reply, and of any other request.
     latency : int
@@ -67,7 +70,7 @@ class MemoryModule(wiring.Component):
         latency: int = 1,
         interval: int = 1,
     ) -> None:
-        most = 1 << link.address
+        most = 1 << link.address - link.part_bits
         if rows is None:
             rows = most
         rows = check_integer("Rows", rows, 1, most)
@@ -96,21 +99,22 @@ class MemoryModule(wiring.Component):
         complete: Value = Const(1)
         if Pacer.needed("request", self.lengths):
             complete = self._complete(m, accepted)
+        old, new = self._parts(current, read.data, unit.result)
         m.d.comb += [
             request.ready.eq((~pending | (complete & reply.ready)) & rested),
             reply.valid.eq(pending & complete),
             accepted.eq(request.valid & request.ready),
             read.en.eq(accepted),
-            read.addr.eq(request.payload.address),
+            read.addr.eq(request.payload.address[self.link.part_bits :]),
             reply.payload.tag.eq(current.tag),
             reply.payload.identity.eq(current.identity),
-            reply.payload.value.eq(read.data),
+            reply.payload.value.eq(old),
             unit.operation.eq(current.operation),
-            unit.x.eq(read.data),
+            unit.x.eq(old),
             unit.operand.eq(current.operand),
             write.en.eq(reply.valid & reply.ready),
-            write.addr.eq(current.address),
-            write.data.eq(unit.result),
+            write.addr.eq(current.address[self.link.part_bits :]),
+            write.data.eq(new),
         ]
         with m.If(accepted):
             m.d.sync += [pending.eq(1), current.eq(request.payload)]
@@ -146,6 +150,28 @@ class MemoryModule(wiring.Component):
         with m.Elif(rest != 0):
             m.d.sync += rest.eq(rest - 1)
         return rest == 0
+
+    def _parts(self, request: data.View, row: Value, result: Value) -> tuple[Value, Value]:
+        """What a request's operation reads of a row, in the lowest bits; and the row after it."""
+        link = self.link
+        if not link.part_bits:
+            return row, result
+        part = request.address[: link.part_bits]
+        unit = link.width >> link.part_bits
+        old, new = row, result
+        for bits in sorted({link.bits(operation) for operation in link.operations}):
+            if bits == link.width:
+                continue
+            codes = [n for n, one in enumerate(link.operations) if link.bits(one) == bits]
+            chosen = Value.cast(request.operation).matches(*codes)
+            which = part >> (bits // unit).bit_length() - 1
+            old = Mux(chosen, row.word_select(which, bits), old)
+            changed = Cat(
+                Mux(which == n, result[:bits], row.word_select(n, bits))
+                for n in range(link.width // bits)
+            )
+            new = Mux(chosen, changed, new)
+        return old, new
 
     def _complete(self, m: Module, accepted: Value) -> Value:
         """Whether all words of the request whose head was accepted have arrived."""

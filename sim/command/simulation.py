@@ -40,6 +40,11 @@ __all__ = ["sim", "sweep"]
     "May be given several times.",
 )
 @click.option("--vcd", metavar="FILE", help="Write all waveforms (engine amaranth); - is stdout.")
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Write the state there every minute, and continue from it (engine compiled).",
+)
 @run_options
 def sim(
     network: str,
@@ -47,6 +52,7 @@ def sim(
     load: float,
     trace: str | None,
     vcd: str | None,
+    checkpoint: str | None,
     faults: tuple[str, ...],
     traffic: str,
     unit: Literal["packets", "flits"],
@@ -86,6 +92,7 @@ def sim(
             vcd=vcd,
             faults=faults,
             progress=True,
+            checkpoint=checkpoint,
             **options,
         )
     except SimulationError as error:

@@ -30,7 +30,7 @@ void destroy(Vtop *top) {{ top->final(); delete top; }}
 void step(Vtop *top, unsigned long cycles) {{
   while (cycles--) {{ top->clk = 0; top->eval(); top->clk = 1; top->eval(); }}
 }}
-void set(Vtop *top, int port, unsigned long value) {{
+void set(Vtop *top, int port, const void *value) {{
   switch (port) {{ {setters} }}
   top->eval();
 }}
@@ -106,7 +106,7 @@ class VerilatorEngine:
         library.create.restype = ctypes.c_void_p
         library.destroy.argtypes = [ctypes.c_void_p]
         library.step.argtypes = [ctypes.c_void_p, ctypes.c_ulong]
-        library.set.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_ulong]
+        library.set.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p]
         library.get.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
         self._library = library
         self._top = library.create()
@@ -147,7 +147,8 @@ class VerilatorEngine:
         for name, number in self._numbers.items():
             member = "top->" + name.replace("__", "___05F")  # how Verilator writes it in C++
             if self._ports[name].flow == In:
-                setters.append(f"case {number}: {member} = value; break;")
+                copy = f"memcpy(&{member}, value, sizeof {member});"
+                setters.append(f"case {number}: {copy} break;")
             else:
                 copy = f"memcpy(value, &{member}, sizeof {member});"
                 getters.append(f"case {number}: {copy} break;")
@@ -159,14 +160,20 @@ class VerilatorEngine:
         self.cycle += cycles
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
-        self._library.set(self._top, self._numbers[port], value)
+        value &= (1 << self._ports[port].width) - 1
+        words = value.to_bytes(self._bytes(port), "little")
+        self._library.set(self._top, self._numbers[port], words)
 
     def get(self, pin: Pin, run: int = 0) -> int:
         name = "__".join(map(str, pin.path)) if pin.cell is None else self._names[pin]
         width = self._ports[name].width
-        value = ctypes.create_string_buffer(-(-width // 32) * 4 + 8)
+        value = ctypes.create_string_buffer(self._bytes(name))
         self._library.get(self._top, self._numbers[name], value)
         return int.from_bytes(value.raw, "little") & (1 << width) - 1
+
+    def _bytes(self, name: str) -> int:
+        """Enough for a port as C++ holds it: 1, 2, 4 or 8 bytes, or words of 4."""
+        return -(-self._ports[name].width // 32) * 4 + 8
 
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
         return [self.get(Pin(cell, (port,))) for cell in cells]

@@ -15,13 +15,14 @@ __all__ = ["access_histories", "is_serializable"]
 def access_histories(
     engine: Engine, bench: MemoryBench, run: int = 0
 ) -> dict[int, list[Access]] | None:
-    """The answered accesses to each word, by its number as in `MemoryNetwork.locate`.
+    """The answered accesses to each row of memory, by its first word as in `MemoryNetwork.locate`.
 
     The accesses of each processor are in the order in which it sent them. None if the processors
     have not recorded all accesses.
     """
     network = bench.network
-    layout = access_layout(network.link)
+    link = network.link
+    layout = access_layout(link)
     fields = [
         (name, field.offset, (1 << field.width) - 1)
         for name, field in ((name, layout[name]) for name, _ in layout)
@@ -36,15 +37,20 @@ def access_histories(
         rows = engine.memory(bench.sinks[number], "history", run)[:answered]
         accesses = [{name: row >> offset & mask for name, offset, mask in fields} for row in rows]
         for access in sorted(accesses, key=lambda access: access["sent"]):
-            word = access["address"] * network.ports + modules[access["tag"]]
+            operation = network.operations[access["operation"]]
+            row, part = divmod(access["address"], 1 << link.part_bits)
+            word = (row * network.ports + modules[access["tag"]]) * network.row_words
+            bits = link.bits(operation)
             histories[word].append(
                 Access(
                     number,
-                    network.operations[access["operation"]],
-                    access["operand"],
-                    access["reply"],
+                    operation,
+                    access["operand"] & (1 << bits) - 1,
+                    access["reply"] & (1 << bits) - 1,
                     access["sent"],
                     access["answered"],
+                    part * (link.width >> link.part_bits),
+                    bits if bits < link.width else 0,
                 )
             )
     return histories
@@ -53,7 +59,7 @@ def access_histories(
 def _modules(network: MemoryNetwork) -> dict[int, int]:
     """The memory module that each tag leads to."""
     return {
-        network.locate(module, path).tag: module
+        network.tag(module, path): module
         for module in range(network.ports)
         for path in range(network.paths)
     }
@@ -73,10 +79,11 @@ def is_serializable(engine: Engine, bench: Bench, run: int = 0) -> bool | None:
         return None
     network = bench.network
     contents = [engine.memory(name, "words", run) for name in bench.memories]
-    final = network.words(contents)
+    places = {word: network.stored(word) for word in histories}
+    final = {word: contents[module][row] for word, (module, row) in places.items()}
     try:
         return serial_order.is_serializable(
-            histories, width=network.parameters["width"], initial={}, final=final
+            histories, width=network.link.width, initial={}, final=final
         )
     except Undecided:
         return None

@@ -37,6 +37,9 @@ class Access:
         The value returned. None if it has no meaning or is not known.
     sent, answered : float
         Times. By default, nothing is known about them.
+    offset, bits : int
+        The part of the word that the operation reads and changes: so many bits from the one with
+        number `offset` on; all, if `bits` is 0. Operand and reply are values of this part.
     """
 
     processor: int
@@ -45,6 +48,31 @@ class Access:
     reply: int | None = None
     sent: float = -inf
     answered: float = inf
+    offset: int = 0
+    bits: int = 0
+
+    def read(self, value: int) -> int:
+        """The part of the word that the operation reads."""
+        return value >> self.offset & (1 << self.bits) - 1 if self.bits else value
+
+    def after(self, value: int, width: int) -> int:
+        """The word after the operation."""
+        if not self.bits:
+            return self.operation.perform(value, self.operand, width)
+        part = self.operation.perform(self.read(value), self.operand, self.bits)
+        mask = (1 << self.bits) - 1 << self.offset
+        return value & ~mask | part << self.offset
+
+    @property
+    def whole(self) -> int | None:
+        """The value that the whole word had, if the reply tells."""
+        return self.reply if self.operation.replies and not self.bits else None
+
+    def fits(self, value: int) -> bool:
+        """Whether the word may have had this value."""
+        if self.reply is None or not self.operation.replies:
+            return True
+        return self.reply == self.read(value)
 
 
 class Undecided(MulticubeError):
@@ -86,6 +114,8 @@ class _Search:
         self.leaving: Counter[int | None] = Counter()
         self.leading: Counter[int] = Counter()
         self.unknown = 0
+        # What an access to a part finds in the others is not known.
+        self.partial = any(access.bits for access in history)
         for number in range(len(history)):
             self._count(number, 1)
         self.ready: dict[int | None, dict[int, None]] = defaultdict(dict)
@@ -94,7 +124,9 @@ class _Search:
 
     def _end(self, access: Access) -> int | None:
         """The value that an access leaves; None if it is not known."""
-        reply = self._reply(access)
+        reply = access.whole
+        if access.bits:
+            return None
         if access.operation.kind == "store":
             return access.operand
         if reply is None:
@@ -103,7 +135,7 @@ class _Search:
 
     def _count(self, number: int, by: int) -> None:
         access, end = self.history[number], self.ends[number]
-        reply = self._reply(access)
+        reply = access.whole
         if reply is not None:
             (self.leaving if reply == end else self.changing)[reply] += by
         if end is None:
@@ -118,16 +150,12 @@ class _Search:
     def _announce(self, processor: int) -> None:
         number = self._next(processor)
         if number is not None:
-            self.ready[self._reply(self.history[number])][processor] = None
+            self.ready[self.history[number].whole][processor] = None
 
     def _withdraw(self, processor: int) -> None:
         number = self._next(processor)
         if number is not None:
-            del self.ready[self._reply(self.history[number])][processor]
-
-    @staticmethod
-    def _reply(access: Access) -> int | None:
-        return access.reply if access.operation.replies else None
+            del self.ready[self.history[number].whole][processor]
 
     def perform(self, processor: int) -> None:
         """Perform the next access of a processor."""
@@ -154,6 +182,7 @@ class _Search:
                 for processor in self.ready[reply]
                 if (number := self._next(processor)) is not None
                 and self.history[number].sent <= limit
+                and self.history[number].fits(value)
             ]
             for reply in (value, None)
         )
@@ -177,13 +206,18 @@ class _Search:
         access = self.history[number]
         if access.operation.kind == "load":
             return True
-        return self._reply(access) == value == self.ends[number]
+        if access.bits:
+            # Only if its reply allows no other time: a store may be needed later, to change it.
+            known = access.reply is not None and access.operation.replies
+            return known and access.after(value, self.width) == value
+        return access.whole == value == self.ends[number]
 
     def _is_hidden(self, number: int) -> bool:
         """Whether the value that an access leaves is no other's reply, and not the final value."""
         end = self.ends[number]
         return (
             not self.unknown
+            and not self.partial
             and self.final not in (None, end)
             and not self.changing[end]
             and not self.leaving[end]
@@ -192,8 +226,7 @@ class _Search:
     def result(self, processor: int, value: int) -> int:
         number = self._next(processor)
         assert number is not None
-        access = self.history[number]
-        return access.operation.perform(value, access.operand, self.width)
+        return self.history[number].after(value, self.width)
 
     def state(self, value: int) -> tuple[int, ...]:
         return (*self.done.values(), value)
@@ -280,7 +313,7 @@ def is_serializable(
     *,
     width: int,
     initial: Mapping[int, int],
-    final: Sequence[int],
+    final: Sequence[int] | Mapping[int, int],
 ) -> bool:
     """Whether each word of a memory has a serial order.
 

@@ -21,7 +21,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ...hdl.bench.message_bench import MessageBench
-from ...hdl.core.checks import check_integer
+from ...hdl.core.checks import check_integer, check_limit
 from ...hdl.core.errors import InvalidType, InvalidValue
 from ...hdl.networks.network import PacketNetwork
 from ...hdl.operations.folds import Fold
@@ -29,6 +29,7 @@ from ...hdl.routing.copies import copy_rounds
 from ..engines import Engine
 from ..engines.selection import open_engines, resolve_engine
 from ..measure.result import SimulationError
+from .run import LONGEST
 
 __all__ = [
     "Copies",
@@ -201,11 +202,12 @@ class Messenger:
         SimulationError
             If messages were lost or misrouted.
         TypeError, ValueError
-            If there is no such terminal, a value does not fit into a packet, or a terminal would
-            have to send more than `depth` messages.
+            If there is no such terminal, a value does not fit into a packet, a terminal would have
+            to send more than `depth` messages, or the counters would overflow: after 2^31 cycles.
         """
         lists, wanted = self._sort(messages)
         engine, sinks = self._engine, self._bench.sinks
+        check_limit("Cycles of all messages so far", engine.cycle, LONGEST)
         engine.set("clear", 1)
         engine.step(1)
         engine.set("clear", 0)

@@ -125,7 +125,7 @@ class Probe:
 
     @property
     def arrived_latency(self) -> int:
-        """Sum of the latencies of all packets that have arrived, modulo 2^32."""
+        """Sum of the latencies of all packets that have arrived."""
         return sum(self.sinks("latency_sum"))
 
     def latency_sum(self, kind: str) -> int:

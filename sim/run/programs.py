@@ -38,6 +38,7 @@ from ...hdl.operations.memory import Operation, find_operation
 from ..engines import Engine
 from ..engines.selection import open_engines
 from ..measure.serial_order import Access, is_serializable
+from .run import LONGEST
 
 __all__ = ["Pause", "Program", "ProgramRun", "ProgramsStuck", "Request", "run_programs"]
 
@@ -53,13 +54,18 @@ class Request(NamedTuple):
     operation : str or Operation
         One of the network's, or its name.
     word : int
+        For a double word, the first of the two, which is even.
     operand : int
-        From -2^(width-1) to 2^width - 1; negative numbers in two's complement.
+        From -2^(width-1) to 2^width - 1; negative numbers in two's complement. The width is that of
+        the double word, word, half-word or byte.
+    part : int
+        Which half-word or byte of the word, for an operation on these; 0 is the lowest.
     """
 
     operation: str | Operation
     word: int
     operand: int = 0
+    part: int = 0
 
 
 class Pause(NamedTuple):
@@ -102,6 +108,8 @@ class ProgramRun:
         Width of a word in bits.
     initial : dict[int, int]
         Words that were not zero at the beginning.
+    row_words : int
+        Words in a row of memory. If there are two, `history` is by the first of them.
     """
 
     engine: str
@@ -114,6 +122,7 @@ class ProgramRun:
     combined: list[int]
     width: int
     initial: dict[int, int]
+    row_words: int = 1
 
     def __repr__(self) -> str:
         done = f"{sum(self.combined)} combined, {self.memory_requests} reached the memory"
@@ -137,9 +146,18 @@ class ProgramRun:
         Undecided
             If this could not be determined.
         """
+        initial = [self.initial.get(word, 0) for word in range(len(self.memory))]
         return is_serializable(
-            self.history, width=self.width, initial=self.initial, final=self.memory
+            self.history,
+            width=self.width * self.row_words,
+            initial={word: self._row(initial, word) for word in self.history},
+            final={word: self._row(self.memory, word) for word in self.history},
         )
+
+    def _row(self, words: Sequence[int], first: int) -> int:
+        """The value of a row of memory, as one number."""
+        row = words[first : first + self.row_words]
+        return sum(value << at * self.width for at, value in enumerate(row))
 
 
 @dataclass(slots=True)
@@ -154,6 +172,8 @@ class _Sent:
     payload: int
     tag: int
     asked: int
+    offset: int = 0
+    bits: int = 0
     sent: int = -1
     answered: int = -1
     reply: int | None = None
@@ -167,7 +187,14 @@ class _Sent:
 
     def access(self) -> Access:
         return Access(
-            self.processor, self.operation, self.operand, self.reply, self.sent, self.answered
+            self.processor,
+            self.operation,
+            self.operand,
+            self.reply,
+            self.sent,
+            self.answered,
+            self.offset,
+            self.bits,
         )
 
 
@@ -179,13 +206,15 @@ class _Coder:
         layout, self._reply = network.link.request_layout, network.link.reply_layout
         self._at = {name: layout[name].offset for name, _ in layout}
         self._width = network.parameters["width"]
+        self._link = network.link
+        self._unit = self._link.width >> self._link.part_bits
         self._words = network.ports * network.parameters["rows"]
         self.lengths = network.side_by_side
         self._codes = {operation: code for code, operation in enumerate(network.operations)}
         self._places: dict[int, tuple[int, int]] = {}
 
     def encode(self, request: Request, processor: int, position: int, now: int) -> _Sent:
-        operation, word, operand = request
+        operation, word, operand, part = request
         if isinstance(operation, str):
             operation = find_operation(operation, self.network.operations)
         elif not isinstance(operation, Operation) or operation not in self._codes:
@@ -193,19 +222,28 @@ class _Coder:
         if word not in self._places:
             word = check_integer("Word", word, 0, self._words - 1)
             # All requests for a word take one path, so that they keep their order and can combine.
-            path = word // self.network.ports % self.network.paths
+            row = word // self.network.row_words
+            path = row // self.network.ports % self.network.paths
             self._places[word] = self.network.locate(word, path)
         tag, address = self._places[word]
-        operand = check_integer("Operand", operand, -(1 << self._width - 1), (1 << self._width) - 1)
-        operand &= (1 << self._width) - 1
+        bits = self._link.bits(operation)
+        if word % max(1, operation.size):
+            raise InvalidValue(f"Word of {operation.name} must be even, not {word}")
+        part = check_integer(f"Part of {operation.name}", part, 0, max(1, self._width // bits) - 1)
+        operand = check_integer("Operand", operand, -(1 << bits - 1), (1 << bits) - 1)
+        operand &= (1 << bits) - 1
         at = self._at
+        place = address + part * (bits // self._unit)
         payload = (
             tag << at["tag"]
-            | address << at["address"]
+            | place << at["address"]
             | self._codes[operation] << at["operation"]
             | operand << at["operand"]
         )
-        return _Sent(processor, operation, word, operand, position, payload, tag, now)
+        sent = _Sent(processor, operation, word, operand, position, payload, tag, now)
+        if bits < self._link.width:
+            sent.offset, sent.bits = place * self._unit % self._link.width, bits
+        return sent
 
     def length(self, sent: _Sent) -> int:
         """Cycles for which a request occupies a link."""
@@ -322,6 +360,8 @@ class _Processor:
         self.free.append(identity)
         sent.answered = now
         if sent.operation.replies:
+            if sent.bits:
+                value &= (1 << sent.bits) - 1
             sent.reply = self._replies[sent.position] = value
         self._left -= 1
         if not self._left:
@@ -436,7 +476,8 @@ def run_programs(
     requests are offered in the same cycle. A program resumes in the cycle after the last word of
     its reply. With messages of one word, a request that is never blocked therefore takes 2 n + 2
     cycles of a program's time, where n is the number of stages. In a network with several paths,
-    all requests for word a take path number a // N mod paths.
+    all requests for word a take path number a // N mod paths (of a row of two words: with the row's
+    number in the place of a).
 
     Parameters
     ----------
@@ -450,7 +491,7 @@ def run_programs(
     limit : int
         Cycles without any reply, while requests are outstanding, after which the run is given up.
     cycles : int
-        Maximum length of the run.
+        Maximum length of the run, 1 to 2^31.
 
     Raises
     ------
@@ -472,7 +513,7 @@ def run_programs(
     if len({id(program) for program in programs}) < len(programs):
         raise InvalidValue("Programs must be different generators, not one for several processors")
     limit = check_integer("Limit", limit, 1)
-    cycles = check_integer("Cycles", cycles, 1)
+    cycles = check_integer("Cycles", cycles, 1, LONGEST)
     width = network.parameters["width"]
     initial = dict(memory or {})
     for word, value in initial.items():
@@ -486,7 +527,8 @@ def run_programs(
 
     history: dict[int, list[Access]] = {}
     for sent in runner.taken:
-        history.setdefault(sent.word, []).append(sent.access())
+        first = sent.word - sent.word % network.row_words
+        history.setdefault(first, []).append(sent.access())
     meters = bench.meters.get("combined", {})
     modules = [opened.memory(bench.memory_cell(n), "words") for n in range(network.ports)]
     return ProgramRun(
@@ -503,4 +545,5 @@ def run_programs(
         ],
         width=width,
         initial=initial,
+        row_words=network.row_words,
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...hdl.networks import Network
 from ..measure.batches import PARTS, Estimate, ratio_estimate
+from ..measure.result import Latency
 from ..measure.saturation import Balance
 from ..theory import predict
 from ..workload.traffic import Pattern
@@ -59,6 +60,12 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
     if saturated is False and not settled and window.ended != "precise":
         saturated = None
     verdict = _verdict(saturated, balance, window, network)
+    latencies = [probe.latency("total", total.half_width)]
+    latencies.append(probe.latency("network", inside.half_width))
+    if max(probe.sinks("latest")) >= 2**probe.bench.time:
+        # Timestamps have wrapped while the network emptied.
+        latencies = [Latency.unknown(sum(probe.sinks("measured")))] * 2
+        verdict += f"; latencies are only measured below 2^{probe.bench.time} cycles"
     return result_of(
         probe,
         network,
@@ -78,8 +85,8 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
         generated=generated,
         rejected=rejected,
         untimed=window.untimed,
-        latency=probe.latency("total", total.half_width),
-        network_latency=probe.latency("network", inside.half_width),
+        latency=latencies[0],
+        network_latency=latencies[1],
         predicted=predict(network, run.load, uniform=traffic.uniform),
         saturated=saturated,
         verdict=f"interrupted; {verdict}" if partial else verdict,
@@ -117,10 +124,10 @@ def _warm_up(probe: Probe, network: Network, run: Run) -> Generator[int, None, b
 def _means(sums: Sequence[int], counts: Sequence[int]) -> list[float]:
     """The mean of what was added between consecutive samples; the last one if nothing was."""
     means: list[float] = []
-    # Sinks add latencies modulo 2^32.
-    for amount, count in zip(np.diff(sums), np.diff(counts)):
-        if count:
-            means.append(float(amount % 2**32 / count))
+    # As Python's integers: sums over many terminals may exceed 64 bits.
+    for (before, after), (first, last) in zip(pairwise(sums), pairwise(counts)):
+        if last != first:
+            means.append((after - before) / (last - first))
         elif means:
             means.append(means[-1])
     return means

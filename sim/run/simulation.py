@@ -1,5 +1,6 @@
 """Runs a network on the bench: warm-up, window, drain, and the check of the packet counts."""
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +15,8 @@ from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
 from ...hdl.networks.naming import field_names, takes_names
 from ..engines import Engine
+from ..engines.checkpoint import CheckpointEngine, check_checkpoint
+from ..engines.compiled import CompiledEngine
 from ..engines.selection import check_engine, open_engines
 from ..measure.result import Result, SimulationError
 from ..workload.faults import inject
@@ -45,6 +48,7 @@ def simulate_runs(
     vcd: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> list[Result]:
     """Put a network on the bench and simulate it once for each of `runs`.
 
@@ -66,6 +70,9 @@ def simulate_runs(
         Processor cores that the engine `compiled` may use; all if not given.
     progress : bool
         Show a progress bar on standard error, if it is a terminal and the run takes long.
+    checkpoint : path-like, optional
+        File to which the state of a single run is written every minute (engine `compiled`). If it
+        exists, the run continues from it; the result is that of a run without pause.
 
     Returns
     -------
@@ -88,9 +95,13 @@ def simulate_runs(
         check_kind("Run", run, Run, "a Run")
         run.traffic.check(network)
     check_engine(engine)
+    if checkpoint is not None:
+        check_checkpoint(checkpoint)
     found = injections(network, faults)
     in_state = [each for each in found if isinstance(each.place, StateBits)]
     in_links = [each for each in found if not isinstance(each.place, StateBits)]
+    if in_state and checkpoint is not None:
+        raise InvalidValue("A run with faults of state can't write checkpoints")
     with phase(f"building the bench of {max(network.sources, network.sinks)} terminals", progress):
         benches = _broken(_benches(network, runs, bins), in_links)
     with phase("preparing the engine", progress):
@@ -102,6 +113,8 @@ def simulate_runs(
         raise InvalidValue(
             f"Seeds must be 1 on engine {steppers[0].name}, which runs one at a time"
         )
+    if checkpoint is not None:
+        steppers = [_resumable(steppers, runs, checkpoint, benches[0].bins, faults)]
     results: list[Result] = []
     for stepper in steppers:
         # Either one engine has all runs, with all their seeds, or each has one run.
@@ -117,6 +130,23 @@ def simulate_runs(
     for run, result in zip(runs, results):
         _audit(network, run, result)
     return results
+
+
+def _resumable(
+    engines: Sequence[Engine],
+    runs: Sequence[Run],
+    path: str | os.PathLike[str],
+    bins: int,
+    faults: Sequence[str],
+) -> CheckpointEngine:
+    """The engine of a single run, which writes checkpoints."""
+    (engine, *_) = engines
+    if not isinstance(engine, CompiledEngine):
+        raise InvalidValue(f"Engine must be compiled to write checkpoints, not {engine.name}")
+    if len(runs) > 1:
+        raise InvalidValue("A checkpoint can only hold one run")
+    about = json.dumps(recorded(runs[0], bins, faults), sort_keys=True)
+    return CheckpointEngine(engine, path, about=about)
 
 
 def run_bench(engine: Engine, network: Network, bench: Bench, run: Run) -> Result:
@@ -235,6 +265,7 @@ def simulate(
     vcd: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
     **parameters: Any,
 ) -> Result:
     """Simulate a network once.
@@ -247,7 +278,7 @@ def simulate(
         Anything but a trace is read by `workload.traffic.pattern`.
     unit : str
         What `load` counts, per terminal per cycle; results count packets.
-    engine, bins, faults, vcd, threads, progress
+    engine, bins, faults, vcd, threads, progress, checkpoint
         As in `simulate_runs`.
     **parameters
         Further fields of `Run`: load, cycles, warmup, seed, source_depth, history, precision,
@@ -273,6 +304,7 @@ def simulate(
         vcd=vcd,
         threads=threads,
         progress=progress,
+        checkpoint=checkpoint,
     )
     return result
 

@@ -234,7 +234,7 @@ class Pattern:
         straps = self._straps(network, load, seed)
         straps = [{**own, "turn": number % network.paths} for number, own in enumerate(straps)]
         parameters = {
-            "rows": network.parameters["rows"],
+            "rows": network.memory_rows,
             "outstanding": network.parameters["outstanding"],
             "depth": depth,
             "mix": network.mix(operations),

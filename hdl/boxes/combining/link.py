@@ -7,7 +7,13 @@ from amaranth.lib.wiring import In, Out
 
 from ...core.checks import check_integer
 from ...core.errors import InvalidType, InvalidValue
-from ...operations.memory import OPERATIONS, Operation, check_operations
+from ...operations.memory import (
+    OPERATIONS,
+    Operation,
+    check_operations,
+    operation_bits,
+    parts_per_row,
+)
 
 __all__ = ["Direction", "MemoryLink", "check_link", "check_tag"]
 
@@ -31,13 +37,17 @@ class MemoryLink(wiring.Signature):
     identity : int
         Width of the identity in bits.
     address : int
-        Width of an address within a memory module in bits.
+        Width of an address within a memory module in bits. With operations of several sizes, its
+        lowest `part_bits` name the part of a row, in units of the smallest size.
     width : int
-        Width of a word in bits.
+        Width of a row of memory in bits: of a word, or of two if there are operations on double
+        words.
     operations : tuple[Operation, ...]
 
     Attributes
     ----------
+    part_bits : int
+        0 if all operations have one size.
     request_layout, reply_layout : data.StructLayout
 
     Members
@@ -72,6 +82,13 @@ class MemoryLink(wiring.Signature):
         self.address = address
         self.width = width
         self.operations = operations
+        self.part_bits = parts_per_row(operations).bit_length() - 1
+        if address <= self.part_bits:
+            raise InvalidValue(
+                f"Address must have more bits than the {self.part_bits} of a part, not {address}"
+            )
+        for operation in operations:
+            self.bits(operation)
         self.request_layout = data.StructLayout(
             {
                 "tag": tag,
@@ -88,6 +105,10 @@ class MemoryLink(wiring.Signature):
                 "reply": In(stream.Signature(self.reply_layout)),
             }
         )
+
+    def bits(self, operation: Operation) -> int:
+        """Bits that an operation reads and writes."""
+        return operation_bits(operation, self.operations, self.width)
 
     def layout(self, direction: Direction) -> data.StructLayout:
         """The payload of one of the two streams."""

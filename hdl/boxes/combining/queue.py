@@ -23,6 +23,9 @@ class CombiningQueue(wiring.Component):
     does the head, which is shown at the output. So requests for one word never overtake each other,
     and the output obeys the stream rules.
 
+    With operations of several sizes, requests for one row of memory count as for one word here, and
+    combine only if they are for the same part of it. So none overtakes another that it overlaps.
+
     A request that arrives at an empty queue is shown one cycle later, combined or not; throughput
     is one request per cycle. A request that combines needs no room. While there is less room than
     there are inputs, each input has priority in turn. `o` comes from registers. `i[*].ready` and
@@ -95,6 +98,7 @@ class CombiningQueue(wiring.Component):
             {"operation": fields["operation"], "operand": fields["operand"], "merged": 1}
         )
         slots, writers = range(self.depth), range(self.writers)
+        parts = self.link.part_bits
 
         # The queued requests, the head in slot 0. Only the work of a request ever changes.
         names = [Signal(name_layout, name=f"name_{slot}") for slot in slots]
@@ -126,10 +130,11 @@ class CombiningQueue(wiring.Component):
             name = Signal(name_layout, name=f"found_name_{i}")
             first = Signal(work_layout, name=f"found_work_{i}")
             place = Signal(self.depth, name=f"found_place_{i}")
+            part = Signal(parts, name=f"found_part_{i}")
 
             def same(tag: Value, address: Value, arriving: data.View = arriving) -> Value:
                 differing = (tag ^ arriving.tag) & self.later
-                return (address == arriving.address) & (differing == 0)
+                return (address[parts:] == arriving.address[parts:]) & (differing == 0)
 
             for slot in slots[1:]:
                 with m.If((level > slot) & same(names[slot].tag, addresses[slot])):
@@ -138,11 +143,14 @@ class CombiningQueue(wiring.Component):
                         name.eq(names[slot]),
                         first.eq(work[slot]),
                         place.eq(1 << slot),
+                        *([part.eq(addresses[slot][:parts])] if parts else []),
                     ]
             for x in range(i):
                 other = self.i[x].payload
                 with m.If(accepted[x] & same(other.tag, other.address)):
                     m.d.comb += [found.eq(1), place.eq(places[x])]
+                    if parts:
+                        m.d.comb += part.eq(other.address[:parts])
                     if self.pairwise:
                         # If the other has been combined, this one can't be, and the rest does not
                         # matter.
@@ -158,12 +166,15 @@ class CombiningQueue(wiring.Component):
 
             combines = Signal(name=f"combines_{i}")
             before = _count(appended[x] for x in range(i))
+            may = found & combiner.possible & ~first.merged & self.free[i]
+            if parts:
+                may &= part == arriving.address[:parts]
             m.d.comb += [
                 combiner.first.eq(first.operation),
                 combiner.first_operand.eq(first.operand),
                 combiner.second.eq(arriving.operation),
                 combiner.second_operand.eq(arriving.operand),
-                combines.eq(found & combiner.possible & ~first.merged & self.free[i]),
+                combines.eq(may),
                 self.i[i].ready.eq(combines | may_append[i]),
                 accepted[i].eq(self.i[i].valid & self.i[i].ready),
                 appended[i].eq(accepted[i] & ~combines),

@@ -29,11 +29,14 @@ class State:
         Cycles simulated by each of the engine's machines.
     arrays : tuple[tuple[np.ndarray, ...], ...]
         Wires, registers and memories of each machine.
+    note : str
+        A text that is kept with the state.
     """
 
     identity: str
     cycles: tuple[int, ...]
     arrays: tuple[tuple[np.ndarray, ...], ...]
+    note: str = ""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file in NumPy's npz format, which holds numbers and no code."""
@@ -42,6 +45,7 @@ class State:
             "identity": self.identity,
             "cycles": self.cycles,
             "arrays": [len(arrays) for arrays in self.arrays],
+            "note": self.note,
         }
         parts: dict[str, Any] = {  # any, since NumPy has a flag among its named arguments
             f"{number}_{index}": array
@@ -72,7 +76,8 @@ class State:
                         tuple(parts[f"{number}_{index}"] for index in range(count))
                         for number, count in enumerate(head["arrays"])
                     )
-                    return cls(head["identity"], tuple(head["cycles"]), arrays)
+                    note = str(head.get("note", ""))
+                    return cls(head["identity"], tuple(head["cycles"]), arrays, note)
             except Exception as error:  # a file can be wrong in any way
                 reason = " ".join(str(error).split())
                 raise InvalidValue(f"{os.fspath(path)} holds no saved state: {reason}") from None

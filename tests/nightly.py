@@ -1,0 +1,166 @@
+# amaranth: UnusedElaboratable=no
+"""Random modules and random networks in lock step on three engines: every output, every cycle.
+
+The compiled engine and the exported Verilog in Verilator are compared with Amaranth's simulator.
+`make nightly` runs 1,000 modules and 100 networks from a new seed. A failure names the seed of the
+batch of modules, or of the network, and the options that repeat it alone. With `--sanitize` the
+generated C is compiled with -fsanitize=undefined,address, and Verilator is left out.
+"""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from amaranth.lib.wiring import Out
+from multicube.hdl import FAMILIES, build
+from multicube.hdl.core.fabric import CellType, Pin
+from multicube.hdl.networks import Network
+from multicube.sim.engines.compiled import emit_c
+from random_modules import (
+    BINARY,
+    UNARY,
+    WIDTHS,
+    Operators,
+    RandomLogic,
+    RandomMemory,
+    flat,
+    lock_step,
+    results,
+    side_by_side,
+)
+
+BATCH = 10
+"""Modules that are simulated side by side: Verilator and compilers start once for all."""
+
+MOST_CELLS = 40
+"""Cells of the largest random network."""
+
+OPTIONS = "-mno-avx2 -fsanitize=undefined,address -fno-sanitize-recover=all"
+"""Without AVX2, whose gathers are not checked."""
+
+
+def random_types(seed: int) -> list[CellType]:
+    """A batch of modules."""
+    rng = random.Random(seed)
+    types = []
+    for _ in range(BATCH - 6):
+        # One of four is wide: such a module takes as long as all others.
+        wide = rng.choice((257, 513, 600)) if rng.random() < 0.25 else 0
+        resets = rng.random() < 0.5
+        types.append(CellType(RandomLogic, seed=rng.getrandbits(32), wide=wide, resets=resets))
+    types += [CellType(RandomMemory, seed=rng.getrandbits(32)) for _ in range(3)]
+    for _ in range(3):
+        operator = rng.choice([*BINARY, *UNARY])
+        left, right = rng.choices(WIDTHS, k=2)
+        types.append(CellType(Operators, operator=operator, left=left, right=right))
+    return types
+
+
+@contextmanager
+def most_statements(count: int) -> Iterator[None]:
+    """Larger modules are compiled as tables of operations."""
+    before, emit_c.STRAIGHT = emit_c.STRAIGHT, count
+    try:
+        yield
+    finally:
+        emit_c.STRAIGHT = before
+
+
+def modules(seed: int, *, verilog: bool = True, cycles: int = 20) -> None:
+    """A batch of random modules; every second batch as tables."""
+    fabric = side_by_side(random_types(seed))
+    with most_statements(seed % 2 * emit_c.STRAIGHT):
+        lock_step(fabric, results(fabric), seed, cycles, verilog=verilog)
+
+
+def random_network(seed: int) -> Network:
+    """A small network of any family, with some of its parameters chosen at random."""
+    rng = random.Random(seed)
+    while True:
+        family = FAMILIES[rng.choice(list(FAMILIES))]
+        given: dict[str, Any] = dict(family.example)
+        for parameter in rng.sample(family.parameters, min(2, len(family.parameters))):
+            if parameter.choices:
+                given[parameter.name] = rng.choice(parameter.choices)
+            elif parameter.number:
+                given[parameter.name] = rng.randrange(9)
+        try:
+            network = build(family.name, **given)
+            if len(network.fabric.cells) <= MOST_CELLS:
+                return network
+        except ValueError:  # these parameters do not go together
+            continue
+
+
+def networks(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
+    """A random network, with random bits at all inputs; says which one it was."""
+    network = random_network(seed)
+    fabric = flat(network.fabric)
+    outputs = [Pin(None, path) for path, leaf in fabric.boundary.items() if leaf.flow == Out]
+    said = f"{network.family} {network.chosen}"
+    try:
+        lock_step(fabric, outputs, seed, cycles, verilog=verilog)
+    except Exception as error:
+        raise AssertionError(f"{said}: {error}") from error
+    return said
+
+
+def sanitized(words: list[str]) -> int:
+    """Run this file again, with checks in the generated C; return its status."""
+    asked = subprocess.run(
+        ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {
+            **os.environ,
+            "CC": "gcc",
+            "CFLAGS": f"-O1 {OPTIONS}",
+            "LD_PRELOAD": asked.stdout.strip(),
+            "ASAN_OPTIONS": "detect_leaks=0",  # Python itself keeps what it has allocated
+            "MULTICUBE_CACHE": cache,
+        }
+        command = [sys.executable, __file__, *words, "--no-verilog"]
+        return subprocess.run(command, env=environment, check=False).returncode
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="of the first case")
+    parser.add_argument("--modules", type=int, default=1000, help="how many (default: 1000)")
+    parser.add_argument("--networks", type=int, default=100, help="how many (default: 100)")
+    parser.add_argument("--no-verilog", action="store_true", help="without Verilator")
+    parser.add_argument("--sanitize", action="store_true", help="check the C as it runs")
+    options = parser.parse_args()
+    if options.sanitize:
+        counts = [f"--{name}={getattr(options, name)}" for name in ("seed", "modules", "networks")]
+        return sanitized(counts)
+    batches = -(-options.modules // BATCH)
+    print(
+        f"Seed {options.seed}: {batches * BATCH} modules, {options.networks} networks", flush=True
+    )
+    jobs: list[tuple[str, Callable[..., Any], int, int]] = [
+        ("modules", modules, batches, BATCH),
+        ("networks", networks, options.networks, 1),
+    ]
+    failures = 0
+    for kind, check, count, size in jobs:
+        for seed in range(options.seed, options.seed + count):
+            try:
+                check(seed, verilog=not options.no_verilog)
+            except Exception as error:
+                failures += 1
+                other = "networks" if kind == "modules" else "modules"
+                print(f"{error}\n  repeat: --seed {seed} --{kind} {size} --{other} 0", flush=True)
+    print(f"{failures} failures")
+    return int(failures > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""A few of the cases of `make nightly`, which the other files of tests do not have."""
+
+import shutil
+
+import nightly
+import pytest
+from long_runs import long
+from multicube.hdl import FAMILIES
+
+
+@pytest.mark.parametrize("seed", [1, long(2), long(3), long(4)])
+def test_random_networks_in_lock_step(seed: int) -> None:
+    print(nightly.networks(seed, verilog=seed > 1))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [10, 11])
+def test_random_modules_in_lock_step_on_three_engines(seed: int) -> None:
+    """The second batch as tables of operations."""
+    nightly.modules(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("words", ["--modules=20 --networks=0", "--modules=0 --networks=4"])
+def test_generated_code_has_no_undefined_behaviour(words: str) -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc")
+    assert nightly.sanitized(["--seed=1", *words.split()]) == 0
+
+
+def test_networks_are_of_many_families() -> None:
+    """And a seed always makes the same one."""
+    found = [nightly.random_network(seed) for seed in range(5)]
+    again = nightly.random_network(3)
+    assert (found[3].family, found[3].parameters) == (again.family, again.parameters)
+    assert len({network.family for network in found}) > 3
+    assert all(network.family in FAMILIES for network in found)
+
+
+def test_a_failure_says_what_repeats_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(seed: int, **options: bool) -> None:
+        if seed == 8:
+            raise ValueError("amiss")
+
+    monkeypatch.setattr(nightly, "modules", fails)
+    monkeypatch.setattr(nightly.sys, "argv", ["", "--seed=7", "--modules=30", "--networks=0"])
+    assert nightly.main() == 1
+    assert capsys.readouterr().out == (
+        "Seed 7: 30 modules, 0 networks\n"
+        "amiss\n  repeat: --seed 8 --modules 10 --networks 0\n"
+        "1 failures\n"
+    )
