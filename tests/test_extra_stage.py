@@ -24,7 +24,8 @@ from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology.extra_stage import Configuration, Fault, extra_stage_plan, parse_faults
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.workload.faults import Injection, inject, places
+from multicube.sim.workload.faults import inject, places
+from multicube.sim.workload.injection import Injection
 
 SIZES = [2, 4, 8, 16, 64]
 

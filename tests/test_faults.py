@@ -20,15 +20,9 @@ from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology.extra_stage import Fault
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.workload.faults import (
-    FORMS,
-    Injection,
-    LinkFault,
-    StuckBox,
-    inject,
-    parse_fault,
-    places,
-)
+from multicube.sim.workload.fault_cells import LinkFault, StuckBox
+from multicube.sim.workload.faults import inject, places
+from multicube.sim.workload.injection import FORMS, Injection, parse_fault
 
 
 @pytest.fixture
@@ -56,7 +50,8 @@ def link_trace(
 ) -> tuple[list[int], list[int]]:
     """What was taken from the sender, and what the receiver got, of packets 1, 2, 3 ..."""
     packet = Packet(2, 8)
-    straps = {"dead": 0, "lossy": 0, "flip": 0, "rate": 1 << 16, "start": 0, "seed": 7, **straps}
+    unused = ("dead", "lossy", "severed", "flip", "zero", "one", "start", "length", "period")
+    straps = {**dict.fromkeys(unused, 0), "rate": 1 << 16, "seed": 7, **straps}
     boundary = {
         name: CellType(LinkFault, packet=packet).build().signature.members[name] for name in "io"
     }

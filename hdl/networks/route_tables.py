@@ -171,7 +171,11 @@ def table_memories(
         onward = route_tables(relation, shapes, weights)
     else:
         around, onward = leg_tables(relation.legs, shapes)
-    readers = shared_memories(shapes, onward)
+    readers: Mapping[RouterShape, tuple[int | None, ...]]
+    if relation.rewritable:
+        readers = {shape: tuple(range(len(shape.inputs))) for shape in shapes}
+    else:
+        readers = shared_memories(shapes, onward)
     vias = shared_memories(shapes, around, skip=True) if relation.legs else {}
     count = 1 << relation.tags.code.width
     contents = [

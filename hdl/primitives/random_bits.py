@@ -31,7 +31,7 @@ MOST_RANDOM = 64
 """Most items that a `RandomOrder` has."""
 
 
-def scattered_seed(*position: int) -> int:
+def scattered_seed(*position: int | str) -> int:
     """A nonzero 32-bit seed for the generator at some position, such as (run, stage, number).
 
     Generators whose seeds differ in few bits agree for hundreds of cycles; these seeds differ in

@@ -58,6 +58,9 @@ class Relation(ABC):
         (`routing.valiant`).
     detour : Detour
         How this terminal is chosen.
+    rewritable : bool
+        Whether the tables of routers may be replaced while the network runs, so that inputs must
+        not share them (`routing.rewritable`).
     """
 
     layers: int = 1
@@ -67,6 +70,7 @@ class Relation(ABC):
     looks_back: bool = True
     deadlock_free: bool = False
     equal_choices: bool = False
+    rewritable: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -36,7 +36,8 @@ __all__ = ["sim", "sweep"]
     "faults",
     multiple=True,
     metavar="PLACE[:EFFECT]",
-    help="Inject a fault: link:1:3, box:1:2:lossy, link:0:5:flip=7. May be given several times.",
+    help="Inject a fault: link:1:3, box:1:2:lossy, cell:router_5:from=100, random:3:link:severed. "
+    "May be given several times.",
 )
 @click.option("--vcd", metavar="FILE", help="Write all waveforms (engine amaranth); - is stdout.")
 @click.option(
@@ -95,9 +96,10 @@ def sim(
             **options,
         )
     except SimulationError as error:
+        # What faults have done is shown; without faults the numbers are not to be trusted.
         if not faults or not isinstance(error.result, Result):
             raise
-        result, failure = error.result, error  # what the faults did is what was asked for
+        result, failure = error.result, error
     if as_json:
         click.echo(json.dumps(result.to_json()))
     else:

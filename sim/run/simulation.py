@@ -19,7 +19,9 @@ from ..engines.checkpoint import CheckpointEngine, check_checkpoint
 from ..engines.compiled import CompiledEngine
 from ..engines.selection import check_engine, open_engines
 from ..measure.result import Result, SimulationError
-from ..workload.faults import Injection, inject, parse_fault
+from ..workload.faults import inject
+from ..workload.injection import Injection, StateBits
+from ..workload.random_faults import injections
 from ..workload.traffic import Trace, pattern
 from .finite_run import finite_run
 from .probe import Probe
@@ -27,6 +29,7 @@ from .progress import phase
 from .random_run import random_run
 from .record import recorded
 from .run import Run, packet_load
+from .state_faults import with_state_faults
 from .steps import Steps
 
 __all__ = ["Run", "run_bench", "simulate", "simulate_runs", "whole_run", "whole_runs"]
@@ -60,7 +63,7 @@ def simulate_runs(
         Number of bins of each latency histogram, one per cycle. By default 2,048, or fewer if all
         sinks together would have more than `MOST_BINS`.
     faults : Sequence[str]
-        Faults to inject into a multistage network, as `workload.faults.parse_fault` reads them.
+        Faults to inject, as `workload.random_faults.injections` reads them.
     vcd : path-like, optional
         File for the waveforms of a single run (engine `amaranth`).
     threads : int, optional
@@ -94,11 +97,18 @@ def simulate_runs(
     check_engine(engine)
     if checkpoint is not None:
         check_checkpoint(checkpoint)
-    injections = [parse_fault(fault) for fault in faults]
+    found = injections(network, faults)
+    in_state = [each for each in found if isinstance(each.place, StateBits)]
+    in_links = [each for each in found if not isinstance(each.place, StateBits)]
+    if in_state and checkpoint is not None:
+        raise InvalidValue("A run with faults of state can't write checkpoints")
     with phase(f"building the bench of {max(network.sources, network.sinks)} terminals", progress):
-        benches = _broken(_benches(network, runs, bins), injections)
+        benches = _broken(_benches(network, runs, bins), in_links)
     with phase("preparing the engine", progress):
-        steppers = open_engines(engine, benches, vcd=vcd, threads=threads)
+        steppers = [
+            with_state_faults(each, in_state)
+            for each in open_engines(engine, benches, vcd=vcd, threads=threads)
+        ]
     if len(steppers) > 1 and any(run.seeds > 1 for run in runs):
         raise InvalidValue(
             f"Seeds must be 1 on engine {steppers[0].name}, which runs one at a time"
@@ -206,15 +216,10 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
     return [bench, *(bench.with_sources(plan) for plan in plans[1:])]
 
 
-def _broken(benches: list[Bench], injections: Sequence[Injection]) -> list[Bench]:
-    if not injections:
+def _broken(benches: list[Bench], faults: Sequence[Injection]) -> list[Bench]:
+    if not faults:
         return benches
-    plan = benches[0].network.fault_plan
-    if plan is None:
-        raise InvalidValue(
-            "Faults can only be injected into an unreplicated multistage network of square boxes"
-        )
-    return [inject(bench, plan, injections) for bench in benches]
+    return [inject(bench, bench.network.fault_plan, faults) for bench in benches]
 
 
 def _advance(engine: Engine, steps: list[Steps], progress: bool) -> list[Result]:

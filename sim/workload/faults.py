@@ -1,267 +1,31 @@
 # amaranth: UnusedElaboratable=no
-"""Injects faults into networks: dead boxes and links, lost packets, wrong bits.
+"""Injects faults into networks: dead cells and links, lost packets, wrong bits.
 
 A fault is hardware too: a small component in a link, or in place of a box. Faulty networks
 therefore run on every engine, and can be exported like any other.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
-from typing import Generic, Literal, TypeVar, cast, get_args
+from typing import Generic, TypeVar
 
-from amaranth.hdl import Module, Mux, ShapeLike, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import stream
 
 from ...hdl.boxes.circuit import CircuitLink
-from ...hdl.core.checks import check_field, check_kind
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
-from ...hdl.networks.multistage.extra_stage_cells import link_leaves, link_signature
-from ...hdl.primitives.arrival_queue import ArrivalQueue
-from ...hdl.primitives.packet import Packet, forwarded
-from ...hdl.primitives.random_bits import RandomBits, scattered_seed
+from ...hdl.primitives.random_bits import scattered_seed
 from ...hdl.topology.extra_stage import Fault, Kind
 from ...hdl.topology.multistage import MultistagePlan
+from .fault_cells import RATE_BITS, LinkFault, StuckBox
+from .injection import Effect, Injection, told
 
-__all__ = [
-    "EFFECTS",
-    "Injection",
-    "LinkFault",
-    "StuckBox",
-    "cut",
-    "inject",
-    "parse_fault",
-    "places",
-]
+__all__ = ["cut", "inject", "places"]
 
 _Fabric = TypeVar("_Fabric", bound=Fabric)
-
-Effect = Literal["dead", "lossy", "flip", "straight"]
-EFFECTS: tuple[Effect, ...] = get_args(Effect)
-
-FORMS = (
-    "PLACE, PLACE:dead, PLACE:lossy, PLACE:flip=BIT, PLACE:straight, "
-    "optionally followed by :rate=PROBABILITY and :from=CYCLE"
-)
-"""The forms that `parse_fault` accepts, for messages."""
-
-RATE_BITS = 16
-
-
-@dataclass(frozen=True)
-class Injection:
-    """A fault to inject, and its effect.
-
-    Attributes
-    ----------
-    place : Fault
-        A box means all links that enter or leave it; for "flip" and "lossy", only those that leave
-        it.
-    effect : "dead", "lossy", "flip" or "straight"
-        With "dead" nothing passes, and the sender waits for ever. With "lossy" packets are accepted
-        and lost. With "flip" a bit of each packet is inverted. With "straight" a box ignores tags
-        and connects every input to the output of the same number.
-    bit : int
-        The bit that is inverted. The tag has the lowest bits.
-    rate : float
-        Probability that "lossy" or "flip" affects a packet, in steps of 2^-16.
-    start : int
-        First cycle of the fault; 0 for "straight".
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an attribute is not as above.
-    """
-
-    place: Fault
-    effect: Effect = "dead"
-    bit: int = 0
-    rate: float = 1
-    start: int = 0
-
-    def __post_init__(self) -> None:
-        if self.effect not in EFFECTS:
-            raise InvalidValue(f"Effect must be one of {', '.join(EFFECTS)}, not {self.effect!r}")
-        check_field(self, "bit", "Bit", 0)
-        check_field(self, "start", "First cycle", 0, 2**31)
-        if not 0 <= self.rate <= 1:
-            raise InvalidValue(f"Rate must be from 0 to 1, not {self.rate}")
-        if self.effect == "straight" and self.place.kind != "box":
-            raise InvalidValue(f"Only a box can be stuck at straight, not {self.place}")
-        if self.effect == "straight" and self.start:
-            raise InvalidValue(f"First cycle of effect straight must be 0, not {self.start}")
-        if self.rate != 1 and self.effect not in ("lossy", "flip"):
-            raise InvalidValue(f"Rate of effect {self.effect} must be 1, not {self.rate}")
-
-
-_FORM = re.compile(
-    r"(?P<place>\w+:\d+:\d+)"
-    r"(:(?P<effect>dead|lossy|straight|(?P<flip>flip)=(?P<bit>\d+)))?"
-    r"(:rate=(?P<rate>\d*\.?\d+))?"
-    r"(:from=(?P<start>\d+))?"
-)
-
-
-def parse_fault(text: str) -> Injection:
-    """Parse an injection such as `link:1:3` or `box:0:2:flip=7:rate=0.01`.
-
-    Raises
-    ------
-    ValueError
-        If the text has none of the `FORMS`.
-    """
-    check_kind("Fault", text, str, "a text")
-    form = _FORM.fullmatch(text)
-    if form is None:
-        raise InvalidValue(f"Fault must be one of {FORMS}, not {text!r}")
-    return Injection(
-        Fault.parse(form["place"]),
-        cast(Effect, form["flip"] or form["effect"] or "dead"),
-        bit=int(form["bit"] or 0),
-        rate=float(form["rate"] or 1),
-        start=int(form["start"] or 0),
-    )
-
-
-class LinkFault(wiring.Component):
-    """A link with an optional fault. The stream passes combinationally.
-
-    Parameters
-    ----------
-    packet : Packet
-    link : type[wiring.Signature]
-        Kind of link: `stream.Signature` or `CircuitLink`.
-    reply : ShapeLike, optional
-        As in `CircuitLink`.
-
-    Members
-    -------
-    i : In(link(packet))
-    o : Out(link(packet))
-    dead : In(1)
-        Nothing passes, in either direction.
-    lossy : In(1)
-        Words are accepted and not passed on.
-    flip : In(width)
-        Bits that are inverted.
-    rate : In(17)
-        Probability that `lossy` and `flip` affect a word, times 2^16.
-    start : In(32)
-        First cycle of the fault.
-    seed : In(32)
-        As in `RandomBits`.
-    """
-
-    def __init__(
-        self,
-        packet: Packet,
-        *,
-        link: type[wiring.Signature] = stream.Signature,
-        reply: ShapeLike | None = None,
-    ) -> None:
-        self.link = link_signature(link, packet, reply)
-        super().__init__(
-            {
-                "i": In(self.link),
-                "o": Out(self.link),
-                "dead": In(1),
-                "lossy": In(1),
-                "flip": In(packet.size),
-                "rate": In(RATE_BITS + 1),
-                "start": In(32),
-                "seed": In(32),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        elapsed = Signal(32)
-        active = Signal()
-        m.d.comb += active.eq(elapsed == self.start)
-        with m.If(~active):
-            m.d.sync += elapsed.eq(elapsed + 1)
-
-        # Whether the next word is affected is decided before it arrives, so it does not change
-        # while the word waits.
-        m.submodules.random = random = RandomBits(RATE_BITS)
-        m.d.comb += random.seed.eq(self.seed)
-        struck, hit = Signal(), Signal()
-        busy = self.i.request if "request" in self.link.members else self.i.valid
-        m.d.comb += hit.eq(active & (self.rate[-1] | struck))
-        with m.If(~busy | self.i.valid & self.i.ready):
-            m.d.sync += struck.eq(random.value < self.rate[:-1])
-
-        works = ~(active & self.dead)
-        lost = hit & self.lossy
-        for (path, flow, outer), (_, _, inner) in zip(
-            link_leaves(self.link, self.i), link_leaves(self.link, self.o)
-        ):
-            receiver, driver = (inner, outer) if flow == Out else (outer, inner)
-            match path:
-                case ("payload",):
-                    driven = outer.as_value() ^ Mux(hit, self.flip, 0)
-                case ("valid",):
-                    driven = outer & works & ~lost
-                case ("ready",):
-                    driven = (inner | lost) & works
-                case (*_, "payload"):
-                    driven = driver
-                case _:
-                    driven = driver & works
-            m.d.comb += receiver.eq(driven)
-        return m
-
-
-class StuckBox(wiring.Component):
-    """Replaces a packet switch; connects every input to the output of the same number.
-
-    The tag is rotated as in the switch, but ignored. A packet that is not blocked takes one cycle.
-
-    Parameters
-    ----------
-    box : CellType
-        Type of the switch, which has as many streams `o` as `i`.
-
-    Members
-    -------
-    Those of the switch. Outputs outside `i` and `o` stay 0.
-
-    Raises
-    ------
-    ValueError
-        If the switch is not of this kind.
-    """
-
-    def __init__(self, box: CellType) -> None:
-        members = box.build().signature.members
-        links = [members[name] for name in ("i", "o")]
-        if links[0].dimensions != links[1].dimensions or any(
-            not isinstance(link.signature, stream.Signature | wiring.FlippedSignature)
-            or set(link.signature.members) != {"payload", "valid", "ready"}
-            for link in links
-        ):
-            raise InvalidValue(f"Box {box.name} can't be stuck at straight")
-        self.packet = links[1].signature.members["payload"].shape
-        self.digit_bits = (links[0].dimensions[0] - 1).bit_length()
-        super().__init__(dict(members))
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        for port, (entry, exit_) in enumerate(zip(self.i, self.o)):
-            m.submodules[f"queue_{port}"] = queue = ArrivalQueue(self.packet, depth=2)
-            wiring.connect(m, wiring.flipped(entry), queue.i[0])
-            m.d.comb += [
-                exit_.payload.eq(forwarded(queue.o.payload, self.digit_bits)),
-                exit_.valid.eq(queue.o.valid),
-                queue.o.ready.eq(exit_.ready),
-            ]
-        return m
 
 
 def places(plan: MultistagePlan) -> Iterator[Fault]:
@@ -274,10 +38,10 @@ def places(plan: MultistagePlan) -> Iterator[Fault]:
 
 def inject(
     fabric: _Fabric,
-    plan: MultistagePlan,
+    plan: MultistagePlan | None,
     injections: Iterable[Injection],
     *,
-    spare: Iterable[Fault] = (),
+    spare: Iterable[Fault | Pin] = (),
     seed: int = 1,
 ) -> _Fabric:
     """A copy of a fabric, of the same class, with faults in it.
@@ -285,11 +49,12 @@ def inject(
     Parameters
     ----------
     fabric : Fabric
-        Of a network whose box x of stage s is the cell `box_{s}_{x}`.
-    plan : MultistagePlan
-        Plan of the network.
+        With a plan, that of a network whose box x of stage s is the cell `box_{s}_{x}`.
+    plan : MultistagePlan or None
+        Plan of the network; None if it has none. Then all places are pins.
     injections : Iterable[Injection]
-    spare : Iterable[Fault]
+        Those of state are not for a fabric, but for an engine (`run.state_faults`).
+    spare : Iterable[Fault or Pin]
         Links that get the component for a fault even without one in `injections`. Fabrics with the
         same spare links differ only in straps, and can therefore run in parallel, as long as there
         is at most one injection per link.
@@ -302,15 +67,19 @@ def inject(
         If the network has no such place, or it can't be broken in this way.
     """
     faulty = _Faulty(fabric, plan, seed)
-    broken: dict[Fault, list[dict[str, int]]] = {place: [] for place in spare}
+    broken: dict[Fault | Pin, list[dict[str, int]]] = {place: [] for place in spare}
     for injection in injections:
-        injection.place.check(plan)
-        if injection.effect == "straight":
-            faulty.replace_box(injection.place)
+        if isinstance(injection.place, Pin):
+            links: Iterable[Fault | Pin] = faulty.links(injection)
         else:
-            for place in _links(plan, injection):
-                broken.setdefault(place, []).append(_straps(injection))
-    for place, faults in sorted(broken.items()):
+            box = faulty.known(injection.place)
+            if injection.effect == "straight":
+                faulty.replace_box(box)
+                continue
+            links = _links(faulty.plan, box, injection.effect)
+        for place in links:
+            broken.setdefault(place, []).append(_straps(injection))
+    for place, faults in sorted(broken.items(), key=lambda item: str(item[0])):
         for straps in faults or [{}]:
             faulty.break_link(place, straps)
     return faulty.fabric
@@ -345,28 +114,33 @@ def cut(fabric: _Fabric, outputs: Iterable[Pin]) -> _Fabric:
     return faulty.fabric
 
 
-def _links(plan: MultistagePlan, injection: Injection) -> list[Fault]:
-    """The links that an injection affects."""
-    place = injection.place
+def _links(plan: MultistagePlan, place: Fault, effect: Effect) -> list[Fault]:
+    """The links that an effect at a place concerns."""
     if place.kind != "box":
         return [place]
     lines = [plan.line(place.stage, place.index, port) for port in range(plan.radices[place.stage])]
-    kinds: tuple[Kind, ...] = ("entry", "link") if injection.effect == "dead" else ("link",)
+    kinds: tuple[Kind, ...] = ("entry", "link") if effect == "dead" else ("link",)
     return [Fault(kind, place.stage, line) for kind in kinds for line in lines]
 
 
-_SOUND = {"dead": 0, "lossy": 0, "flip": 0, "rate": 0, "start": 0}
-"""Straps of a link without a fault."""
-
-
 def _straps(injection: Injection) -> dict[str, int]:
+    effect, mask = injection.effect, 1 << injection.bit
     return {
-        "dead": int(injection.effect == "dead"),
-        "lossy": int(injection.effect == "lossy"),
-        "flip": int(injection.effect == "flip") << injection.bit,
+        "dead": int(effect == "dead"),
+        "lossy": int(effect == "lossy"),
+        "severed": int(effect == "severed"),
+        "flip": mask if effect == "flip" else 0,
+        "zero": mask if effect == "stuck0" else 0,
+        "one": mask if effect == "stuck1" else 0,
         "rate": round(injection.rate * 2**RATE_BITS),
         "start": injection.start,
+        "length": injection.length,
+        "period": injection.period,
     }
+
+
+_SOUND = dict.fromkeys(_straps(Injection(Pin("", ()))), 0)
+"""Straps of a link without a fault."""
 
 
 class _Broken(Generic[_Fabric]):
@@ -428,12 +202,28 @@ class _Broken(Generic[_Fabric]):
 
 
 class _Faulty(_Broken[_Fabric]):
-    """A copy of a multistage network's fabric, in which links can be cut and boxes replaced."""
+    """A copy of a network's fabric, in which links can be broken and boxes replaced."""
 
-    def __init__(self, fabric: _Fabric, plan: MultistagePlan, seed: int) -> None:
+    def __init__(self, fabric: _Fabric, plan: MultistagePlan | None, seed: int) -> None:
         super().__init__(fabric)
-        self.plan = plan
+        self._plan = plan
         self.seed = seed
+
+    @property
+    def plan(self) -> MultistagePlan:
+        if self._plan is None:
+            raise InvalidValue(
+                "Places with a stage are only in an unreplicated multistage network of square "
+                "boxes; here a fault is at cell:NAME or link:NAME.OUTPUT, such as link:router_0.o.1"
+            )
+        return self._plan
+
+    def known(self, place: object) -> Fault:
+        """A place with a stage, if the plan has it."""
+        if not isinstance(place, Fault):
+            raise InvalidValue(f"Fault {place} is in an engine's state, not in a fabric")
+        place.check(self.plan)
+        return place
 
     def _box(self, place: Fault, box: int) -> Cell:
         cell = self.fabric.cells.get(f"box_{place.stage}_{box}")
@@ -449,22 +239,63 @@ class _Faulty(_Broken[_Fabric]):
         cell = self._box(place, place.index)
         self.fabric.cells[cell.name] = replace(cell, type=CellType(StuckBox, box=cell.type))
 
-    def break_link(self, place: Fault, straps: dict[str, int]) -> None:
+    def links(self, injection: Injection) -> Iterator[Pin]:
+        """The outputs that drive the links that an injection at a pin concerns."""
+        place = injection.place
+        assert isinstance(place, Pin)
+        if place.cell not in self.fabric.cells:
+            raise InvalidValue(f"There is no cell {place.cell!r} for fault {told(place)}")
+        if place.path:
+            yield place
+            return
+        found = False
+        for path in self.fabric.cells[place.cell].type.leaves:
+            pin = Pin(place.cell, path[:-1])
+            if path[-1] != "valid":
+                continue
+            if self.fabric.sends_stream(pin):
+                # An output that nothing reads is no link.
+                if _joined(pin, ("ready",)) in self.fabric.drivers:
+                    found = True
+                    yield pin
+            elif injection.effect == "dead":
+                driver = self.fabric.drivers.get(_joined(pin, ("valid",)))
+                if driver is not None and self.fabric.sends_stream(_link_of(driver)):
+                    found = True
+                    yield _link_of(driver)
+        if not found:
+            raise InvalidValue(f"Fault {told(place)} must be at a cell that has links")
+
+    def break_link(self, place: Fault | Pin, straps: dict[str, int]) -> None:
         """Insert the component for a fault into a link, or set its straps if it is a spare one."""
+        if isinstance(place, Pin):
+            at: tuple[int | str, ...] = (str(place.cell), *place.path)
+        else:
+            at = (place.stage, place.index)
+        words = at if isinstance(place, Pin) else (place.kind, *at)
         for number in count():
-            name = f"fault_{place.kind}_{place.stage}_{place.index}_{number}"
+            name = "_".join(map(str, ("fault", *words, number)))
             cell = self.fabric.cells.get(name)
             if cell is None or _SOUND.items() <= cell.straps.items():
                 break
         type_ = self._insert(place, name) if cell is None else cell.type
         width = type_.leaves["flip",].width
-        if straps.get("flip", 0) >> width:
-            raise InvalidValue(f"Bit of fault {place} must be from 0 to {width - 1}")
-        seed = scattered_seed(self.seed, place.stage, place.index, number)
+        if any(straps.get(mask, 0) >> width for mask in ("flip", "zero", "one")):
+            raise InvalidValue(f"Bit of fault {told(place)} must be from 0 to {width - 1}")
+        if straps.get("severed") and type_.parameters["link"] is CircuitLink:
+            raise InvalidValue(f"Fault {told(place)} is at a circuit, which can't be severed")
+        seed = scattered_seed(self.seed, *at, number)
         self.fabric.cells[name] = Cell(name, type_, {**_SOUND, "seed": seed, **straps})
 
-    def _insert(self, place: Fault, name: str) -> CellType:
+    def _insert(self, place: Fault | Pin, name: str) -> CellType:
         """Insert a cell of this name into a link; return the type of the cell."""
+        if isinstance(place, Pin):
+            ready = _joined(place, ("ready",))
+            if not self.fabric.sends_stream(place) or ready not in self.fabric.drivers:
+                raise InvalidValue(
+                    f"Fault {told(place)} must be at an output that drives a link with a handshake"
+                )
+            return self.insert(name, place, _link_of(self.fabric.drivers[ready]))
         number, port = self.plan.port(place.stage, place.index)
         box = self._box(place, number).name
         if place.kind == "link":

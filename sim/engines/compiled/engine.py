@@ -185,6 +185,44 @@ class CompiledEngine:
         self.fabric.check_cell(cell)
         return machine.signal(cell, name, lane)
 
+    def write_memory(
+        self, cell: str, name: str, rows: Sequence[int], *, first: int = 0, run: int = 0
+    ) -> None:
+        """Overwrite rows of a memory between two cycles, from the row `first` on.
+
+        Raises
+        ------
+        ValueError
+            If there is no such memory, or it has no such rows.
+        """
+        machine, lane = self._at(run)
+        self.fabric.check_cell(cell)
+        machine.write_memory(cell, name, first, rows, lane)
+
+    def write_register(self, cell: str, name: str, value: int, *, run: int = 0) -> None:
+        """Overwrite a register between two cycles; names are those of `signal`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such register, or the value is too wide.
+        """
+        machine, lane = self._at(run)
+        self.fabric.check_cell(cell)
+        machine.write_register(cell, name, value, lane)
+
+    def signal_width(self, cell: str, name: str) -> int:
+        """The width of a signal; names as in `signal`."""
+        machine, _ = self._at(0)
+        self.fabric.check_cell(cell)
+        return machine.signal_width(cell, name)
+
+    def memory_width(self, cell: str, name: str) -> int:
+        """The width of a memory's rows."""
+        machine, _ = self._at(0)
+        self.fabric.check_cell(cell)
+        return machine.memory_width(cell, name)
+
     def save(self) -> State:
         """The state of all runs, which can be saved to a file and restored in another engine."""
         return State(

@@ -304,14 +304,16 @@ class Machine:
         offsets = vectors * len(group.outputs) * LANES + lanes
         return _Drivers(numbers, [group.wire(path, word, 0) for word in words], offsets)
 
-    def _set_contents(self, group: _Group, place: int, name: str, rows: Sequence[int]) -> None:
+    def _set_contents(
+        self, group: _Group, place: int, name: str, rows: Sequence[int], first: int = 0
+    ) -> None:
         number = self._memory_number(group, name)
         memory = group.module.memories[number]
         words = len(word_widths(memory.width))
         if memory.registers is None:
-            group.memories[number][place, : len(rows)] = _rows(rows, words)
+            group.memories[number][place, first : first + len(rows)] = _rows(rows, words)
             return
-        for value, registers in zip(rows, memory.registers):
+        for value, registers in zip(rows, memory.registers[first:]):
             for word, register in enumerate(registers):
                 width = group.module.registers[register].width
                 group.state[place // LANES, register, place % LANES] = _word(value, word, width)
@@ -484,6 +486,52 @@ class Machine:
             for registers in memory.registers
         ]
 
+    def write_memory(self, cell: str, name: str, first: int, rows: Sequence[int], run: int) -> None:
+        """Overwrite rows of a memory, from the row `first` on."""
+        group = self._groups[self.fabric.cells[cell].type]
+        number = self._memory_number(group, name)
+        memory = group.module.memories[number]
+        last = memory.rows - 1
+        if not 0 <= first <= first + len(rows) - 1 <= last:
+            raise InvalidValue(f"Rows of {cell}.{name} must be from 0 to {last}, not {first}")
+        if any(row >> memory.width for row in rows):
+            raise InvalidValue(f"Rows of {cell}.{name} must fit {memory.width} bits")
+        self._set_contents(group, group.places[run, cell], name, rows, first)
+        self._changed()
+
+    def write_register(self, cell: str, name: str, value: int, run: int) -> None:
+        """Overwrite a register that is a signal inside a cell."""
+        group = self._groups[self.fabric.cells[cell].type]
+        registers = self._registers(group, name)
+        if registers is None:
+            raise InvalidValue(f"Cell {cell} has no register {name!r}")
+        place = group.places[run, cell]
+        width = sum(group.module.registers[register].width for register in registers)
+        if value >> width:
+            raise InvalidValue(f"Register {name} of {cell} must fit {width} bits, not {value}")
+        for word, register in enumerate(registers):
+            part = _word(value, word, group.module.registers[register].width)
+            group.state[place // LANES, register, place % LANES] = part
+        self._changed()
+
+    @staticmethod
+    def _registers(group: _Group, name: str) -> list[int] | None:
+        """The registers of which a signal consists, word by word; None if it has other parts."""
+        try:
+            words, _ = group.module.signals(name)
+        except KeyError:
+            return None
+        whole = all(
+            node.op == "register" and node.width == group.module.registers[node.attr].width
+            for node in words
+        )
+        return [node.attr for node in words] if whole and words else None
+
+    def _changed(self) -> None:
+        """Compute the outputs of all cells anew from the present state."""
+        self._driver.publish(self._context)
+        self._settled = False
+
     def memory_sum(self, cells: Sequence[str], name: str, run: int) -> list[int]:
         group = self._groups[self.fabric.cells[cells[0]].type]
         number = self._memory_number(group, name)
@@ -504,6 +552,17 @@ class Machine:
         """Width of each signal inside a cell, by its hierarchical name."""
         module = self._groups[self.fabric.cells[cell].type].module
         return {name: module.signals(name)[1] for name in module.signal_names}
+
+    def signal_width(self, cell: str, name: str) -> int:
+        module = self._groups[self.fabric.cells[cell].type].module
+        try:
+            return module.signals(name)[1]
+        except KeyError:
+            raise InvalidValue(f"Cell {cell} has no signal {name!r}") from None
+
+    def memory_width(self, cell: str, name: str) -> int:
+        group = self._groups[self.fabric.cells[cell].type]
+        return group.module.memories[self._memory_number(group, name)].width
 
     def signal(self, cell: str, name: str, run: int) -> int:
         """Any signal inside a cell, recomputed from the state if the code does not store it."""

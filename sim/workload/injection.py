@@ -1,0 +1,174 @@
+"""Faults as data: the place, the effect and the time of each, and how they are written."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, cast, get_args
+
+from ...hdl.core.checks import check_field, check_kind
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.fabric import Pin
+from ...hdl.topology.extra_stage import Fault
+
+__all__ = ["BITWISE", "EFFECTS", "FORMS", "Effect", "Injection", "StateBits", "parse_fault", "told"]
+
+Effect = Literal["dead", "lossy", "severed", "flip", "stuck0", "stuck1", "straight"]
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+
+BITWISE: tuple[Effect, ...] = ("flip", "stuck0", "stuck1")
+"""Effects on one bit."""
+
+FORMS = (
+    "PLACE, PLACE:dead, PLACE:lossy, PLACE:severed, PLACE:flip=BIT, PLACE:stuck0=BIT, "
+    "PLACE:stuck1=BIT, PLACE:straight, optionally followed by :rate=PROBABILITY, :from=CYCLE, "
+    ":for=CYCLES and :every=CYCLES"
+)
+"""The forms that `parse_fault` accepts, for messages."""
+
+
+class StateBits(NamedTuple):
+    """A register of a cell, or a row of a memory, by the names in its Verilog.
+
+    Names of inner submodules have dots, such as `queue_0.level`.
+    """
+
+    cell: str
+    name: str
+    row: int | None = None
+
+    def __str__(self) -> str:
+        row = "" if self.row is None else f"[{self.row}]"
+        return f"state:{self.cell}.{self.name}{row}"
+
+
+@dataclass(frozen=True)
+class Injection:
+    """A fault to inject, and its effect.
+
+    Attributes
+    ----------
+    place : Fault, Pin or StateBits
+        A box means all links that enter or leave it; for effects other than "dead", only those that
+        leave it. In a network of any kind a pin means the link that this output drives, and a pin
+        with an empty path means a cell, which is treated like a box.
+    effect : str
+        One of `EFFECTS`. With "dead" nothing passes, and the sender waits for ever. With "lossy"
+        packets, or flits, are accepted and lost. With "severed" whole packets are: the receiver of
+        a packet that had begun to pass gets a last flit in place of the rest. With "flip" a bit of
+        each packet is inverted; with "stuck0" and "stuck1" it has this value. With "straight" a box
+        ignores tags and connects every input to the output of the same number. State has only the
+        effects on a bit; it flips once, at the begin of the fault.
+    bit : int
+        The bit concerned. In a packet the tag has the lowest bits.
+    rate : float
+        Probability that "lossy" or an effect on a bit concerns a packet, in steps of 2^-16; in
+        state, that a bit flips in a cycle.
+    start : int
+        First cycle of the fault; 0 for "straight".
+    length : int
+        Cycles that it lasts: it is transient. 0 if it is permanent.
+    period : int
+        Cycles from one beginning to the next: it is intermittent. 0 if it begins once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an attribute is not as above.
+    """
+
+    place: Fault | Pin | StateBits
+    effect: Effect = "dead"
+    bit: int = 0
+    rate: float = 1
+    start: int = 0
+    length: int = 0
+    period: int = 0
+
+    def __post_init__(self) -> None:
+        if self.effect not in EFFECTS:
+            raise InvalidValue(f"Effect must be one of {', '.join(EFFECTS)}, not {self.effect!r}")
+        check_field(self, "bit", "Bit", 0)
+        check_field(self, "start", "First cycle", 0, 2**31)
+        check_field(self, "length", "Length", 0, 2**31)
+        check_field(self, "period", "Period", 0, 2**31)
+        if not 0 <= self.rate <= 1:
+            raise InvalidValue(f"Rate must be from 0 to 1, not {self.rate}")
+        straight = self.effect == "straight"
+        if straight and not (isinstance(self.place, Fault) and self.place.kind == "box"):
+            raise InvalidValue(f"Only a box can be stuck at straight, not {told(self.place)}")
+        if straight and self.start:
+            raise InvalidValue(f"First cycle of effect straight must be 0, not {self.start}")
+        if straight and self.length:
+            raise InvalidValue(f"Length of effect straight must be 0, not {self.length}")
+        if self.rate != 1 and self.effect not in ("lossy", *BITWISE):
+            raise InvalidValue(f"Rate of effect {self.effect} must be 1, not {self.rate}")
+        if isinstance(self.place, StateBits):
+            self._check_state()
+        elif self.period and not 0 < self.length < self.period:
+            raise InvalidValue(
+                f"Length must be from 1 to {self.period - 1} with a period of {self.period}, "
+                f"not {self.length}"
+            )
+
+    def _check_state(self) -> None:
+        if self.effect not in BITWISE:
+            raise InvalidValue(
+                f"Effect on {self.place} must be one of {', '.join(BITWISE)}, not {self.effect}"
+            )
+        if self.effect == "flip" and self.rate == 1 and self.length:
+            raise InvalidValue("Length of a flip of state must be 0 without a rate: it flips once")
+        if self.effect != "flip" and self.rate != 1:
+            raise InvalidValue(f"Rate of effect {self.effect} on state must be 1, not {self.rate}")
+
+
+def told(place: Fault | Pin | StateBits) -> str:
+    """A place as it is written."""
+    if isinstance(place, Pin):
+        return f"{'link' if place.path else 'cell'}:{place}"
+    return str(place)
+
+
+_FORM = re.compile(
+    r"(?P<place>\w+:\d+:\d+|cell:\w+|link:\w+(\.\w+)+|state:\w+(\.[\w$]+)+(\[\d+\])?)"
+    r"(:(?P<effect>dead|lossy|severed|straight|(flip|stuck[01])=\d+))?"
+    r"(:rate=(?P<rate>\d*\.?\d+))?"
+    r"(:from=(?P<start>\d+))?"
+    r"(:for=(?P<length>\d+))?"
+    r"(:every=(?P<period>\d+))?"
+)
+
+
+def parse_fault(text: str) -> Injection:
+    """Parse an injection such as `link:1:3` or `cell:router_5:severed:from=200`.
+
+    Raises
+    ------
+    ValueError
+        If the text has none of the `FORMS`.
+    """
+    check_kind("Fault", text, str, "a text")
+    form = _FORM.fullmatch(text)
+    if form is None:
+        raise InvalidValue(f"Fault must be one of {FORMS}, not {text!r}")
+    effect, _, bit = (form["effect"] or "dead").partition("=")
+    return Injection(
+        _parse_place(form["place"]),
+        cast(Effect, effect),
+        bit=int(bit or 0),
+        rate=float(form["rate"] or 1),
+        start=int(form["start"] or 0),
+        length=int(form["length"] or 0),
+        period=int(form["period"] or 0),
+    )
+
+
+def _parse_place(text: str) -> Fault | Pin | StateBits:
+    kind, _, name = text.partition(":")
+    cell, _, rest = name.partition(".")
+    if kind == "cell":
+        return Pin(name, ())
+    if kind == "link" and rest:
+        return Pin(cell, tuple(int(part) if part.isdigit() else part for part in rest.split(".")))
+    if kind == "state":
+        register, _, row = rest.rstrip("]").partition("[")
+        return StateBits(cell, register, int(row) if row else None)
+    return Fault.parse(text)

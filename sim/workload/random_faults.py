@@ -1,0 +1,142 @@
+"""Faults at random places of a network."""
+
+import random
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.fabric import CellType, Pin
+from ...hdl.networks import Network
+from ..engines.compiled.netlist import lowered
+from .injection import Injection, StateBits, parse_fault
+
+__all__ = ["RANDOM_FORM", "injections", "network_cells", "network_links", "state_of"]
+
+RANDOM_FORM = "random:COUNT:link|cell|state[:EFFECT][:rate=...][:from=...][:for=...][:every=...]"
+"""The form of faults at random places, which may end with `:seed=NUMBER`."""
+
+_RANDOM = re.compile(
+    r"random:(?P<count>\d+):(?P<kind>link|cell|state)(?P<rest>:.*?)?(:seed=(?P<seed>\d+))?"
+)
+
+_LEAST_EFFECT = re.compile(r":(flip|stuck[01])(?=:|$)")
+
+
+def injections(network: Network, texts: Sequence[str]) -> list[Injection]:
+    """The faults that texts stand for; those at random places are drawn here.
+
+    Raises
+    ------
+    ValueError
+        If a text has neither one of the `FORMS` nor the `RANDOM_FORM`, or a network has fewer
+        places than faults.
+    """
+    found: list[Injection] = []
+    for text in texts:
+        found += _drawn(network, text) if text.startswith("random:") else [parse_fault(text)]
+    return found
+
+
+def _drawn(network: Network, text: str) -> list[Injection]:
+    form = _RANDOM.fullmatch(text)
+    if form is None:
+        raise InvalidValue(f"Random faults must be {RANDOM_FORM}, not {text!r}")
+    generator = random.Random(f"faults {form['seed'] or 1}")
+    amount, rest = int(form["count"]), form["rest"] or ""
+    if form["kind"] == "state":
+        rows = [(each, width) for each, width in state_of(network) if width]
+        ends: list[int] = []
+        for _, width in rows:
+            ends.append((ends[-1] if ends else 0) + width)
+        _check(amount, ends[-1] if ends else 0, "bits of state")
+        drawn = sorted(generator.sample(range(ends[-1]), amount)) if amount else []
+        faults, row = [], 0
+        for bit in drawn:
+            while ends[row] <= bit:
+                row += 1
+            place, width = rows[row]
+            faults.append(_at(str(place), rest, bit - ends[row] + width))
+        return faults
+    cells = form["kind"] == "cell"
+    places = network_cells(network) if cells else network_links(network)
+    _check(amount, len(places), f"{form['kind']}s")
+    return [
+        _at(f"{form['kind']}:{place}", rest, None) for place in generator.sample(places, amount)
+    ]
+
+
+def _check(amount: int, available: int, what: str) -> None:
+    if amount > available:
+        raise InvalidValue(f"Random faults must be at most the {available} {what}, not {amount}")
+
+
+def _at(place: str, rest: str, bit: int | None) -> Injection:
+    """The fault at a place; in state, at this bit unless the text names one."""
+    if bit is not None:
+        rest = _LEAST_EFFECT.sub(rf":\1={bit}", rest) or f":flip={bit}"
+    return parse_fault(place + rest)
+
+
+def network_links(network: Network) -> list[Pin]:
+    """The outputs that drive the links between two cells of a network, in order."""
+    fabric = network.fabric
+    found = []
+    for a, b in fabric.links:
+        for pin, other in ((a, b), (b, a)):
+            inside = pin.cell is not None and other.cell is not None and pin.cell != other.cell
+            if inside and fabric.sends_stream(pin):
+                found.append(pin)
+    return sorted(found)
+
+
+def network_cells(network: Network) -> list[str]:
+    """The routers or boxes of a network: its cells at the ends of its links, in order."""
+    fabric = network.fabric
+    found = set()
+    for a, b in fabric.links:
+        for pin in (a, b):
+            if pin.cell is not None and (fabric.sends_stream(a) or fabric.sends_stream(b)):
+                found.add(pin.cell)
+    return sorted(found)
+
+
+class _Row(NamedTuple):
+    name: str
+    row: int | None
+    width: int
+
+
+def state_of(network: Network) -> list[tuple[StateBits, int]]:
+    """All registers and rows of memories of a network that have names, with their widths.
+
+    Each is listed once. Tables of routes are not state: they are constant.
+    """
+    known: dict[CellType, list[_Row]] = {}
+    found = []
+    for cell in network.fabric.cells.values():
+        if cell.type.auxiliary:
+            continue
+        if cell.type not in known:
+            known[cell.type] = list(_rows(cell.type))
+        found += [(StateBits(cell.name, name, row), width) for name, row, width in known[cell.type]]
+    return found
+
+
+def _rows(type_: CellType) -> list[_Row]:
+    module = lowered(type_)
+    rows: list[_Row] = []
+    seen: set[int] = set()
+    for name in sorted(module.signal_names):
+        words, width = module.signals(name)
+        numbers = [node.attr for node in words if node.op == "register"]
+        whole = len(numbers) == len(words) and all(
+            node.width == module.registers[node.attr].width for node in words
+        )
+        # A register may have several names.
+        if whole and numbers and seen.isdisjoint(numbers):
+            seen.update(numbers)
+            rows.append(_Row(name, None, width))
+    for memory in module.memories:
+        rows += [_Row(memory.name, row, memory.width) for row in range(memory.rows)]
+    return rows
