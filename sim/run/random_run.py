@@ -62,7 +62,8 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
     verdict = _verdict(saturated, balance, window, network)
     latencies = [probe.latency("total", total.half_width)]
     latencies.append(probe.latency("network", inside.half_width))
-    if max(probe.sinks("latest")) >= 2**probe.bench.time:
+    end_of_time = 2**probe.bench.time
+    if probe.engine.cycle >= end_of_time and max(probe.sinks("latest")) >= end_of_time:
         # Timestamps have wrapped while the network emptied.
         latencies = [Latency.unknown(sum(probe.sinks("measured")))] * 2
         verdict += f"; latencies are only measured below 2^{probe.bench.time} cycles"
