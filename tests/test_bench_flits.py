@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from amaranth.hdl import Cat
+from long_runs import long
 from multicube.hdl.bench import BernoulliSource, ReplaySource
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS, Sender
 from multicube.hdl.bench.stamp import Stamp
@@ -293,7 +294,7 @@ def within(count: int, trials: int, probability: float) -> bool:
     return abs(count - trials * probability) <= 5 * deviation
 
 
-@pytest.mark.parametrize(("low", "high"), [(1, 4), (3, 5), (2, 2)])
+@pytest.mark.parametrize(("low", "high"), [(1, 4), long(3, 5), long(2, 2)])
 def test_lengths_are_uniform(simulate: Callable[..., None], low: int, high: int) -> None:
     """And tell nothing of the destination; all within five standard deviations."""
     print(f"seed {SEED:#x}")

@@ -162,7 +162,7 @@ def queue_claims(claims: Claims, queue: CombiningQueue, pairwise: bool) -> None:
 
 @pytest.mark.parametrize(
     ("writers", "depth", "pairwise"),
-    [(2, 2, True), (2, 2, False), long(2, 3, True), long(3, 3, False), long(2, 4, True)],
+    [long(2, 2, True), (2, 2, False), long(2, 3, True), long(3, 3, False), long(2, 4, True)],
 )
 def test_combining_queue_keeps_every_request(
     tmp_path: Path, writers: int, depth: int, pairwise: bool

@@ -474,7 +474,7 @@ BAD = [
     ("sim combining --history 262145", "History must be from 0 to 262144, not 262145"),
     (
         "sim combining --fault link:1:1",
-        "Faults can only be injected into an unreplicated multistage network of square boxes",
+        "Places with a stage are only in an unreplicated multistage network of square boxes",
     ),
     *(
         (

@@ -61,7 +61,7 @@ SMALL = [name for name in FABRICS if "alone" in name]
 
 @pytest.fixture(
     scope="module",
-    params=[SMALL, long(list(FABRICS))],
+    params=[long(SMALL), long(list(FABRICS))],
     ids=["small", "all"],
 )
 def exported(

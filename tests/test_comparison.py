@@ -184,6 +184,7 @@ def test_rates_of_the_picture_are_converted(
     assert plain[0][:2] == (0.2, sweeps[0].points[0].throughput)
 
 
+@pytest.mark.long
 def test_rates_of_the_picture_are_in_flits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Packets of three flits in the mean; loads asked for in flits are at their own numbers."""
     curve = sweep(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from long_runs import families, long
+from long_runs import ALIKE, families, long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
 from multicube.hdl.core.fabric import Pin
@@ -48,6 +48,9 @@ WORDS = [
     for choice in parameter.choices
     if family.preset is None and choice != parameter.default and not choice.isupper()
 ]
+LOCK_STEP = {"combining", "connection-machine", "cube", "dcsh", "hypercube", "omega", "torus"}
+"""Networks that tests of their own run in lock step on both engines, in short runs too."""
+
 every = pytest.mark.parametrize("name", FAMILIES)
 every_kind = pytest.mark.parametrize("words", [*FAMILIES, *map(long, WORDS)])
 every_kind_compiled = pytest.mark.parametrize("words", [*families(), *map(long, WORDS)])
@@ -282,7 +285,10 @@ def test_packets_take_their_path(words: str) -> None:
             assert path[-1] in crossed, pair
 
 
-@every_kind_compiled
+@pytest.mark.parametrize(
+    "words",
+    [long(name) if name in ALIKE | LOCK_STEP else name for name in FAMILIES] + [*map(long, WORDS)],
+)
 def test_engines_agree(words: str) -> None:
     """On every port of every cell, cycle by cycle at first, and on all histograms."""
     network = example(words)

@@ -171,7 +171,7 @@ def check_arrivals(load: Load, trace: list) -> None:
         {"k": 4, "n": 1, "depth": 2, "length": 2, "decision": 4},
         long({"k": 3, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1}),
         long({"k": 4, "n": 2, "depth": 5, "length": "1:5", "broadcast": 1}),
-        {"k": 2, "n": 3, "depth": 8, "length": "1:4", "decision": 3, "broadcast": 1},
+        long({"k": 2, "n": 3, "depth": 8, "length": "1:4", "decision": 3, "broadcast": 1}),
     ],
     ids=str,
 )
@@ -246,7 +246,7 @@ def test_engines_agree(broadcast: int) -> None:
     assert records[0] == records[1]
 
 
-@pytest.mark.parametrize("decision", [1, 2])
+@pytest.mark.parametrize("decision", [long(1), 2])
 def test_mean_latency_without_load(decision: int) -> None:
     """Equation (3) with (1) and (2): 4 x 4 nodes, sphere of a cluster."""
     network = DCSHNetwork(4, 2, decision=decision, length=8)
@@ -342,7 +342,7 @@ def test_broadcasts_would_deadlock_if_packets_were_not_taken_whole(
     [
         long({"k": 3, "n": 2, "decision": 2, "depth": 1}),
         long({"k": 2, "n": 3, "length": "1:4"}),
-        {"k": 2, "n": 3, "length": 4, "broadcast": 1},
+        long({"k": 2, "n": 3, "length": 4, "broadcast": 1}),
     ],
     ids=str,
 )

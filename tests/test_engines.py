@@ -78,8 +78,8 @@ def start(*engines: AmaranthEngine | CompiledEngine) -> None:
     ("name", "traffic", "parameters"),
     [
         ("cube", "uniform", {"ports": 8}),
-        ("cube", "hotspot:0.4", {"ports": 8, "switch": "input-queued", "depth": 1}),
-        ("omega", "uniform", {"ports": 8, "depth": 1, "routing": "xor"}),
+        long("cube", "hotspot:0.4", {"ports": 8, "switch": "input-queued", "depth": 1}),
+        long("omega", "uniform", {"ports": 8, "depth": 1, "routing": "xor"}),
         ("omega", "trace", {"ports": 9, "radix": 3}),
         long("baseline", "bit-reversal", {"ports": 8, "switch": "input-queued"}),
         long("baseline", "uniform", {"ports": 9, "radix": 3, "switch": "input-queued", "depth": 1}),
@@ -87,7 +87,7 @@ def start(*engines: AmaranthEngine | CompiledEngine) -> None:
         long("butterfly", "hotspot:0.2", {"ports": 16, "radix": 4, "switch": "input-queued"}),
         long("butterfly", "trace", {"ports": 8, "switch": "input-queued", "routing": "xor"}),
         long("flip", "perfect-shuffle", {"ports": 8, "depth": 1}),
-        ("flip", "uniform", {"ports": 9, "radix": 3, "depth": 1, "payload": 100}),
+        long("flip", "uniform", {"ports": 9, "radix": 3, "depth": 1, "payload": 100}),
         ("cube", "uniform", {"ports": 4, "radix": 4, "switch": "input-queued", "routing": "xor"}),
     ],
 )

@@ -170,7 +170,7 @@ def test_proofs_find_an_arbiter_that_does_not_hold(
         (OutputQueuedSwitch, 1),
         long(OutputQueuedSwitch, 2),
         (InputQueuedSwitch, 1),
-        (InputQueuedSwitch, 2),
+        long(InputQueuedSwitch, 2),
     ],
 )
 def test_packet_switch_delivers_a_packet_once_and_where_it_belongs(

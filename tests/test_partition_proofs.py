@@ -143,7 +143,7 @@ def confinement(
     [
         *(long("cube", 0, "destination"), ("cube", 0, "xor")),
         *(long("cube", 1, "destination"), long("cube", 1, "xor")),
-        *(("omega", 1, "destination"), long("omega", 1, "xor")),
+        *(long("omega", 1, "destination"), long("omega", 1, "xor")),
         *(long("flip", 1, "destination"), long("flip", 1, "xor")),
     ],
 )
@@ -159,7 +159,7 @@ def test_no_packet_leaves_its_partition(
     ("routing", "interface"),
     [
         *(long("destination", TagLeaks), ("destination", BroadcastLeaks)),
-        *(("xor", TagLeaks), long("xor", BroadcastLeaks)),
+        *(long("xor", TagLeaks), long("xor", BroadcastLeaks)),
     ],
 )
 def test_proof_finds_what_is_not_enforced(

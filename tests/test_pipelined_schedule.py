@@ -60,7 +60,7 @@ def deliveries(
 @pytest.mark.parametrize(
     ("n", "parameters"),
     [
-        (3, {"priority": "fixed", "payload": 9}),
+        long(3, {"priority": "fixed", "payload": 9}),
         (2, {"processors": 2, "age": 3, "payload": 7, "buffers": 1}),
         long(4, {"processors": 2, "age": 5, "payload": 40, "buffers": 2}),
     ],

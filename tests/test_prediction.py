@@ -45,7 +45,7 @@ def given(results: list[Result], name: str, measured: list[Any], within: float) 
         ("cube ports=16 depth=1", 0.03),
         ("cube ports=16 depth=4", 0.5),
         ("cube ports=16 depth=32", 0.9),
-        ("omega ports=64 radix=4 depth=4", 0.3),
+        long("omega ports=64 radix=4 depth=4", 0.3),
         long("cube ports=16 depth=2", 0.03),
         long("omega ports=64 radix=4 depth=8", 0.5),
         long("cube ports=256 depth=8", 0.7),

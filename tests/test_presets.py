@@ -170,7 +170,7 @@ def options(name: str, ports: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "name",
-    [*QUICK, "rp3-combining", *(long(name) for name in OTHERS if name != "rp3-combining")],
+    [*QUICK, *map(long, OTHERS)],
 )
 def test_books_of_the_whole_machine_balance(name: str) -> None:
     network = build(name)

@@ -149,7 +149,7 @@ def test_dragonfly(graph: Dragonfly) -> None:
     assert set(degrees.values()) == {a - 1 + h}
 
 
-@pytest.mark.parametrize(("kind", "d"), [(Kautz, 2), (Kautz, 3), (DeBruijn, 2), (DeBruijn, 3)])
+@pytest.mark.parametrize(("kind", "d"), [(Kautz, 2), (Kautz, 3), (DeBruijn, 2), long(DeBruijn, 3)])
 def test_kautz_and_de_bruijn_are_line_graphs(kind: Callable, d: int) -> None:
     """Each is the line graph of the next smaller one, from a complete graph on; de Bruijn graphs
     with links from nodes to themselves, which the network leaves out."""

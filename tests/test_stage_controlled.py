@@ -443,6 +443,7 @@ def complaints(path: Path) -> list[str]:
     return [line for line in done.stderr.splitlines() if line.startswith("%Warning")]
 
 
+@pytest.mark.long
 def test_verilog_is_clean(tmp_path: Path) -> None:
     write_verilog(StageSequencedNetwork(8, payload=BYTE).fabric, tmp_path / "sequenced.v")
     assert complaints(tmp_path / "sequenced.v") == []

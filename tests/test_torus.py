@@ -299,6 +299,7 @@ def test_bench_sees_a_router_without_dateline(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("form", [long("torus"), "mesh", "ring"])
+@pytest.mark.long
 def test_verilog(
     tmp_path: Path,
     verilators_linter: Callable[[Path], str],

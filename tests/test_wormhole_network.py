@@ -144,7 +144,7 @@ class Load:
     [
         *(("wormhole", 8, 2), long("wormhole", 9, 3)),
         *(long("cut-through", 8, 2), ("cut-through", 9, 3)),
-        *(long("crosspoint", 8, 2), ("crosspoint", 9, 3)),
+        *(long("crosspoint", 8, 2), long("crosspoint", 9, 3)),
     ],
 )
 def test_no_network_deadlocks(

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ...hdl.core.checks import check_kind
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import CellType, Pin
 from ...hdl.networks import Network
@@ -28,12 +29,13 @@ def injections(network: Network, texts: Sequence[str]) -> list[Injection]:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If a text has neither one of the `FORMS` nor the `RANDOM_FORM`, or a network has fewer
         places than faults.
     """
     found: list[Injection] = []
     for text in texts:
+        check_kind("Fault", text, str, "a text")
         found += _drawn(network, text) if text.startswith("random:") else [parse_fault(text)]
     return found
 
