@@ -172,6 +172,19 @@ def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(
             assert sorted(shown) == expected, (turn, at)
 
 
+def test_copies_pass_the_buffers_of_outputs(transport: Callable[..., list]) -> None:
+    """With a mask too: a worm whose output never takes a flit fills the queue and the buffer."""
+    packet = Packet(tag=1, payload=8, flits=True, broadcast=True)
+    dut = WormholeSwitch(packet, radix=2, depth=3, output_depth=2)
+    word = packet.const({"tag": 0, "mask": 0, "last": 0}).as_value().value
+
+    def offer(port: int, cycle: int) -> int | None:
+        return None if port else word
+
+    trace = transport(dut, dut.i, dut.o, cycles=20, offer=offer, ready=lambda port, cycle: False)
+    assert sum(cycle.accepted[0] for cycle in trace) == 3 + 2
+
+
 # Deadlock.
 
 

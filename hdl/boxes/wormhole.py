@@ -122,11 +122,11 @@ class _FlitSwitch(wiring.Component):
 
     def _merge_all(self, m: Module, rows: list[list[stream.Interface]]) -> None:
         """Connect each output to the queues of all inputs for it: `rows` has a list per input."""
-        for j, output in enumerate(self.o):
-            self._merge(m, j, [row[j] for row in rows], output)
+        for j in range(self.outputs):
+            self._merge(m, j, [row[j] for row in rows], self._output(m, j))
 
     def _merge(
-        self, m: Module, j: int, heads: list[stream.Interface], output: stream.Interface
+        self, m: Module, j: int, heads: list[stream.Interface], output: wiring.PureInterface
     ) -> None:
         """Send the packets in the queues of an output to it, one after the other."""
         m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
