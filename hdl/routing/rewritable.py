@@ -1,16 +1,16 @@
 """Relations whose tables can be replaced while the network runs."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import product
 
 from ..core.errors import InvalidValue
-from ..topology.graph import Channel, Graph, Link, Turn
+from ..topology.graph import Channel, Graph, Link, RelinkedGraph, Turn
 from .relation import Relation
 
-__all__ = ["GraphWithout", "Rewritable"]
+__all__ = ["Rewritable", "graph_without"]
 
 
-class GraphWithout(Graph):
+def graph_without(graph: Graph, dead: Collection[tuple[int, int]]) -> Graph:
     """A graph without some of its links, and without those in the opposite direction.
 
     Parameters
@@ -19,32 +19,12 @@ class GraphWithout(Graph):
     dead : Collection[tuple[int, int]]
         The links, by the node and the port that they leave.
     """
-
-    def __init__(self, graph: Graph, dead: Collection[tuple[int, int]]) -> None:
-        self._given = graph
-        self._links: list[Link] = []
-        for ways in graph.edges:
-            links = [link for link in ways if link is not None]
-            if not any((link.node, link.port) in dead for link in links):
-                self._links += links
-
-    @property
-    def nodes(self) -> int:
-        return self._given.nodes
-
-    def links(self) -> Sequence[Link]:
-        return self._links
-
-    @property
-    def homes(self) -> Sequence[int]:
-        return self._given.homes
-
-    @property
-    def exit_homes(self) -> Sequence[int]:
-        return self._given.exit_homes
-
-    def name(self, node: int) -> str:
-        return self._given.name(node)
+    kept: list[Link] = []
+    for ways in graph.edges:
+        links = [link for link in ways if link is not None]
+        if not any((link.node, link.port) in dead for link in links):
+            kept += links
+    return RelinkedGraph(graph, kept)
 
 
 class Rewritable(Relation):
@@ -105,7 +85,7 @@ class Rewritable(Relation):
         ValueError
             If a terminal can't be reached, or the algorithm needs more channels than there are.
         """
-        other = Rewritable(self.algorithm, GraphWithout(self.graph, dead))
+        other = Rewritable(self.algorithm, graph_without(self.graph, dead))
         for link in other.graph.links():
             if link.channels > (most := self.graph.by_output[link.node, link.port].channels):
                 raise InvalidValue(

@@ -322,23 +322,18 @@ class ListedGraph(Graph):
         return self._names[node] if self._names else str(node)
 
 
-class ChanneledGraph(Graph):
-    """A graph with other numbers of channels: at least and at most so many on each link.
+class RelinkedGraph(Graph):
+    """The nodes and terminals of a graph, with other links.
 
     Parameters
     ----------
     graph : Graph
-    least : int
-    most : int or None
+    links : Iterable[Link]
     """
 
-    def __init__(self, graph: Graph, least: int, most: int | None = None) -> None:
+    def __init__(self, graph: Graph, links: Iterable[Link]) -> None:
         self._given = graph
-        most = max(least, *(link.channels for link in graph.links()), 1) if most is None else most
-        self._links = [
-            link._replace(channels=min(max(link.channels, least), most)) for link in graph.links()
-        ]
-        self.alike = graph.alike
+        self._links = list(links)
 
     @property
     def nodes(self) -> int:
@@ -363,6 +358,28 @@ class ChanneledGraph(Graph):
 
     def direction(self, link: Link) -> str:
         return self._given.direction(link)
+
+
+class ChanneledGraph(RelinkedGraph):
+    """A graph with other numbers of channels: at least and at most so many on each link.
+
+    Parameters
+    ----------
+    graph : Graph
+    least : int
+    most : int or None
+    """
+
+    def __init__(self, graph: Graph, least: int, most: int | None = None) -> None:
+        most = max(least, *(link.channels for link in graph.links()), 1) if most is None else most
+        super().__init__(
+            graph,
+            (
+                link._replace(channels=min(max(link.channels, least), most))
+                for link in graph.links()
+            ),
+        )
+        self.alike = graph.alike
 
     def around(self, link: Link) -> str:
         return self._given.around(link)

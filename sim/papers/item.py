@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...hdl.core.checks import check_field
@@ -18,7 +19,7 @@ from ..report.drawing import save_figure
 from ..report.formats import FORMATS
 from ..run.run import LONGEST
 
-__all__ = ["Column", "Item", "Options", "PaperResult", "deviation", "finite", "mean_of"]
+__all__ = ["Column", "Item", "Options", "PaperResult", "deviation", "dots", "finite", "mean_of"]
 
 
 @dataclass(frozen=True)
@@ -179,3 +180,27 @@ class Item:
                 writer.writerows(table["rows"])
         else:
             save_figure(result.draw(), path)
+
+
+def dots(
+    axes: Axes,
+    rows: Sequence[dict[str, Any]],
+    x: str,
+    number: int,
+    *,
+    scale: float = 1,
+    label: str | None = None,
+) -> None:
+    """Draw what was measured, with its 99 % interval, in the colour of this number.
+
+    `x` is the column of the abscissa. Measured values are divided by `scale`.
+    """
+    axes.errorbar(
+        [row[x] for row in rows],
+        [row["measured"] / scale for row in rows],
+        [(row["ci99"] or 0) / scale for row in rows],
+        fmt=f"oC{number}",
+        markersize=4,
+        capsize=2,
+        label=label,
+    )

@@ -15,7 +15,7 @@ from ..theory.multistage_cube import (
     unbuffered_throughput_approximation,
 )
 from ..workload.traffic import pattern
-from .item import Column, Item, Options, PaperResult, deviation
+from .item import Column, Item, Options, PaperResult, deviation, dots
 from .siegel_structure import SOURCE
 
 __all__ = ["ITEMS", "measure_unbuffered"]
@@ -131,15 +131,8 @@ def _draw_bandwidth(rows: Sequence[dict[str, Any]]) -> Figure:
         ports = [row["ports"] for row in points]
         name = "N x N crossbar" if kind == "crossbar" else f"{kind.replace('x', ' x ')} boxes"
         axes.plot(ports, [row["predicted"] for row in points], f"-C{number}", label=name)
-        dots = [row for row in points if row.get("measured") is not None]
-        axes.errorbar(
-            [row["ports"] for row in dots],
-            [row["measured"] for row in dots],
-            [row["ci99"] or 0 for row in dots],
-            fmt=f"oC{number}",
-            markersize=4,
-            capsize=2,
-        )
+        seen = [row for row in points if row.get("measured") is not None]
+        dots(axes, seen, "ports", number)
     axes.set_xscale("log", base=2)
     axes.set_xticks([2**exponent for exponent in range(0, _TOP + 1, 4)])
     axes.set(
@@ -213,15 +206,7 @@ def _draw_recurrence(rows: Sequence[dict[str, Any]]) -> Figure:
             closed = [unbuffered_throughput_approximation(load, radix, n) for n in stages]
             axes.plot(ports, exact, f"-{colour}", linewidth=1, label=f"k = {radix}, recurrence (1)")
             axes.plot(ports, closed, f":{colour}", linewidth=1, label=f"k = {radix}, formula (2)")
-            axes.errorbar(
-                [row["ports"] for row in points],
-                [row["measured"] for row in points],
-                [row["ci99"] or 0 for row in points],
-                fmt=f"o{colour}",
-                markersize=4,
-                capsize=2,
-                label=f"k = {radix}, RTL",
-            )
+            dots(axes, points, "ports", number, label=f"k = {radix}, RTL")
         axes.set_xscale("log", base=2)
         axes.set(
             xlabel="N, number of terminals",

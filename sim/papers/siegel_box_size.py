@@ -15,7 +15,7 @@ from ..run.run import Run
 from ..run.simulation import whole_runs
 from ..theory.multistage_cube import serial_delay
 from ..workload.traffic import pattern
-from .item import Column, Item, Options, PaperResult, deviation, mean_of
+from .item import Column, Item, Options, PaperResult, deviation, dots, mean_of
 from .siegel_structure import SOURCE
 
 __all__ = ["ITEMS"]
@@ -175,14 +175,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
                 if (row["cost"], row["radix"]) == (cost, network.radix)
                 and row["measured"] is not None
             ]
-            axes.errorbar(
-                [row["load"] for row in points],
-                [row["measured"] for row in points],
-                [row["ci99"] or 0 for row in points],
-                fmt=f"oC{number}",
-                markersize=4,
-                capsize=2,
-            )
+            dots(axes, points, "load", number)
         axes.set(
             xlabel="p (packets per terminal per cycle)",
             ylabel="mean delay (cycles)",

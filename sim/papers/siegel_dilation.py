@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ..theory.multistage_cube import dilated_stages, dilated_throughput, replicated_throughput
-from .item import Column, Item, Options, PaperResult, deviation
+from .item import Column, Item, Options, PaperResult, deviation, dots
 from .siegel_bandwidth import measure_unbuffered
 from .siegel_structure import SOURCE
 
@@ -84,14 +84,7 @@ def _draw_growth(rows: Sequence[dict[str, Any]]) -> Figure:
         left.plot(stages, [row["links"] for row in points], label=f"d = {dilation}", **style)
         right.plot(stages, [row["scaled"] for row in points], label=f"d = {dilation}", **style)
         seen = [row for row in points if row["measured"] is not None]
-        left.errorbar(
-            [row["stages"] for row in seen],
-            [row["measured"] for row in seen],
-            [row["ci99"] or 0 for row in seen],
-            fmt=f"oC{number}",
-            markersize=4,
-            capsize=2,
-        )
+        dots(left, seen, "stages", number)
         small = [row for row in points if row["predicted"] is not None]
         left.plot(
             [row["stages"] for row in small], [row["predicted"] for row in small], ":", **style
@@ -204,14 +197,7 @@ def _draw_cost(rows: Sequence[dict[str, Any]]) -> Figure:
                 linewidth=1,
                 label=network,
             )
-            axes.errorbar(
-                [row["stages"] for row in seen],
-                [row["measured"] for row in seen],
-                [row["ci99"] or 0 for row in seen],
-                fmt=f"oC{number}",
-                markersize=4,
-                capsize=2,
-            )
+            dots(axes, seen, "stages", number)
         axes.axvline(24, color="grey", linestyle=":", linewidth=1)
         axes.annotate("N = 2^24", (24, 0.02), xytext=(3, 0), textcoords="offset points")
         axes.set_xscale("log")

@@ -16,7 +16,7 @@ from ..run.run import Run
 from ..run.simulation import whole_runs
 from ..theory.multistage_cube import first_stage_waiting, later_stage_waiting
 from ..workload.traffic import pattern
-from .item import Column, Item, Options, PaperResult, deviation, mean_of
+from .item import Column, Item, Options, PaperResult, deviation, dots, mean_of
 from .siegel_structure import SOURCE
 
 __all__ = ["ITEMS"]
@@ -124,15 +124,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
             ]
             label = f"k = {radix}, {stages} stage{'s' if stages > 1 else ''}"
             axes.plot(grid, curve, f"-C{number}", linewidth=1, label=f"{label}, formula")
-            axes.errorbar(
-                [row["load"] for row in points],
-                [row["measured"] for row in points],
-                [row["ci99"] or 0 for row in points],
-                fmt=f"oC{number}",
-                markersize=4,
-                capsize=2,
-                label=f"{label}, RTL",
-            )
+            dots(axes, points, "load", number, label=f"{label}, RTL")
         axes.set(
             xlabel="p (packets per terminal per cycle)",
             ylabel="mean waiting time (cycles)",
@@ -163,8 +155,7 @@ def long_packets(options: Options) -> PaperResult:
         found = _waiting(radix, _PORTS, loads, options, length)
         for part, load, (waiting, width, source) in zip(traffic, loads, found):
             predicted = stages * later_stage_waiting(load, radix, length)
-            excess = 1 + 4 * part / (5 * radix)
-            printed = stages * excess * first_stage_waiting(load, radix, length)
+            printed = stages * _printed(load, radix, length)
             rows.append(
                 {
                     "radix": radix,
@@ -207,6 +198,11 @@ def long_packets(options: Options) -> PaperResult:
     )
 
 
+def _printed(p: float, k: int, c: int) -> float:
+    """Mean waiting time at a later stage as the paper prints it, with (c - 1/k)."""
+    return (1 + 4 * c * p / (5 * k)) * first_stage_waiting(p, k, c)
+
+
 def _draw_packets(rows: Sequence[dict[str, Any]]) -> Figure:
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")
     axes = figure.subplots()
@@ -216,21 +212,11 @@ def _draw_packets(rows: Sequence[dict[str, Any]]) -> Figure:
         stages = points[0]["stages"]
         scale = stages * c
         fits = [stages * later_stage_waiting(x / c, k, c) / scale for x in grid]
-        printed = [
-            stages * (1 + 4 * x / (5 * k)) * first_stage_waiting(x / c, k, c) / scale for x in grid
-        ]
+        printed = [stages * _printed(x / c, k, c) / scale for x in grid]
         label = f"k = {k}, c = {c}"
         axes.plot(grid, fits, f"-C{number}", linewidth=1, label=f"{label}: c (1 - 1/k)")
         axes.plot(grid, printed, f":C{number}", linewidth=1, label=f"{label}: c - 1/k")
-        axes.errorbar(
-            [row["traffic"] for row in points],
-            [row["measured"] / scale for row in points],
-            [(row["ci99"] or 0) / scale for row in points],
-            fmt=f"oC{number}",
-            markersize=4,
-            capsize=2,
-            label=f"{label}: RTL",
-        )
+        dots(axes, points, "traffic", number, scale=scale, label=f"{label}: RTL")
     axes.set(
         xlabel="c p (flits per terminal per cycle)",
         ylabel="waiting per stage (lengths of a packet)",

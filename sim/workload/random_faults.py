@@ -2,7 +2,9 @@
 
 import random
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from ...hdl.core.checks import check_kind
@@ -48,17 +50,13 @@ def _drawn(network: Network, text: str) -> list[Injection]:
     amount, rest = int(form["count"]), form["rest"] or ""
     if form["kind"] == "state":
         rows = [(each, width) for each, width in state_of(network) if width]
-        ends: list[int] = []
-        for _, width in rows:
-            ends.append((ends[-1] if ends else 0) + width)
-        _check(amount, ends[-1] if ends else 0, "bits of state")
-        drawn = sorted(generator.sample(range(ends[-1]), amount)) if amount else []
-        faults, row = [], 0
-        for bit in drawn:
-            while ends[row] <= bit:
-                row += 1
-            place, width = rows[row]
-            faults.append(_at(str(place), rest, bit - ends[row] + width))
+        begins = [0, *accumulate(width for _, width in rows)]
+        bits = begins.pop()
+        _check(amount, bits, "bits of state")
+        faults = []
+        for bit in sorted(generator.sample(range(bits), amount)):
+            row = bisect_right(begins, bit) - 1
+            faults.append(_at(str(rows[row][0]), rest, bit - begins[row]))
         return faults
     cells = form["kind"] == "cell"
     places = network_cells(network) if cells else network_links(network)
