@@ -268,6 +268,8 @@ def test_random_places_are_drawn_from_all() -> None:
     assert {(each.effect, each.rate, each.start) for each in drawn} == {("lossy", 0.5, 9)}
     assert drawn == injections(network, ["random:5:link:lossy:rate=0.5:from=9:seed=3"])
     assert drawn != injections(network, ["random:5:link:lossy:rate=0.5:from=9:seed=4"])
+    dead = injections(network, ["random:5:link:dead:seed=3"])
+    assert injections(network, ["random:5:link:seed=3"]) == dead
     everything = injections(network, ["random:9:cell"])
     assert {each.place for each in everything} == {Pin(f"router_{n}", ()) for n in range(9)}
     bits = sum(width for _, width in state_of(network))

@@ -11,7 +11,7 @@ from multicube.hdl.networks import build
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.routing.layered import Layered
 from multicube.hdl.routing.relation import Relation
-from multicube.hdl.routing.rewritable import GraphWithout, Rewritable
+from multicube.hdl.routing.rewritable import Rewritable, graph_without
 from multicube.hdl.routing.up_down import UpDown
 from multicube.hdl.topology.torus import Torus
 from multicube.sim.run import rerouting
@@ -77,7 +77,7 @@ def test_nothing_is_lost_after_the_new_tables(length: int, monkeypatch: pytest.M
 
 def test_links_are_removed_in_both_directions() -> None:
     graph = Torus(3, 2)
-    before, after = ({*one.by_output} for one in (graph, GraphWithout(graph, [(0, 0)])))
+    before, after = ({*one.by_output} for one in (graph, graph_without(graph, [(0, 0)])))
     gone = before - after
     assert len(gone) == 2
     assert (0, 0) in gone

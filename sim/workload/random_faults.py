@@ -20,7 +20,7 @@ RANDOM_FORM = "random:COUNT:link|cell|state[:EFFECT][:rate=...][:from=...][:for=
 """The form of faults at random places, which may end with `:seed=NUMBER`."""
 
 _RANDOM = re.compile(
-    r"random:(?P<count>\d+):(?P<kind>link|cell|state)(?P<rest>:.*?)?(:seed=(?P<seed>\d+))?"
+    r"random:(?P<count>\d+):(?P<kind>link|cell|state)(?P<rest>:.*?)??(:seed=(?P<seed>\d+))?"
 )
 
 _LEAST_EFFECT = re.compile(r":(flip|stuck[01])(?=:|$)")
