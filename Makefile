@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
-FUZZ_SECONDS ?= 85
+FUZZ_SECONDS ?= 75
 FUZZ_SEED ?= $(shell date +%s)
 
 VENV := .venv
@@ -11,13 +11,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 LIBRARY := $(VENV)/installed-library
 TOOLS := $(VENV)/installed-tools
+SITE_TOOLS := $(VENV)/installed-site-tools
 BUILD := $(BIN)/multicube board build -o build/boards
 COVERAGE := $(BIN)/python -m coverage
 FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long fuzz nightly coverage mutants bench boards lint types clean
+.PHONY: demo test test-long fuzz nightly coverage mutants bench boards docs docs-data lint types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -29,16 +30,17 @@ test: lint
 test-long: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long
 
-# Random inputs, mostly valid, for FUZZ_SECONDS in each of seven tests: ten minutes in all.
+# Random inputs, mostly valid, for FUZZ_SECONDS in each of eight tests: ten minutes in all.
 fuzz: $(TOOLS)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest tests/fuzz
 
 # Random modules and networks on three engines, and in C that checks itself: more than an hour.
-# Prints its seed; `make nightly SEED=7 MODULES=10 NETWORKS=0` repeats one batch of modules.
+# Prints its seed; `make nightly SEED=7 MODULES=10 NETWORKS=0 BENCHES=0` repeats a batch of modules.
 SEED := $(or $(SEED),$(shell date +%s))
 MODULES ?= 1000
 NETWORKS ?= 100
-CASES = --seed $(SEED) --modules $(MODULES) --networks $(NETWORKS)
+BENCHES ?= 50
+CASES = --seed $(SEED) --modules $(MODULES) --networks $(NETWORKS) --benches $(BENCHES)
 
 nightly: $(TOOLS)
 	$(BIN)/python tests/nightly.py $(CASES)
@@ -70,6 +72,15 @@ boards: $(TOOLS)
 	$(BUILD)/orangecrab-85f orangecrab-85f cube ports=8 depth=4
 	$(BUILD)/ecpix5-85f ecpix5-85f cube ports=8 depth=4
 	$(BUILD)/ulx3s-85f ulx3s-85f cube ports=64 switch=single-buffered depth=1
+
+# The site, in build/site: a warning or a dead link is an error. Pictures are kept in build/site-pictures.
+docs: $(SITE_TOOLS)
+	cd docs && ../$(BIN)/python -m generate.site ../build/site
+
+# What the networks' pages show of measurements, in docs/data: what is missing, or with
+# ONLY="torus mesh" that of these again. All of it takes half an hour.
+docs-data: $(TOOLS)
+	cd docs && ../$(BIN)/python -m generate.measurements $(ONLY)
 
 lint: $(TOOLS) $(LINKS)
 	$(BIN)/ruff check .
@@ -103,6 +114,10 @@ $(LIBRARY): pyproject.toml
 	$(PIP) install --quiet --upgrade "pip >= 25.1"
 	@# setuptools warns that a folder of the name "multicube" would come first; there is none
 	PYTHONWARNINGS=ignore $(PIP) install --quiet --editable .
+	@touch $@
+
+$(SITE_TOOLS): $(LIBRARY)
+	$(PIP) install --quiet --group docs
 	@touch $@
 
 $(TOOLS): $(LIBRARY)

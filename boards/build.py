@@ -13,7 +13,7 @@ from typing import Any
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, Signal
 from amaranth.lib import io
 
-from ..hdl.core.children import run_program
+from ..hdl.core.children import run_program, scratch_folder
 from ..hdl.core.errors import InvalidValue
 from ..hdl.export.verilog import verilog_text
 from ..sim.synthesis import SynthesisError
@@ -172,7 +172,10 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
     bitstream = folder / f"{_NAME}.bit" if board.tools == "ecp5" else folder / f"{_NAME}.bin"
     bitstream.unlink(missing_ok=True)
     try:
-        done = run_program(["sh", script], folder=folder, environment=environment)
+        with scratch_folder() as temporary:
+            done = run_program(
+                ["sh", script], folder=folder, environment=environment, temporary=temporary
+            )
         if done.returncode:
             said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
             reason = said[0].strip() if said else f"{script} ended with status {done.returncode}"

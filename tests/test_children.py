@@ -9,15 +9,20 @@ from pathlib import Path
 
 import psutil
 import pytest
-from multicube.hdl.core.children import end_programs, in_threads, run_program
+from multicube.hdl.core.children import (
+    end_programs,
+    in_threads,
+    run_program,
+    scratch_folder,
+)
 
 SLOW = ["sh", "-c", "sleep 300; true"]
 
 
 def programs() -> list[psutil.Process]:
-    """Those that the tests start: processes that only track others may stand beside them."""
+    """Those that the tests start: processes that only wait for others may stand beside them."""
     below = psutil.Process().children(recursive=True)
-    return [each for each in below if each.name() in ("sh", "sleep")]
+    return [each for each in below if "sleep" in " ".join(each.cmdline()).split(";")[0]]
 
 
 def test_what_a_program_says(tmp_path: Path) -> None:
@@ -34,6 +39,16 @@ def test_a_limit_ends_the_whole_tree() -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         run_program(SLOW, limit=0.3)
     assert not programs()
+
+
+def test_temporary_files_have_their_folder(tmp_path: Path) -> None:
+    with scratch_folder(tmp_path, prefix="kept-") as folder:
+        assert folder.parent == tmp_path
+        words = ["sh", "-c", "mktemp; mktemp -d"]
+        done = run_program(words, folder=tmp_path, temporary=folder)
+        assert [Path(line).parent for line in done.stdout.split()] == [folder] * 2
+        assert list(tmp_path.iterdir()) == [folder]
+    assert not list(tmp_path.iterdir())
 
 
 def test_threads_do_not_wait_for_programs_that_are_ended() -> None:

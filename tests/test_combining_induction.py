@@ -18,6 +18,7 @@ from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
 from multicube.hdl.operations.memory import Rules, find_operation
 from multicube.hdl.primitives import arrival_queue as arrival_queue_module
+from proof_table import proves
 
 pytestmark = needs_yosys
 
@@ -31,6 +32,12 @@ def _registers(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "Memory", Rows)
 
 
+@proves(
+    WaitBuffer,
+    says="Every record is kept until it is taken, and found by its key; what is found is what was "
+    "stored; `free`, `hit` and `more` are right",
+    sizes="1 to 3 records",
+)
 @pytest.mark.parametrize("size", [1, long(2), long(3)])
 def test_wait_buffer_keeps_every_record(tmp_path: Path, size: int) -> None:
     """Any record, from when it is stored until it is taken, is found by its key or another of the
@@ -63,6 +70,12 @@ def test_wait_buffer_keeps_every_record(tmp_path: Path, size: int) -> None:
     assert claims.hold(tmp_path, 3, inductive=True)
 
 
+@proves(
+    Pacer,
+    says="Heads of messages are as many cycles apart as the message has words, and no further than "
+    "that",
+    sizes="lengths (1, 2), (2, 4), (3, 3)",
+)
 @pytest.mark.parametrize("lengths", [(1, 2), (2, 4), (3, 3)])
 def test_pacer_keeps_its_distance_and_delays_nothing(
     tmp_path: Path, lengths: tuple[int, int]
@@ -160,6 +173,12 @@ def queue_claims(claims: Claims, queue: CombiningQueue, pairwise: bool) -> None:
     claims.claim(held == level)
 
 
+@proves(
+    CombiningQueue,
+    says="A request keeps its place and name until it leaves; lossless, in order, stream rule; "
+    "only requests for the same word combine with it",
+    sizes="2 inputs, depth 2 to 4; 3 inputs, depth 3; pairwise and unlimited",
+)
 @pytest.mark.parametrize(
     ("writers", "depth", "pairwise"),
     [long(2, 2, True), (2, 2, False), long(2, 3, True), long(3, 3, False), long(2, 4, True)],
@@ -295,6 +314,13 @@ def box_claims(claims: Claims, box: CombiningBox) -> None:
     claims.claim(~claims.began | ~calm | (before == 0) | (work < before))
 
 
+@proves(
+    CombiningBox,
+    says="Each request is in exactly one place until it is answered, once, with its own tag; no "
+    "deadlock inside: while the ends do their part, all that is inside comes nearer to its end in "
+    "every cycle",
+    sizes="2 x 2, depth 2, wait buffers of 1, 2; load, store, fetch-and-add, fetch-and-store",
+)
 @pytest.mark.parametrize(
     ("merge", "wait"),
     [long("pairwise", 1), ("unlimited", 1), long("pairwise", 2), long("unlimited", 2)],

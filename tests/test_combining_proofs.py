@@ -16,9 +16,11 @@ from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox, MemoryLink
 from multicube.hdl.boxes.combining import box as box_module
+from multicube.hdl.boxes.combining.input_buffered_box import WordBuffer
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
 from multicube.hdl.operations.memory import find_operation
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
+from proof_table import proves
 
 pytestmark = needs_yosys
 
@@ -28,7 +30,7 @@ IDENTITIES = 2
 def one_reply_each(
     folder: Path,
     *,
-    steps: int,
+    steps: int | None = None,
     drain: int,
     outputs: int = 1,
     seen: bool = False,
@@ -109,6 +111,13 @@ def one_reply_each(
     return claims.hold(folder, steps)
 
 
+@proves(
+    CombiningBox,
+    says="Each request gets exactly one reply of its own, and a box whose ends do their part is "
+    "empty after 7 cycles",
+    sizes="2 x 2, depth 2, wait buffers of 1 or 2, fetch-and-adds for one word per output",
+    cycles=8,
+)
 @pytest.mark.parametrize(
     ("merge", "wait", "outputs", "steps"),
     [
@@ -125,20 +134,37 @@ def test_each_request_gets_one_reply_of_its_own(
     assert one_reply_each(tmp_path, **given, depth=2, wait=wait, merge=merge)
 
 
-@pytest.mark.parametrize(
-    ("depth", "delay", "drain", "steps", "holds"),
-    [
-        long(2, 1, 6, 10, True),
-        (2, 1, 4, 8, False),
-        long(3, 2, 11, 12, True),
-    ],
-)
-def test_boxes_with_buffers_at_the_inputs_answer_each_request_once(
-    tmp_path: Path, depth: int, delay: int, drain: int, steps: int, holds: bool
-) -> None:
-    """Loads of one word, fetch-and-adds of two; and they are not drained much sooner."""
+def buffered(folder: Path, drain: int, steps: int | None = None, *, depth: int, delay: int) -> bool:
     given = {"depth": depth, "delay": delay, "lengths": (1, 2), "kind": InputBufferedBox}
-    assert one_reply_each(tmp_path, steps=steps, drain=drain, **given) == holds
+    return one_reply_each(folder, steps=steps, drain=drain, **given)
+
+
+@proves(
+    InputBufferedBox,
+    WordBuffer,
+    says="Each request gets exactly one reply of its own; a box whose ends do their part is empty "
+    "after 6 cycles",
+    sizes="2 x 2, depth 2, delay 1, loads of one word, fetch-and-adds of two",
+)
+@pytest.mark.long
+def test_boxes_with_buffers_at_the_inputs_answer_each_request_once(tmp_path: Path) -> None:
+    assert buffered(tmp_path, 6, depth=2, delay=1)
+
+
+@proves(
+    InputBufferedBox,
+    WordBuffer,
+    says="The same; empty after 11 cycles",
+    sizes="depth 3, delay 2",
+    cycles=12,
+)
+@pytest.mark.long
+def test_deeper_buffers_answer_each_request_once(tmp_path: Path) -> None:
+    assert buffered(tmp_path, 11, 12, depth=3, delay=2)
+
+
+def test_boxes_with_buffers_at_the_inputs_are_not_drained_sooner(tmp_path: Path) -> None:
+    assert not buffered(tmp_path, 4, 8, depth=2, delay=1)
 
 
 def test_there_is_something_to_prove(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from multicube.sim.engines.compiled import build
 from multicube.sim.engines.compiled.errors import CompilerFailed, NoCompiler
@@ -141,13 +142,53 @@ def test_bytes_of_libraries_are_bounded(cache: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_folders_of_killed_runs_are_removed(cache: Path) -> None:
-    for name, age in (("building-old", 24 * 3600), ("building-young", 60)):
+    for name, age in (("building-old", 100), ("building-locked", 100), ("building-young", 5)):
         (cache / name).mkdir(parents=True)
         (cache / name / "network.c").touch()
         then = time.time() - age
         os.utime(cache / name, (then, then))
-    path = build.library(program(6))
-    assert set(cache.iterdir()) == {path, cache / "building-young"}
+    with build._locked(cache / "building-locked") as locked:
+        assert locked
+        path = build.library(program(6))
+    assert set(cache.iterdir()) == {path, cache / "building-locked", cache / "building-young"}
+    build.library(program(7))
+    assert not (cache / "building-locked").exists()
+
+
+COMPILER = """
+import os, subprocess, sys
+if "--version" in sys.argv:
+    sys.exit()
+open(os.path.join(os.environ["TMPDIR"], "cc1.s"), "w").close()
+print(os.getcwd(), file=open(sys.argv[0] + ".runs", "w"))
+subprocess.run(["sleep", "300"])
+"""
+
+
+def test_a_killed_run_leaves_neither_compiler_nor_files(cache: Path, tmp_path: Path) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text(f"#!{sys.executable}\n{COMPILER}")
+    compiler.chmod(0o755)
+    code = "from multicube.sim.engines.compiled import build; build.library('int answer;')"
+    environment = {**os.environ, "CC": str(compiler)}
+    runs = tmp_path / "cc.runs"
+    with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
+        deadline = time.monotonic() + 60
+        while not (runs.exists() and runs.read_text()):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        (work,) = cache.iterdir()
+        assert work == Path(runs.read_text().strip())
+        assert (work / "cc1.s").exists()
+        below = psutil.Process(process.pid).children(recursive=True)
+        programs = [each for each in below if each.name() != "sh"]
+        assert len(programs) == 2
+        process.kill()
+        _, alive = psutil.wait_procs(programs, timeout=20)
+        assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
+        while work.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
 
 def test_processes_at_once(cache: Path) -> None:

@@ -42,6 +42,17 @@ class Repeater(wiring.Component):
         return m
 
 
+class Difference(wiring.Component):
+    a: In(8)
+    b: In(8)
+    o: Out(8)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(self.a - self.b)
+        return m
+
+
 class Watched(wiring.Component):
     """Fails when its counter reaches `limit`."""
 
@@ -140,6 +151,18 @@ def test_chain_is_evaluated_in_one_cycle_both_ways() -> None:
         assert engine.get(Pin("r_0", ("grant_o",))) == value ^ grant
         engine.step(1)
     assert engine.read(["r_0", "r_1"], "count") == [1, 2]
+
+
+def test_an_output_waits_for_the_longest_way_to_it() -> None:
+    fabric = chain(4)
+    for name, sources in (("up", "ba"), ("down", "ab")):
+        fabric.place(Cell(name, CellType(Difference), {}))
+        for port, number in zip(sources, (0, 3)):
+            fabric.link(Pin(f"r_{number}", ("o",)), Pin(name, (port,)))
+    engine = CompiledEngine(fabric)
+    for value in (1, 200):
+        engine.set("request", value)
+        assert [engine.get(Pin(name, ("o",))) for name in ("up", "down")] == [3, 253]
 
 
 def test_loop_names_cells() -> None:

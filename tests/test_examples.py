@@ -1,20 +1,14 @@
-"""The examples do what they say, and so does the README."""
+"""The examples do what they say."""
 
 import csv
 import importlib.util
 import itertools
-import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
-import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -181,7 +175,7 @@ def test_wiring_rejects(tmp_path: Path) -> None:
 
 
 OWN = ROOT / "examples" / "own_network.py"
-OWN_PAGE = ROOT / "docs" / "own-network.md"
+OWN_PAGE = ROOT / "docs" / "how-to" / "own-network.md"
 
 
 @pytest.fixture(scope="module")
@@ -222,121 +216,3 @@ def test_own_network(own: ModuleType, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "24 terminals, at most 7 links" in done.stdout
     assert "module network" in (tmp_path / "ccc3.v").read_text()
-
-
-def _run(folder: Path, *command: str) -> str:
-    # cocotb's runner keeps its results elsewhere when it believes that pytest called it.
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, cwd=folder, env=outside
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-CAN_DEADLOCK = (
-    "deadlock torus k=5 n=1 channels=1 allow_deadlock=1",
-    "deadlock lssn stages=2 channels=1 allow_deadlock=1",
-)
-"""The only commands of the pages that have something bad to say."""
-
-
-def _multicube(*arguments: str) -> None:
-    """The command, in this process and folder."""
-    with pytest.raises(SystemExit) as left:
-        main([*arguments])
-    assert left.value.code == (" ".join(arguments) in CAN_DEADLOCK), arguments
-
-
-def _python_blocks(page: Path) -> list[tuple[str, str]]:
-    """Each block of Python, and the text that follows it."""
-    return re.findall(r"^```python\n(.*?)^```\n(.*?)(?=^```|\Z)", page.read_text(), re.M | re.S)
-
-
-def _commands(page: Path) -> list[list[str]]:
-    """The words of each command that a page shows."""
-    lines = re.findall(r"^    (?:multicube|python examples/wiring.py) .*", page.read_text(), re.M)
-    return [shlex.split(line) for line in lines]
-
-
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-
-
-def _cases(pages: Iterable[Path], slow: Collection[str]) -> list[Any]:
-    """Pages as cases of a test; those that are `slow` are for long runs only."""
-    return [(long if page.stem in slow else pytest.param)(page, id=page.stem) for page in pages]
-
-
-SLOW_PYTHON = {
-    "boards",
-    "combining",
-    "faults",
-    "messages",
-    "partitions",
-    "permutations",
-    "synchronisation",
-}
-
-
-@pytest.mark.parametrize("page", _cases(PAGES, SLOW_PYTHON))
-def test_python_of_the_documents(page: Path, tmp_path: Path) -> None:
-    """It runs, and prints what is shown below it, if something is."""
-    for code, after in _python_blocks(page):
-        printed = _run(tmp_path, sys.executable, "-c", code)
-        expected = re.search(r"\A[^#]*?((?:^    .*\n)+)", after, re.M)
-        if expected is not None:
-            assert textwrap.dedent(expected[1]) == printed
-
-
-SLOW_COMMANDS = {
-    *("boards", "combining", "communication-steps", "hierarchical", "hypercube", "static-networks"),
-    *("machines", "measurement", "own-network", "partitions", "single-stage", "switching", "torus"),
-    "wiring",
-}
-
-
-@pytest.mark.parametrize("page", _cases(filter(_commands, PAGES), SLOW_COMMANDS))
-@pytest.mark.parametrize("papers", [False, long(True)])
-def test_commands_of_the_documents(
-    page: Path, papers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All run; those that measure a paper's figures take longer."""
-    monkeypatch.chdir(tmp_path)
-    traffic = (ROOT / "docs" / "traffic.md").read_text()
-    trace = re.search(r"(?:    cycle,source,destination\n)(?:    .*\n)+", traffic)
-    (tmp_path / "trace.csv").write_text(textwrap.dedent(trace[0]))
-    graph = re.search(r"^```json\n(.*?)^```", OWN_PAGE.read_text(), re.M | re.S)
-    (tmp_path / "net.json").write_text(graph[1])
-    for program, *arguments in _commands(page):
-        if (arguments[0] == "paper") != papers:
-            continue
-        if program == "python":
-            assert _wiring(tmp_path, *arguments[1:]).returncode == 0
-        else:
-            _multicube(*arguments)
-
-
-def test_links_of_the_documents() -> None:
-    for page in [*ROOT.glob("*.md"), *PAGES]:
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
-            assert target.startswith("https://") or (page.parent / target).is_file(), target
-
-
-def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its Python and its commands run; its test passes where there is Icarus Verilog."""
-    readme = ROOT / "README.md"
-    commands = re.findall(r"^\$ multicube (.*)", readme.read_text(), re.M)
-    assert {command.split()[0] for command in commands} >= {"sim", "sweep", "export"}
-    monkeypatch.chdir(tmp_path)
-    for command in commands:
-        _multicube(*shlex.split(command))
-    blocks = [code for code, _ in _python_blocks(readme)]
-    library, bench, runner = blocks
-    printed = _run(tmp_path, sys.executable, "-c", library).split()
-    assert printed[-1] == "0"
-    assert "module cube8 (" in (tmp_path / "cube8.v").read_text()
-    if shutil.which("iverilog"):
-        (tmp_path / "cube8_test.py").write_text(bench)
-        (tmp_path / "run_cube8.py").write_text(runner)
-        _run(tmp_path, sys.executable, "run_cube8.py")
-        assert "<failure" not in (tmp_path / "sim_build" / "results.xml").read_text()

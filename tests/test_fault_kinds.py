@@ -6,7 +6,9 @@ import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -18,7 +20,8 @@ from long_runs import long
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.networks import build
 from multicube.hdl.primitives.packet import Packet
-from multicube.sim import SimulationError, Trace, TracePacket, simulate
+from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
+from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.state_faults import with_state_faults
 from multicube.sim.workload.fault_cells import LinkFault
@@ -28,19 +31,23 @@ from multicube.sim.workload.random_faults import injections, network_links, stat
 # The component
 
 
+def broken_link(packet: Packet, **straps: int) -> FabricComponent:
+    """A link with a fault."""
+    type_ = CellType(LinkFault, packet=packet)
+    members = type_.build().signature.members
+    fabric = Fabric({name: members[name] for name in "io"})
+    sound = dict.fromkeys({*members} - {"i", "o"}, 0)
+    fabric.place(Cell("fault", type_, {**sound, "rate": 1 << 16, "seed": 7, **straps}))
+    for name in "io":
+        fabric.link(Pin(None, (name,)), Pin("fault", (name,)))
+    return FabricComponent(fabric)
+
+
 def flits(
     transport: Callable[..., list], size: int, cycles: int = 120, **straps: int
 ) -> tuple[list[int], list[int]]:
     """Flits 0, 1, 2, ... sent in packets of `size`, and what came: each (number, last)."""
-    packet = Packet(2, 8, flits=True)
-    names = ("dead", "lossy", "severed", "flip", "zero", "one", "start", "length", "period")
-    straps = {**dict.fromkeys(names, 0), "rate": 1 << 16, "seed": 7, **straps}
-    type_ = CellType(LinkFault, packet=packet)
-    fabric = Fabric({name: type_.build().signature.members[name] for name in "io"})
-    fabric.place(Cell("fault", type_, straps))
-    for name in "io":
-        fabric.link(Pin(None, (name,)), Pin("fault", (name,)))
-    dut = FabricComponent(fabric)
+    dut = broken_link(Packet(2, 8, flits=True), **straps)
     generator = random.Random(3)
     print("seed 3")
     numbers = itertools.count()
@@ -109,6 +116,34 @@ def test_intermittent_dead_link_delays_and_loses_nothing(transport: Callable[...
     assert 0.2 < len(sent) / len(free) < 0.45
 
 
+def test_babbling_link_gives_a_word_in_every_cycle(transport: Callable[..., list]) -> None:
+    """Those that were sent, in order, and what the wires show between them."""
+    dut = broken_link(Packet(2, 8), babbling=1, start=10)
+    trace = transport(
+        dut, [dut.i], [dut.o], cycles=40, offer=lambda _, cycle: None if cycle % 3 else cycle + 1
+    )
+    sent = [cycle + 1 for cycle in range(0, 40, 3)]
+    assert [word for cycle in trace for _, word in cycle.entered()] == sent
+    got = [[word for _, word in cycle.moved()] for cycle in trace]
+    assert [word for words in got for word in words if word] == sent
+    assert [len(words) for words in got[:10]] == [1, 0, 0] * 3 + [1]
+    assert all(got[11:])
+
+
+def test_a_fault_comes_and_goes_at_random(transport: Callable[..., list]) -> None:
+    """Absent for 40 cycles in the mean, and present for 10; bounds of three standard deviations."""
+    dut = broken_link(Packet(2, 8), dead=1, start=100, begins=2**16 // 40, ends=2**16 // 10)
+    trace = transport(dut, [dut.i], [dut.o], cycles=2100, offer=lambda port, cycle: 1)
+    passed = [bool(cycle.entered()) for cycle in trace]
+    assert all(passed[:101])
+    spans = [(works, len([*span])) for works, span in itertools.groupby(passed[100:])]
+    for works, mean in ((True, 40), (False, 10)):
+        lengths = [length for kind, length in spans[:-1] if kind == works]
+        assert len(lengths) > 20
+        assert abs(fmean(lengths) - mean) < 3 * mean / len(lengths) ** 0.5
+        assert min(lengths) < mean / 4
+
+
 @pytest.mark.parametrize(("mask", "value"), [("zero", 0), ("one", 1)])
 def test_stuck_bit_has_its_value_while_the_fault_lasts(
     transport: Callable[..., list], mask: str, value: int
@@ -144,12 +179,12 @@ class Counters(wiring.Component):
         return m
 
 
-def counted(*faults: Injection, cycles: int = 100) -> list[int]:
-    """The counter in each cycle."""
+def counted(*faults: Injection, cycles: int = 100, on: type = CompiledEngine) -> list[int]:
+    """The counter in each cycle, on an engine."""
     fabric = Fabric({"value": Out(40)})
     fabric.place(Cell("counter", CellType(Counters)))
     fabric.link(Pin("counter", ("value",)), Pin(None, ("value",)))
-    with with_state_faults(CompiledEngine(fabric), faults) as engine:
+    with with_state_faults(on(fabric), faults) as engine:
         seen = []
         for _ in range(cycles):
             # Faults of a cycle are written when it is stepped.
@@ -158,13 +193,15 @@ def counted(*faults: Injection, cycles: int = 100) -> list[int]:
         return seen
 
 
-def test_flip_of_a_register_happens_once() -> None:
+@pytest.mark.parametrize("on", [CompiledEngine, AmaranthEngine])
+def test_flip_of_a_register_happens_once(on: type) -> None:
     place = StateBits("counter", "count")
     faults = Injection(place, "flip", bit=36, start=10)
-    assert counted(faults) == [*range(1, 11), *(n + 2**36 for n in range(11, 101))]
+    assert counted(faults, on=on) == [*range(1, 11), *(n + 2**36 for n in range(11, 101))]
 
 
-def test_stuck_register_bit_holds_while_the_fault_lasts() -> None:
+@pytest.mark.parametrize("on", [CompiledEngine, AmaranthEngine])
+def test_stuck_register_bit_holds_while_the_fault_lasts(on: type) -> None:
     place = StateBits("counter", "count")
     value, expected = 0, []
     for cycle in range(100):
@@ -172,21 +209,34 @@ def test_stuck_register_bit_holds_while_the_fault_lasts() -> None:
             value |= 1 << 5
         value += 1
         expected.append(value)
-    assert counted(Injection(place, "stuck1", 5, start=20, length=10, period=30)) == expected
+    fault = Injection(place, "stuck1", 5, start=20, length=10, period=30)
+    assert counted(fault, on=on) == expected
 
 
+@pytest.mark.parametrize("on", [CompiledEngine, AmaranthEngine])
 @pytest.mark.parametrize("name", ["rows", "pair"])
-def test_flip_of_a_row_of_a_memory(name: str) -> None:
+def test_flip_of_a_row_of_a_memory(name: str, on: type) -> None:
     fabric = Fabric({"value": Out(40)})
     fabric.place(Cell("counter", CellType(Counters)))
     fabric.link(Pin("counter", ("value",)), Pin(None, ("value",)))
     fault = parse_fault(f"state:counter.{name}[1]:flip=39:from=12")
-    with with_state_faults(CompiledEngine(fabric), [fault]) as engine:
+    with with_state_faults(on(fabric), [fault]) as engine:
         engine.step(13)
         depth = len(engine.memory("counter", name))
         last = 12 - (12 - 1) % depth
         assert engine.memory("counter", name)[1] == last | 1 << 39
         assert engine.memory("counter", name)[0] < 13
+
+
+def test_stuck_state_comes_and_goes_at_random() -> None:
+    """As a link does: absent for 40 cycles in the mean, and present for 10."""
+    place = StateBits("counter", "count")
+    times = {"begins": 1 / 40, "ends": 1 / 10}
+    # The counter stands still while its lowest bit is stuck: it is 1 after each cycle.
+    seen = counted(Injection(place, "stuck0", 0, start=100, **times), cycles=2100)
+    stuck = [value % 2 == 1 == before % 2 for before, value in itertools.pairwise(seen)]
+    assert not any(stuck[:99])
+    assert abs(sum(stuck) - 2000 / 5) < 3 * (40 * 2 * 10**2) ** 0.5
 
 
 def test_rate_of_flips_in_state() -> None:
@@ -197,9 +247,42 @@ def test_rate_of_flips_in_state() -> None:
     assert abs(flips - 150) < 3 * (3000 * 0.05 * 0.95) ** 0.5
 
 
-def test_state_faults_need_the_compiled_engine() -> None:
-    with pytest.raises(ValueError, match=r"^Engine must be compiled for faults of state, not"):
-        simulate(build("cube", ports=4), engine="amaranth", faults=["random:1:state"], cycles=10)
+def test_engines_agree_on_faults_of_state() -> None:
+    """On registers and rows of memories, some of which have several names."""
+    results = []
+    for engine in ("amaranth", "compiled"):
+        with pytest.raises(SimulationError) as raised:
+            simulate(
+                "torus k=2 n=1 depth=2",
+                faults=["random:40:state:flip:rate=0.1:from=20:for=20"],
+                load=0.3,
+                cycles=40,
+                warmup=10,
+                bins=16,
+                engine=engine,
+            )
+        found = raised.value.result
+        assert isinstance(found, Result)
+        results.append(replace(found, engine=""))
+    assert results[0] == results[1]
+
+
+def test_state_that_does_not_exist_is_named() -> None:
+    fabric = Fabric({"value": Out(40)})
+    fabric.place(Cell("counter", CellType(Counters)))
+    fabric.link(Pin("counter", ("value",)), Pin(None, ("value",)))
+    for place, message in (
+        ("counter.none", "Cell counter has no signal 'none'"),
+        ("counter.some[1]", "Memory of counters must be one of rows, pair, not 'some'"),
+        ("counter.rows[99]", "Row of fault state:counter.rows[99] must be from 0 to "),
+        ("cell.count", "There is no cell 'cell'"),
+    ):
+        said = []
+        for on in (CompiledEngine, AmaranthEngine):
+            with pytest.raises(ValueError, match=re.escape(message)) as raised:
+                with_state_faults(on(fabric), [parse_fault(f"state:{place}:flip=1")])
+            said.append(str(raised.value))
+        assert said[0] == said[1]
 
 
 def test_state_faults_refuse_checkpoints(tmp_path: Path) -> None:
@@ -289,6 +372,11 @@ def test_random_places_are_drawn_from_all() -> None:
         ("link:1:3", "Places with a stage are only in an unreplicated multistage network"),
         long("state:router_0.nothing:flip=0", "Cell router_0 has no signal 'nothing'"),
         ("state:router_0.x:dead", "Effect on state:router_0.x must be one of flip, stuck0, stuck1"),
+        ("cell:router_0:begins=0:ends=1", "Probability begins must be from 2^-16 to 1, not 0.0"),
+        (
+            "cell:router_0:for=5:begins=.1:ends=.1",
+            "A fault that begins at random must have neither length nor period",
+        ),
         ("cell:router_0:for=5:every=5", "Length must be from 1 to 4 with a period of 5, not 5"),
     ],
 )

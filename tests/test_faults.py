@@ -50,7 +50,7 @@ def link_trace(
 ) -> tuple[list[int], list[int]]:
     """What was taken from the sender, and what the receiver got, of packets 1, 2, 3 ..."""
     packet = Packet(2, 8)
-    unused = ("dead", "lossy", "severed", "flip", "zero", "one", "start", "length", "period")
+    unused = {*LinkFault(packet).signature.members} - {"i", "o"}
     straps = {**dict.fromkeys(unused, 0), "rate": 1 << 16, "seed": 7, **straps}
     boundary = {
         name: CellType(LinkFault, packet=packet).build().signature.members[name] for name in "io"
@@ -289,6 +289,11 @@ def test_circuit_link_can_be_broken(simulate: Callable[..., None]) -> None:
         ("box:0:2:dead", Injection(Fault("box", 0, 2))),
         ("box:0:2:straight", Injection(Fault("box", 0, 2), "straight")),
         ("entry:2:0:lossy:rate=.25", Injection(Fault("entry", 2, 0), "lossy", rate=0.25)),
+        ("link:1:3:babbling", Injection(Fault("link", 1, 3), "babbling")),
+        (
+            "link:1:3:from=9:begins=0.1:ends=1",
+            Injection(Fault("link", 1, 3), start=9, begins=0.1, ends=1),
+        ),
         ("link:1:3:from=200", Injection(Fault("link", 1, 3), start=200)),
         (
             "link:1:3:flip=17:rate=0.01:from=9",

@@ -148,6 +148,11 @@ TERMINAL = "Terminal 1 must be at"
         ("a.graphml", "<graphml", "File '.*' can't be read: "),
         (
             "a.graphml",
+            '<?xml version="1.0" encoding="tf-8"?><graphml/>',
+            "File .*: It can't be decoded: unknown encoding: tf-8",
+        ),
+        (
+            "a.graphml",
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed">'
             '<node id="x"/><edge source="x" target="y"/></graph></graphml>',
             "File .*: Link ['x', 'y'] must join nodes of the graph, not 'y'",

@@ -158,6 +158,7 @@ def test_balance() -> None:
     assert Balance(flat, [0.5, -0.5] * 32, 0, 1.0).saturated is False
     assert Balance(flat, [0.5, -0.5] * 32, 1, 1.0).saturated is True  # one was rejected
     assert Balance(flat, grown, 0, 1.0).saturated is True
+    assert Balance(flat, [0.0] * 32 + grown[32:], 0, 1.0).saturated is True
     # Growth that is over in the second half is that of a network that becomes steady.
     assert Balance(flat, [20.0] * 8 + [0.1, -0.1] * 28, 0, 1.0).saturated is None
     # Growth that may be chance, or a window that is short for such latencies, tells nothing.

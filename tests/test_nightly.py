@@ -20,12 +20,24 @@ def test_random_modules_in_lock_step_on_three_engines(seed: int) -> None:
     nightly.modules(seed)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("words", ["--modules=20 --networks=0", "--modules=0 --networks=4"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--seed=24 --modules=0 --networks=1 --benches=0",  # a small one, in two seconds
+        long("--seed=1 --modules=20 --networks=0 --benches=0"),
+        long("--seed=1 --modules=0 --networks=4 --benches=0"),
+        long("--seed=1 --modules=0 --networks=0 --benches=3"),
+    ],
+)
 def test_generated_code_has_no_undefined_behaviour(words: str) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("there is no gcc")
-    assert nightly.sanitized(["--seed=1", *words.split()]) == 0
+    assert nightly.sanitized(words.split()) == 0
+
+
+@pytest.mark.parametrize("seed", [24, long(1), long(2)])
+def test_random_benches_in_lock_step(seed: int) -> None:
+    print(nightly.benches(seed, verilog=seed == 1))
 
 
 def test_networks_are_of_many_families() -> None:
@@ -45,10 +57,11 @@ def test_a_failure_says_what_repeats_it(
             raise ValueError("amiss")
 
     monkeypatch.setattr(nightly, "modules", fails)
-    monkeypatch.setattr(nightly.sys, "argv", ["", "--seed=7", "--modules=30", "--networks=0"])
+    words = ["--seed=7", "--modules=30", "--networks=0", "--benches=0"]
+    monkeypatch.setattr(nightly.sys, "argv", ["", *words])
     assert nightly.main() == 1
     assert capsys.readouterr().out == (
-        "Seed 7: 30 modules, 0 networks\n"
-        "amiss\n  repeat: --seed 8 --modules 10 --networks 0\n"
+        "Seed 7: 30 modules, 0 networks, 0 benches\n"
+        "amiss\n  repeat: --seed 8 --modules 10 --networks 0 --benches 0\n"
         "1 failures\n"
     )

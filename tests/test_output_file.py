@@ -1,8 +1,11 @@
 """Output files are whole or not there."""
 
 import os
+import signal
 import socket
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -10,11 +13,18 @@ import pytest
 from multicube.hdl.core.output_file import check_output, is_regular, output_format, whole_file
 
 
+@pytest.fixture(params=["without a name", "hidden"])
+def temporary_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both kinds of temporary files; all tests can use the first on most of Linux."""
+    if request.param == "hidden":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+
+
+@pytest.mark.usefixtures("temporary_files")
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     with whole_file(path) as temporary:
         temporary.write_text("new")
-        assert temporary.parent == tmp_path
         assert not path.exists()
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
@@ -29,6 +39,44 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"^in the middle$"):
         fail()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("temporary_files")
+def test_a_file_replaces_an_older_one_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    with open(path) as older:
+        with whole_file(path) as temporary:
+            temporary.write_text("new")
+            assert path.read_text() == "old"
+        assert path.read_text() == "new"
+        assert older.read() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+KILLED = """
+import os, signal, sys
+from multicube.hdl.core.output_file import whole_file
+with whole_file(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("older", [None, "old"])
+def test_a_killed_process_leaves_nothing_behind(older: str | None, tmp_path: Path) -> None:
+    try:
+        os.close(os.open(tmp_path, os.O_TMPFILE | os.O_RDWR))
+    except (AttributeError, OSError):
+        pytest.skip("no files without a name here")
+    path = tmp_path / "out.txt"
+    if older:
+        path.write_text(older)
+    done = subprocess.run([sys.executable, "-c", KILLED, path], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == (
+        {"out.txt": older} if older else {}
+    )
 
 
 def test_a_failure_leaves_an_older_file_alone(tmp_path: Path) -> None:

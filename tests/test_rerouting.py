@@ -1,7 +1,9 @@
 """New tables lead around dead links, in a network that is running."""
 
 import random
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 from long_runs import long
@@ -14,8 +16,10 @@ from multicube.hdl.routing.relation import Relation
 from multicube.hdl.routing.rewritable import Rewritable, graph_without
 from multicube.hdl.routing.up_down import UpDown
 from multicube.hdl.topology.torus import Torus
+from multicube.sim import Result, SimulationError, rerun, simulate
+from multicube.sim.command import main
 from multicube.sim.run import rerouting
-from multicube.sim.run.rerouting import dead_ends, run_rerouted, tables_without
+from multicube.sim.run.rerouting import run_rerouted
 from multicube.sim.workload.random_faults import network_links
 
 END = tuple[int, int]
@@ -25,13 +29,13 @@ def network_of(algorithm: Callable[..., Relation] = UpDown, length: int = 1) -> 
     return GraphNetwork(graph=Rewritable(algorithm, Torus(3, 2)), length=length)
 
 
-def walked(network: RoutedNetwork, tables: Sequence, source: int, destination: int) -> list[END]:
+def walked(network: RoutedNetwork, tables: Mapping, source: int, destination: int) -> list[END]:
     """The links that a packet takes through tables, as the routers read them."""
     graph, taken = network.relation.graph, []
     node = graph.homes[source]
     entry = next(i for i, one in enumerate(network.shapes[node].inputs) if one.is_terminal)
     while True:
-        exits = tables[node][f"rows_{entry}"][destination]
+        exits = tables[f"table_{node}"][f"rows_{entry}"][destination]
         output = network.shapes[node].outputs[exits.bit_length() - 1]
         assert exits.bit_count() == 1
         if output.is_terminal:
@@ -48,13 +52,14 @@ def test_new_tables_lead_all_pairs_around_dead_links(algorithm: Callable[..., Re
     network = network_of(algorithm)
     generator = random.Random(2)
     print("seed 2")
-    ends = sorted(network.relation.graph.by_output)
+    links = network_links(network)
     for _ in range(5):
-        dead = generator.sample(ends, 3)
-        tables = tables_without(network, dead)
+        pins = generator.sample(links, 3)
+        dead = {network.link_end(pin) for pin in pins}
+        tables = network.tables_around(pins)
         for source in range(9):
             for destination in range(9):
-                assert not set(walked(network, tables, source, destination)) & set(dead)
+                assert dead.isdisjoint(walked(network, tables, source, destination))
 
 
 @pytest.mark.parametrize("length", [1, *[long(4)]])
@@ -88,15 +93,74 @@ def test_links_are_removed_in_both_directions() -> None:
 
 def test_what_can_not_be_rerouted_is_refused() -> None:
     network = network_of()
-    own = [end for end in network.relation.graph.by_output if end[0] == 4]
+    own = [pin for pin in network_links(network) if network.link_end(pin)[0] == 4]
     with pytest.raises(ValueError, match=r"^There is no way from node 0 to terminal 4"):
-        tables_without(network, own)
-    with pytest.raises(ValueError, match=r"^Routing must be Rewritable for tables that are"):
-        tables_without(build("torus", k=3), [(0, 0)])
+        network.tables_around(own)
+    with pytest.raises(ValueError, match=r"^Network must have tables=rewritable, which 'torus' ha"):
+        build("torus", k=3).tables_around(own)
+    with pytest.raises(ValueError, match=r"^Packets can't be led around router_0.o.8: it is not"):
+        network.tables_around([Pin("router_0", ("o", 8))])
 
 
-def test_dead_ends_are_the_links_of_outputs() -> None:
+def test_link_ends_are_the_links_of_outputs() -> None:
     network = network_of()
-    outputs = {Pin("router_4", ("o", k)): one for k, one in enumerate(network.shapes[4].outputs)}
-    for pin, one in outputs.items():
-        assert dead_ends(network, [pin]) == {(4, one.end[0])}
+    for k, one in enumerate(network.shapes[4].outputs):
+        end = None if one.is_terminal else (4, one.end[0])
+        assert network.link_end(Pin("router_4", ("o", k))) == end
+    assert network.link_end(Pin("table_4", ("exits", 0))) is None
+
+
+# As part of any run
+
+TREE = "fat-tree k=2 n=2 tables=rewritable"
+SEVERED = "link:router_0.o.0:severed:from=150"
+
+
+@pytest.mark.parametrize("engine", ["compiled", long("amaranth")])
+def test_a_run_is_led_around_severed_links(engine: str) -> None:
+    """Packets are lost until the sources stop, and none after it; books and record say so."""
+    options: dict[str, Any] = {"load": 0.4, "cycles": 600, "warmup": 50, "bins": 16}
+    lost = {}
+    for reroute in (None, 30):
+        with pytest.raises(SimulationError) as raised:
+            simulate(TREE, faults=[SEVERED], reroute=reroute, engine=engine, **options)
+        found = raised.value.result
+        assert isinstance(found, Result)
+        lost[reroute] = found.lost
+        assert (found.misrouted, found.duplicated) == (0, 0)
+        assert found.run["reroute"] == reroute
+        assert ("rerouting_cycles" in found.statistics) == (reroute is not None)
+        again = rerun(found.to_json())
+        assert again.to_json() == found.to_json()
+    assert 0 < lost[30] < lost[None] / 4
+    assert found.throughput > 0.35
+
+
+@pytest.mark.parametrize(
+    ("network", "fault", "reroute", "message"),
+    [
+        (TREE, "link:router_0.o.0", 5, "Reroute needs a link that is severed for ever"),
+        (TREE, "link:router_0.o.0:severed:for=9", 5, "Reroute needs a link that is severed for"),
+        (TREE, SEVERED, -1, "Reroute must be at least 0, not -1"),
+        (TREE, SEVERED, "x", "Reroute must be an integer"),
+        ("fat-tree k=2 n=2", SEVERED, 5, "Network must have tables=rewritable, which 'fat-tree'"),
+        (f"{TREE} routing=own", SEVERED, 5, "Routing must not be own if tables are rewritable"),
+        (f"{TREE} routing=minimal", SEVERED, 5, "Tables to be rewritten must lead each packet"),
+        (f"{TREE} switching=packet", SEVERED, 5, "Tables must be fixed with switching=packet"),
+    ],
+)
+def test_runs_that_can_not_be_rerouted(
+    network: str, fault: str, reroute: Any, message: str
+) -> None:
+    with pytest.raises((ValueError, TypeError), match=f"^{re.escape(message)}"):
+        simulate(network, faults=[fault], reroute=reroute, cycles=10)
+
+
+def test_the_command_reroutes(capsys: pytest.CaptureFixture) -> None:
+    words = [*TREE.split(), "--load", "0.4", "--cycles", "400", "--warmup", "50", "--fault"]
+    with pytest.raises(SystemExit) as end:
+        main(["sim", *words, SEVERED, "--reroute", "10"])
+    assert end.value.code == 1
+    out, err = capsys.readouterr()
+    assert "\nrerouting_cycles: " in out
+    assert err.startswith("multicube: The books do not balance: ")

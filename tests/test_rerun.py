@@ -17,6 +17,7 @@ from multicube.hdl.networks import FAMILIES
 from multicube.sim import (
     Result,
     Run,
+    SimulationError,
     Sweep,
     Trace,
     TracePacket,
@@ -146,6 +147,25 @@ def test_faults_are_carried() -> None:
     )
     assert result.run["faults"] == ["link:0:3:dead"]
     assert row_of(result)["faults"] == "link:0:3:dead"
+
+
+def test_a_run_that_loses_packets_is_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    network = build("cube", ports=4)
+    with pytest.raises(SimulationError) as raised:
+        simulate(network, load=0.2, faults=["link:0:3:lossy"], **SHORT)
+    lossy = raised.value.result
+    assert isinstance(lossy, Result)
+    assert lossy.lost
+    assert same(rerun(lossy), lossy)
+    path = tmp_path / "lossy.json"
+    for lost, status in ((lossy.lost, 0), (0, 1)):
+        path.write_text(json.dumps(lossy.to_json() | {"lost": lost}))
+        end, out, err = command(str(path), capsys=capsys)
+        assert (end, err) == (status, "")
+        what = f"DIFFERENT (cube, uniform, load 0.2): lost {lossy.lost}, not 0"
+        assert out == f"row 1: {what if status else 'equal (cube, uniform, load 0.2)'}\n"
 
 
 def test_trace_is_read_from_its_file(tmp_path: Path) -> None:

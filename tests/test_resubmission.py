@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
-from claims import Claims, needs_yosys
+from claims import Claims, any_bits, needs_yosys
 from long_runs import long
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
-from multicube.hdl.terminals.resubmission import Resubmitter
+from multicube.hdl.terminals.resubmission import Acceptor, Resubmitter
+from proof_table import proves
 from scipy import stats
+
+__all__ = ["any_bits"]
 
 PAYLOAD = 12
 UNLIKELY = 1e-4
@@ -138,17 +141,10 @@ def test_resubmitter_forgets_a_reset_in_flight() -> None:
     simulator.run()
 
 
-@needs_yosys
-@pytest.mark.parametrize("overdue", [0, 1], ids=["right", "too-strict"])
-@pytest.mark.parametrize(("stages", "delay"), [(1, 1), (1, 2), long(2, 2)])
-def test_every_packet_is_sent_until_it_arrives(
-    tmp_path: Path, stages: int, delay: int, overdue: int
-) -> None:
-    """Bounded: one packet, any of them, is marked. Until the verdict on it is yes it is sent again,
-    at the latest the longest delay after the verdict; and never without need. A claim that is one
-    cycle stricter fails."""
+def sent_until_it_arrives(claims: Claims, stages: int, delay: int, overdue: int = 0) -> None:
+    """One packet, any of them, is marked. Until the verdict on it is yes it is sent again, at the
+    latest the longest delay after the verdict; and never without need."""
     trip = 2 * stages
-    claims = Claims()
     m = claims.m
     m.submodules.dut = dut = Resubmitter(Packet(1, 1), stages=stages, delay=delay)
     valid, mark = claims.free(1, "valid"), claims.free(1, "mark")
@@ -177,7 +173,47 @@ def test_every_packet_is_sent_until_it_arrives(
     claims.claim(~shown | enters | (inside & (since > trip)))
     claims.claim(~inside | verdict | (since <= trip + delay - overdue))
     claims.claim(~inside | (since != trip + delay) | shown)
-    assert claims.hold(tmp_path, 2 * (trip + delay) + 4) == (not overdue)
+
+
+@needs_yosys
+@proves(
+    Resubmitter,
+    says="Each packet is sent at once, and again until its verdict is yes: at the latest `delay` "
+    "cycles after the verdict, and never without need; whatever the random bits",
+    sizes="1 stage, delay 1, 2; 2 stages, delay 2",
+)
+@pytest.mark.parametrize(("stages", "delay"), [(1, 1), long(1, 2), long(2, 2)])
+def test_every_packet_is_sent_until_it_arrives(
+    tmp_path: Path, any_bits: Claims, stages: int, delay: int
+) -> None:
+    sent_until_it_arrives(any_bits, stages, delay)
+    assert any_bits.hold(tmp_path)
+
+
+@needs_yosys
+@pytest.mark.parametrize(("stages", "delay"), [(1, 1), long(1, 2), long(2, 2)])
+def test_proofs_find_that_a_packet_waits_for_its_verdict(
+    tmp_path: Path, any_bits: Claims, stages: int, delay: int
+) -> None:
+    """A claim that is one cycle stricter fails."""
+    sent_until_it_arrives(any_bits, stages, delay, overdue=1)
+    assert not any_bits.hold(tmp_path)
+
+
+@needs_yosys
+@proves(Acceptor, says="Passes every packet on, with the verdict yes", sizes="any")
+def test_acceptor_accepts(tmp_path: Path) -> None:
+    claims = Claims()
+    claims.m.submodules.dut = dut = Acceptor(Packet(1, 2))
+    word, valid, ready = (claims.free(n, name) for n, name in ((3, "word"), (1, "v"), (1, "r")))
+    claims.m.d.comb += [
+        dut.i.payload.eq(word),
+        dut.i.valid.eq(valid),
+        dut.o.ready.eq(ready),
+    ]
+    claims.claim((dut.o.valid == valid) & (Value.cast(dut.o.payload) == word))
+    claims.claim((dut.i.ready == ready) & dut.i.accepted)
+    assert claims.hold(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -182,13 +182,13 @@ def test_each_way_of_switching_keeps_its_promise(transport: Callable[..., list])
             router = WormRouter(packet, shape, depth=6, longest=6, switching=switching)
             dut = Looked(router, room)
             offer = slowly(shape.input((-1, 0)), packet)
-            trace = transport(dut, dut.i, dut.o, cycles=20, offer=offer)
+            trace = transport(dut, dut.i, dut.o, cycles=30, offer=offer)
             moved = [cycle for cycle, seen in enumerate(trace) if seen.moved()]
             expected = {
                 # A flit arrives every second cycle.
-                "wormhole": [1, 3, 5, 7],
-                "cut-through": [1, 3, 5, 7] if room else [],
-                "store-and-forward": [7, 8, 9, 10] if room else [],
+                "wormhole": [1, 3, 5, 7, 13, 15, 17, 19],
+                "cut-through": [1, 3, 5, 7, 13, 15, 17, 19] if room else [],
+                "store-and-forward": [7, 8, 9, 10, 19, 20, 21, 22] if room else [],
             }
             assert moved == expected[switching], (switching, room)
             assert {port for seen in trace for port, _ in seen.moved()} <= {out}
@@ -196,12 +196,12 @@ def test_each_way_of_switching_keeps_its_promise(transport: Callable[..., list])
 
 
 def slowly(port: int, packet: Packet) -> Callable[[int, int], int | None]:
-    """A packet of four flits, one every second cycle."""
+    """Two packets of four flits, one every second cycle; the second one begins in cycle 12."""
 
     def offer(at: int, cycle: int) -> int | None:
-        if at != port or cycle % 2 or cycle > 6:
+        if at != port or cycle % 12 not in (0, 2, 4, 6) or cycle >= 24:
             return None
-        return packet.const({"tag": 1, "last": cycle == 6}).as_value().value
+        return packet.const({"tag": 1, "last": cycle % 12 == 6}).as_value().value
 
     return offer
 

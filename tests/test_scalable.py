@@ -1,7 +1,7 @@
 """Fat trees, HyperX, dragonflies, Kautz and de Bruijn graphs, express meshes."""
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from statistics import fmean
@@ -99,8 +99,9 @@ def monotone(graph: ExpressMesh, source: int, destination: int) -> int:
 def test_fat_tree(k: int, n: int) -> None:
     """Petrini and Vanneschi: n k^(n-1) switches; <w, l> and <w', l + 1> are linked if w and w'
     differ in digit l at most. Two terminals with d digits in common from the top have k^(n-d-1)
-    shortest ways."""
-    tree = FatTree(k, n)
+    shortest ways. If the destination selects the way up, all packets for it turn at one switch."""
+    tree, fixed = FatTree(k, n), FatTree(k, n, "fixed")
+    turns = defaultdict(set)
     plain = simple(tree)
     width = k ** (n - 1)
     assert len(plain) == n * width
@@ -115,6 +116,8 @@ def test_fat_tree(k: int, n: int) -> None:
         assert len(tree.path(source, destination)) - 1 == 2 * common
         ways = list(nx.all_shortest_paths(plain, *ends))
         assert len(ways) == k**common
+        turns[destination, common].add(fixed.path(source, destination)[common])
+    assert {len(switches) for switches in turns.values()} == {1}
 
 
 @pytest.mark.parametrize(("k", "n"), [(2, 3), (3, 2), (4, 2), (5, 1)])

@@ -111,7 +111,7 @@ def test_an_interrupted_item_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) 
     """The rows are in the order of the paper, though measured in another; those missing are
     named."""
 
-    def finished(jobs: Sequence[Job], processes: int, most: int) -> Iterator[tuple[int, Any]]:
+    def finished(jobs: Sequence[Job], most: int) -> Iterator[tuple[int, Any]]:
         order = [*range(len(jobs))]
         random.Random(3).shuffle(order)
         for job in order[:most]:
@@ -121,9 +121,7 @@ def test_an_interrupted_item_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) 
             raise KeyboardInterrupt
 
     def rows(most: int) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-        monkeypatch.setattr(
-            ginosar_steps, "finished_jobs", lambda jobs, processes: finished(jobs, processes, most)
-        )
+        monkeypatch.setattr(ginosar_steps, "finished", lambda jobs, _: finished(jobs, most))
         return measured_rows(some_row, Options())
 
     whole, notes = rows(27)

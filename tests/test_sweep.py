@@ -416,14 +416,3 @@ def test_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     message = r"^Scheduler tcp://127\.0\.0\.1:1 can't be reached: Timed out trying to connect"
     with pytest.raises(ValueError, match=message):
         sweep(build("cube", ports=2), [0.1], scheduler="tcp://127.0.0.1:1")
-
-
-@pytest.mark.long
-def test_cluster() -> None:
-    distributed = pytest.importorskip("distributed")
-    network = build("cube", ports=2)
-    options = {"cycles": 50, "warmup": 0, "bins": 16}
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as it:
-        far = sweep(network, [0.2, 0.5], scheduler=it.scheduler_address, **options)
-    near = sweep(network, [0.2, 0.5], processes=1, **options)
-    assert far.to_json() == near.to_json()

@@ -1,6 +1,7 @@
 """Processes that work for another: they are told apart, may be killed, and never stay behind."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,9 +20,10 @@ def calls(function: Any, *arguments: Any) -> list:
 
 
 def children() -> list[psutil.Process]:
-    """All processes below this one, but the trackers of shared resources, which end with it."""
+    """All processes below this one, but those that clean up when it has ended."""
     below = psutil.Process().children(recursive=True)
-    return [each for each in below if "resource_tracker" not in " ".join(each.cmdline())]
+    lines = [(each, " ".join(each.cmdline())) for each in below]
+    return [each for each, line in lines if not re.search("resource_tracker|read -r line", line)]
 
 
 def wait_for(condition: Any, seconds: float = 60) -> None:

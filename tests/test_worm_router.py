@@ -13,6 +13,7 @@ from multicube.hdl.networks import TorusNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.primitives.arbiters import ARBITERS
 from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.routers.shape import Switching
 from multicube.hdl.routers.torus_logic import TorusLogic
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.hdl.routing.survey import survey
@@ -47,7 +48,7 @@ def router(k: int, n: int, packet: Packet | None = None, **options: Any) -> Worm
 
 def in_ring(decision: int, **options: Any) -> Placed:
     """Node 0 of a 4-ary ring: port 0 leads up to node 1, port 4 is the terminal."""
-    return Placed(router(4, 1, depth=4, decision=decision, **options))
+    return Placed(router(4, 1, decision=decision, **{"depth": 4, **options}))
 
 
 def offers(worms: dict[int, list[list[int]]]) -> Callable[[int, int], int | None]:
@@ -134,6 +135,29 @@ def test_a_blocked_channel_leaves_the_link_to_the_other(
     assert [blocked] in sent[4:6]
     assert sorted(channel for channels in sent for channel in channels) == [0] * 6 + [1] * 6
     assert all(sent[4:13])
+
+
+@pytest.mark.parametrize("switching", ["cut-through", "store-and-forward"])
+def test_space_is_that_of_the_longest_packet(
+    transport: Callable[..., list], switching: Switching
+) -> None:
+    dut = in_ring(1, depth=6, longest=4, switching=switching)
+    space = dut.router.space[dut.router.guarded_inputs.index(0)]
+    trace = transport(
+        dut,
+        dut.i,
+        dut.o,
+        cycles=24,
+        offer=offers({0: [worm(n, 0) for n in range(4)]}),
+        ready=lambda port, cycle: cycle > 8,
+        watch=lambda: space,
+    )
+    level, levels = 0, set()
+    for seen in trace:
+        assert seen.watched == (level <= 2)
+        levels.add(level)
+        level += len(seen.entered()) - len(seen.moved())
+    assert levels == set(range(7))
 
 
 @pytest.mark.parametrize("arbiter", ARBITERS)

@@ -14,6 +14,7 @@ from multicube.hdl.boxes.rejecting_wormhole import RejectingWormholeSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
+from proof_table import proves
 
 pytestmark = needs_yosys
 
@@ -147,40 +148,37 @@ def flit_switch(kind: str, waits: int = 1) -> Any:
     return claims
 
 
-STEPS = {"wormhole 1": 9, "wormhole 2": 6, "cut-through 2": 6, "crosspoint 2": 6}
-QUICK = ("wormhole 2",)
+KINDS = ("wormhole 1", "wormhole 2", "cut-through 2", "crosspoint 2")
 
 
-@pytest.mark.parametrize(
-    ("kind", "steps"),
-    [
-        *((kind, STEPS[kind]) for kind in QUICK),
-        *(
-            long(kind, steps)
-            for kind in STEPS
-            for steps in ((10,) if kind in QUICK else (STEPS[kind], 10))
-        ),
-    ],
+@proves(
+    WormholeSwitch,
+    CutThroughSwitch,
+    says="Packets whole and in order, each flit once and unchanged, stream rule; a flit at the "
+    "head waits for nothing but another packet that has its output; fair: for at most one packet; "
+    "cut-through: a header that was let in brings the whole packet in",
+    sizes="2 x 2; wormhole of depth 1, 2, packets of any length; cut-through of depth 2, input and "
+    "crosspoint queues, packets of 1 or 2 flits",
 )
+@pytest.mark.parametrize("kind", [kind if kind == "wormhole 2" else long(kind) for kind in KINDS])
 def test_flit_switch_keeps_packets_whole_and_in_order_and_is_fair(
-    tmp_path: Path, kind: str, steps: int
+    tmp_path: Path, kind: str
 ) -> None:
-    """Bounded. Packets of the wormhole switch have any length, those of the others one or two."""
-    assert flit_switch(kind).hold(tmp_path, steps)
+    assert flit_switch(kind).hold(tmp_path)
 
 
-@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize("kind", [KINDS[0], *map(long, KINDS[1:])])
 def test_proofs_find_an_output_that_changes_its_mind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setattr(wormhole, "RoundRobin", FickleArbiter)
-    assert not flit_switch(kind).hold(tmp_path, STEPS[kind])
+    assert not flit_switch(kind).hold(tmp_path)
 
 
-@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize("kind", [KINDS[0], *map(long, KINDS[1:])])
 def test_proofs_find_that_some_packets_wait(tmp_path: Path, kind: str) -> None:
     """A bound of no other packet is too low."""
-    assert not flit_switch(kind, waits=0).hold(tmp_path, STEPS[kind])
+    assert not flit_switch(kind, waits=0).hold(tmp_path)
 
 
 class Swallows(RejectingWormholeSwitch):
@@ -260,16 +258,22 @@ def rejecting_switch(component: type[RejectingWormholeSwitch] = RejectingWormhol
     return claims
 
 
+@proves(
+    RejectingWormholeSwitch,
+    says="An output has one path at a time, and shows only flits of this path; a header is dropped "
+    "if and only if its output is in use or it loses; rejections reach the sender, nothing of a "
+    "rejected packet is shown after it, and its output is free in the next cycle; stream rule",
+    sizes="2 x 2, packets of any length",
+)
 def test_rejecting_switch_gives_each_output_to_one_path_and_takes_it_back(tmp_path: Path) -> None:
-    """Bounded."""
-    assert rejecting_switch().hold(tmp_path, 10)
+    assert rejecting_switch().hold(tmp_path)
 
 
 @pytest.mark.parametrize("component", [Swallows, ShowsMore])
 def test_proofs_find_a_switch_that_forgets_a_rejection(
     tmp_path: Path, component: type[RejectingWormholeSwitch]
 ) -> None:
-    assert not rejecting_switch(component).hold(tmp_path, 10)
+    assert not rejecting_switch(component).hold(tmp_path)
 
 
 NUMBERED = data.StructLayout({"mine": 1, "number": 2, "header": 1})
@@ -337,17 +341,35 @@ def rejected_path(delay: int, *, waits: bool = True, stages: int = 2) -> Any:
     return claims
 
 
-@pytest.mark.parametrize(
-    "waits",
-    [pytest.param(False, id="ready"), long(True, id="waits")],
+@proves(
+    RetryInterface,
+    RetryReceiver,
+    says="Packets arrive whole, at most once and in order, and without delay 0 each once; none of "
+    "a rejected packet arrives, and no padding",
+    sizes="through 2 switches in a row, packets of 1 or 2 flits, delay 0, 1; receivers wait only "
+    "with delay 0",
 )
-@pytest.mark.parametrize("delay", [0, 1])
+@pytest.mark.parametrize(
+    ("delay", "waits"),
+    [(0, False), long(0, True), long(1, False)],
+)
 def test_no_flit_of_a_rejected_packet_arrives_and_what_is_sent_again_arrives_once(
     tmp_path: Path, delay: int, waits: bool
 ) -> None:
-    """Bounded; long enough for two packets, or for one that is rejected twice."""
-    assert rejected_path(delay, waits=waits).hold(tmp_path, 10)
+    assert rejected_path(delay, waits=waits).hold(tmp_path)
+
+
+@proves(
+    RetryInterface,
+    RetryReceiver,
+    says="The same, with receivers that wait",
+    sizes="delay 1: long enough for two packets, or for one that is rejected twice",
+    cycles=10,
+)
+@pytest.mark.long
+def test_packets_that_are_sent_again_wait_for_receivers(tmp_path: Path) -> None:
+    assert rejected_path(1).hold(tmp_path, 10)
 
 
 def test_proofs_find_that_a_path_must_not_be_closed_too_early(tmp_path: Path) -> None:
-    assert not rejected_path(1, stages=1).hold(tmp_path, 10)
+    assert not rejected_path(1, stages=1).hold(tmp_path)

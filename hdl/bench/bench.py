@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin
-from ..core.wires import Wire, named_wires
+from ..core.wires import Wire, named_wires, streams
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
 from ..networks.network import Network, PacketNetwork
@@ -127,8 +127,7 @@ class Bench(Fabric):
         """Add a meter to the links that leave each cell of the network."""
         leaving: dict[str | None, list[tuple[Pin, Pin]]] = {}
         for driver, receiver in links:
-            if self.sends_stream(driver):
-                leaving.setdefault(driver.cell, []).append((driver, receiver))
+            leaving.setdefault(driver.cell, []).append((driver, receiver))
         types = {
             count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))
         }
@@ -212,7 +211,7 @@ class PacketBench(Bench):
         deliveries = [
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
-        self._meter_links(internal + deliveries)
+        self._meter_links([*streams(self, internal), *deliveries])
         self.meters = place_meters(self, Pin(None, ("measure",)))
 
 
@@ -260,27 +259,18 @@ class MemoryBench(Bench):
             time=time,
             **sources.parameters,
         )
-        links = []
         for index, (name, pin) in enumerate(zip(self.sources, ports)):
             contents = sources.contents[index] if sources.contents else {}
             self.place(Cell(name, processor, sources.straps[index], contents))
             self.link(Pin(name, ("o",)), pin)
-            links.append((Pin(name, ("o",)), pin))
+            internal.append((Pin(name, ("o",)), pin))
             self.link(Pin(None, ("send",)), Pin(name, ("open",)))
             self._attach(name, times=True)
-        memory: list[tuple[Pin, Pin]] = []
-        words: list[tuple[Pin, Pin]] = []
-        for ends in internal:
-            two_way = ("request", "valid") in self.resolve(ends[0])
-            (memory if two_way else words).append(ends)
-        requests = [(_part(a, "request"), _part(b, "request")) for a, b in memory]
-        replies = [(_part(b, "reply"), _part(a, "reply")) for a, b in memory + links]
-        self._meter_links(requests + words + replies)
+        # What processors send is not counted. Requests are first, then words, then replies.
+        links = [ends for ends in streams(self, internal) if ends[0].cell not in self.sources]
+        order = {"request": 0, "reply": 2}
+        self._meter_links(sorted(links, key=lambda ends: order.get(str(ends[0].path[-1]), 1)))
         self.meters = place_meters(self, Pin(None, ("measure",)))
-
-
-def _part(pin: Pin, name: str) -> Pin:
-    return Pin(pin.cell, (*pin.path, name))
 
 
 def bench_for(network: Network, sources: SourcePlan, *, bins: int, time: int = TIME_BITS) -> Bench:

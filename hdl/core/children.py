@@ -1,18 +1,24 @@
-"""Child processes that are killed when the command is interrupted."""
+"""Child processes and temporary folders, neither of which outlives this process.
+
+They end with it even if it is killed (SIGKILL): a shell waits for its end, and then cleans up.
+"""
 
 import os
+import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TypeVar
 
 import psutil
 
 from .interruption import held_interrupts
 
-__all__ = ["end_children", "end_programs", "in_threads", "run_program"]
+__all__ = ["end_children", "end_programs", "in_threads", "run_program", "scratch_folder"]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -21,18 +27,40 @@ _running: set[subprocess.Popen[str]] = set()
 
 _LOOK_SECONDS = 0.1
 
+_KILL_GROUP = 'kill -s KILL -- "-$1"'
+# Programs that write to it are killed first.
+_REMOVE = 'sleep 1; rm -rf -- "$1"'
+
+
+@contextmanager
+def scratch_folder(
+    within: str | os.PathLike[str] | None = None, *, prefix: str = "multicube-"
+) -> Iterator[Path]:
+    """A temporary folder for the context; it is also removed if this process is killed.
+
+    It is in the folder `within`, by default in that for temporary files.
+    """
+    name = tempfile.mkdtemp(prefix=prefix, dir=within)
+    try:
+        with _at_death(_REMOVE, name):
+            yield Path(name)
+    finally:
+        shutil.rmtree(name, ignore_errors=True)
+
 
 def run_program(
     command: Sequence[str],
     *,
     folder: str | os.PathLike[str] | None = None,
     environment: Mapping[str, str] | None = None,
+    temporary: str | os.PathLike[str] | None = None,
     limit: float | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program to its end, and capture its output.
 
-    It runs in its own session: if it is interrupted, or takes longer than `limit` seconds, it is
-    killed with all processes that it has started.
+    It runs in its own session. If this process is interrupted or killed, or the program takes
+    longer than `limit` seconds, the program is killed with all processes that it has started.
+    `temporary` is a folder for its temporary files, which such an end leaves there.
 
     Raises
     ------
@@ -40,6 +68,9 @@ def run_program(
         If it can't be started.
     subprocess.TimeoutExpired
     """
+    if temporary is not None:
+        environment = {**(os.environ if environment is None else environment)}
+        environment["TMPDIR"] = os.fspath(temporary)
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -53,7 +84,8 @@ def run_program(
     )
     _running.add(process)
     try:
-        out, err = process.communicate(timeout=limit)
+        with _at_death(_KILL_GROUP, str(process.pid)):
+            out, err = process.communicate(timeout=limit)
         if process not in _running:
             raise KeyboardInterrupt
     except BaseException:
@@ -98,6 +130,25 @@ def in_threads(function: Callable[[Item], Answer], items: Iterable[Item]) -> lis
             while wait(begun, timeout=_LOOK_SECONDS).not_done:
                 end_programs()
             raise
+
+
+@contextmanager
+def _at_death(script: str, word: str) -> Iterator[None]:
+    """A context in which a shell script, with a word as `$1`, runs if this process ends."""
+    # Until then nothing comes from the pipe that only this process holds; a line ends the shell.
+    waiting = f"read -r line || {{ {script}; }}"
+    heir = subprocess.Popen(
+        ["/bin/sh", "-c", waiting, "sh", word],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        with suppress(BrokenPipeError):  # `end_children` has killed it
+            heir.communicate(b"\n")
 
 
 def _kill(process: "subprocess.Popen[str]") -> None:

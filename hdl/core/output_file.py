@@ -1,6 +1,7 @@
 """Output files that are either complete or absent."""
 
 import os
+import secrets
 import shutil
 import stat
 import sys
@@ -23,6 +24,8 @@ __all__ = [
 _STANDARD_OUTPUT = "-"
 _PREFIX = ".multicube-"
 """Prefix of temporary names: short, because the file's own name may have the maximum length."""
+_OPEN_FILES = Path("/proc/self/fd")
+"""Where Linux shows the open files of a process, also those without a name."""
 
 AnyPath = str | os.PathLike[str]
 
@@ -86,27 +89,22 @@ def is_regular(path: AnyPath) -> bool:
 def whole_file(path: AnyPath) -> Iterator[Path]:
     """Give the path of a temporary file, and write `path` from it once it is complete.
 
-    The temporary file is written to the same folder and renamed; it gets the owner, group and mode
-    of an existing file. Symbolic links are followed and kept. Files that can't be replaced like
-    this are written in place at the end: standard output (`-`), devices and FIFOs (which wait for a
-    reader), another user's file, and a file in a folder that is not writable.
+    The temporary file is in the same folder, and gets its name at the end, with the owner, group
+    and mode of an existing file. Symbolic links are followed and kept. Files that can't be replaced
+    like this are written in place at the end: standard output (`-`), devices and FIFOs (which wait
+    for a reader), another user's file, and a file in a folder that is not writable.
 
-    If the body raises, nothing is left behind and an existing file is unchanged. An OSError raised
-    while writing names `path`.
+    If the body raises, nothing is left behind and an existing file is unchanged. So it is if the
+    process is killed, where the file system has files without a name (most of Linux); on others a
+    hidden file then stays. An OSError raised while writing names `path`.
     """
     check_output(path)
     regular, folder = is_regular(path), _followed(path).parent
     beside = folder if regular and os.access(folder, os.W_OK) else None
-    with _naming(path):
-        handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=beside)
-        temporary = Path(name)
-        try:
-            os.close(handle)
-            yield temporary
-            if beside is None or not _rename(temporary, _followed(path)):
-                _copy(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with _naming(path), _temporary(beside or Path(tempfile.gettempdir())) as temporary:
+        yield temporary
+        if beside is None or not _move(temporary, _followed(path)):
+            _copy(temporary, path)
 
 
 def _is_dash(path: AnyPath) -> bool:
@@ -146,28 +144,68 @@ def _naming(path: AnyPath) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None or not (error.filename is None or _PREFIX in str(error.filename)):
+        named = str(error.filename or _PREFIX)
+        if error.errno is None or not (_PREFIX in named or named.startswith(f"{_OPEN_FILES}/")):
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
-def _rename(temporary: Path, path: Path) -> bool:
-    """Move a file into place; return False if the existing one can't be replaced by its like."""
-    old, new = _found(path), temporary.stat()
-    if old is None:
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-        return True
+@contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    """A new empty file, which has no name where that is possible."""
+    named = not (hasattr(os, "O_TMPFILE") and _OPEN_FILES.is_dir())
+    if not named:
+        try:
+            # Nothing of it stays if the process is killed.
+            handle = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600)
+            path = _OPEN_FILES / str(handle)
+        except OSError:  # not on this file system
+            named = True
+    if named:
+        handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
+        path = Path(name)
     try:
-        if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-            os.chown(temporary, old.st_uid, old.st_gid)
-        temporary.chmod(stat.S_IMODE(old.st_mode))
-        temporary.replace(path)
+        yield path
+    finally:
+        os.close(handle)
+        if named:
+            path.unlink(missing_ok=True)
+
+
+def _move(temporary: Path, path: Path) -> bool:
+    """Move a file into place; return False if it can't be, or has not the owner of the old one."""
+    old, new = _found(path), temporary.stat()
+    try:
+        if old is None:
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+        else:
+            if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+                os.chown(temporary, old.st_uid, old.st_gid)
+            temporary.chmod(stat.S_IMODE(old.st_mode))
+        _give_name(temporary, path)
     except OSError:  # owned by another user, or a mount point
         return False
     return True
+
+
+def _give_name(temporary: Path, path: Path) -> None:
+    """Rename a file, or name one without a name, in place of what has the name."""
+    if temporary.parent != _OPEN_FILES:
+        temporary.replace(path)
+        return
+    new = path
+    if os.path.lexists(path):  # which only a file with a name can replace
+        new = path.with_name(f"{_PREFIX}{secrets.token_hex(8)}")
+    try:
+        # Only with a folder, though none is needed, does it link the file instead of the link.
+        os.link(temporary, new, src_dir_fd=int(temporary.name))
+        if new != path:
+            new.replace(path)
+    finally:
+        if new != path:
+            new.unlink(missing_ok=True)
 
 
 def _copy(temporary: Path, path: AnyPath) -> None:

@@ -1,12 +1,12 @@
 """Names of the links of a fabric for people: `node 5 -> node 6, +x`."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from .fabric import Fabric, Pin
 
-__all__ = ["Lane", "Wire", "named_wires"]
+__all__ = ["Lane", "Wire", "named_wires", "streams"]
 
 
 class Lane(NamedTuple):
@@ -27,7 +27,10 @@ class Wire(NamedTuple):
 
 
 def named_wires(
-    fabric: Fabric, links: Iterable[tuple[Pin, Pin]], lane: Callable[[Pin], Lane]
+    fabric: Fabric,
+    links: Iterable[tuple[Pin, Pin]],
+    lane: Callable[[Pin], Lane],
+    terminal: str = "terminal",
 ) -> dict[Pin, Wire]:
     """Name the wires of links, each given as its driver and its receiver.
 
@@ -42,6 +45,8 @@ def named_wires(
     links : Iterable[tuple[Pin, Pin]]
     lane : Callable[[Pin], Lane]
         What a driver tells of its link.
+    terminal : str
+        What the terminals are called.
 
     Returns
     -------
@@ -52,7 +57,7 @@ def named_wires(
     for driver, receiver in links:
         if driver.cell != receiver.cell:
             direction, channel = lane(driver)
-            ends = f"{_title(fabric, driver)} -> {_title(fabric, receiver)}"
+            ends = " -> ".join(_title(fabric, pin, terminal) for pin in (driver, receiver))
             wires[driver] = Wire(f"{ends}, {direction}" if direction else ends, channel)
     alike = Counter(wires.values())
     numbers: Counter[Wire] = Counter()
@@ -63,5 +68,18 @@ def named_wires(
     return wires
 
 
-def _title(fabric: Fabric, pin: Pin) -> str:
-    return f"terminal {pin.path[1]}" if pin.cell is None else fabric.cells[pin.cell].title
+def streams(fabric: Fabric, links: Iterable[tuple[Pin, Pin]]) -> Iterator[tuple[Pin, Pin]]:
+    """The streams of links, each as its driver and its receiver.
+
+    A link may have one in each direction, such as requests and replies.
+    """
+    for a, b in links:
+        drives = {suffix: drives for suffix, (_, drives) in fabric.resolve(a).items()}
+        for suffix, forward in drives.items():
+            if suffix[-1:] == ("valid",) and drives.get((*suffix[:-1], "ready")) is not forward:
+                ends = [Pin(pin.cell, pin.path + suffix[:-1]) for pin in (a, b)]
+                yield (ends[0], ends[1]) if forward else (ends[1], ends[0])
+
+
+def _title(fabric: Fabric, pin: Pin, terminal: str) -> str:
+    return f"{terminal} {pin.path[1]}" if pin.cell is None else fabric.cells[pin.cell].title

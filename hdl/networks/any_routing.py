@@ -2,7 +2,7 @@
 """Networks whose routing can be chosen: their own, or an algorithm for any graph."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..core.errors import InvalidValue
 from ..core.parameters import integer, word
@@ -15,7 +15,7 @@ from .routed import RoutedNetwork, RouterParameters
 __all__ = ["AnyRoutingNetwork", "AnyRoutingParameters"]
 
 _ROUTINGS = {
-    "auto": "own, if there is one; else layered",
+    "auto": "own, if there is one; else layered, or up-down if tables are rewritable",
     "own": "the network's own",
 } | {name: about for name, (_, about) in ALGORITHMS.items()}
 
@@ -31,6 +31,15 @@ class AnyRoutingParameters(RouterParameters):
         least=1,
         most=64,
         choices=("auto",),
+    )
+    tables: Literal["fixed", "rewritable"] = word(
+        "fixed",
+        "routing tables",
+        {
+            "fixed": "they stay, and inputs share them",
+            "rewritable": "they can be replaced in a run, to lead around dead links",
+        },
+        plain="fixed",
     )
 
 
@@ -49,11 +58,15 @@ class AnyRoutingNetwork(RoutedNetwork):
         own = described if isinstance(described, Relation) else None
         graph = described.graph if isinstance(described, Relation) else described
         check_graph(graph)
+        rewritable = given.tables == "rewritable"
         if given.routing == "auto":
-            given._resolve(routing="layered" if own is None else "own")
+            general = "up-down" if rewritable else "layered"
+            given._resolve(routing=general if own is None or rewritable else "own")
         if given.routing == "own":
             if own is None:
                 raise InvalidValue("Routing must not be own in a graph that has none")
+            if rewritable:
+                raise InvalidValue("Routing must not be own if tables are rewritable")
             if given.channels not in ("auto", getattr(own, "channels", "auto")):
                 raise InvalidValue(
                     f"Channels must be auto with the network's own routing, not {given.channels}"
@@ -66,7 +79,7 @@ class AnyRoutingNetwork(RoutedNetwork):
                 )
             return own
         channels = None if given.channels == "auto" else given.channels
-        relation = relation_for(graph, given.routing, channels=channels)
+        relation = relation_for(graph, given.routing, channels=channels, rewritable=rewritable)
         found = {link.channels for link in relation.graph.links()}
         if len(found) == 1:
             given._resolve(channels=found.pop())

@@ -1,12 +1,18 @@
 # amaranth: UnusedElaboratable=no
 """A shared bus."""
 
+from ..core.diagram import Node, Terminal
+from ..core.fabric import Pin
+from ..core.layout import Layout
 from ..routers.bus_logic import BusLogic
 from ..topology.bus import Bus
 from .family import Family
 from .routed import RoutedNetwork
 
 __all__ = ["FAMILIES", "BusNetwork"]
+
+_PITCH = 0.4
+"""Distance between terminals in a drawing."""
 
 
 class BusNetwork(RoutedNetwork):
@@ -31,6 +37,22 @@ class BusNetwork(RoutedNetwork):
 
     def _logic(self) -> BusLogic:
         return BusLogic(self.relation)
+
+    @property
+    def layout(self) -> Layout:
+        """Two bars, as high as all terminals: the arbiter's at the left, and the receivers'."""
+        high = self.ports * _PITCH
+        nodes = [
+            Node(f"node {name}", (f"router_{index}",), 3.0 * index, 0, 0.9, high, label=name)
+            for index, name in enumerate(map(self.relation.name, range(2)))
+        ]
+        terminals = []
+        for number in range(self.ports):
+            y = high / 2 - (number + 0.5) * _PITCH
+            ends = [(Pin(None, (way, number)),) for way in ("i", "o")]
+            terminals.append(Terminal(number, -1.2, y, ends[0], str(number), "left"))
+            terminals.append(Terminal(number, 4.2, y, ends[1], str(number), "right"))
+        return Layout(nodes, terminals, unit=1.25)
 
 
 FAMILIES = (Family("bus", "a shared bus with an arbiter: one flit per cycle in all", BusNetwork),)

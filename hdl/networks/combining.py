@@ -15,6 +15,7 @@ from ..boxes.combining.pacing import request_length
 from ..boxes.unbuffered import later_bits
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.layout import Layout
 from ..core.parameters import Parameters, integer, word
 from ..operations.memory import (
     OPERATION_SETS,
@@ -38,6 +39,7 @@ from .family import Family
 from .flits import packet_length, parse_lengths
 from .memory_network import MemoryNetwork, Place, tag_bits
 from .network import Confinement, Readings, Window
+from .stage_layout import Part, stage_layout
 
 __all__ = ["FAMILIES", "HASHES", "QUEUES", "CombiningNetwork", "CombiningParameters", "Place"]
 
@@ -302,6 +304,21 @@ class CombiningNetwork(MemoryNetwork):
             fabric.link(Pin(cell.name, ("o",)), pin)
             pins += [Pin(cell.name, ("i", number)) for number in range(share)]
         return pins
+
+    @property
+    def layout(self) -> Layout:
+        return stage_layout([Part(self.plan)], self.fabric)
+
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """As in `Network`; of several paths the first."""
+        share = self.parameters.processors_per_port
+        ends = source // share, destination // share
+        pins = [
+            Pin(f"box_{hop.stage}_{hop.box}", ("o", hop.output)) for hop in self.plan.path(*ends)
+        ]
+        if share > 1:
+            pins.append(Pin(f"demultiplexer_{ends[1]}", ("o", destination % share)))
+        return [Pin(pin.cell, (*pin.path, "request")) for pin in pins]
 
     def place_boxes(self, fabric: Fabric | Scope) -> Columns:
         """Add the boxes to a fabric; return the pins for processors and memory modules."""

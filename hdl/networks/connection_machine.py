@@ -8,14 +8,17 @@ from amaranth.hdl import ShapeLike
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.layout import Layout
 from ..core.parameters import Parameters, integer, payload_shape, word
 from ..core.wires import Lane
 from ..operations.folds import FOLDS
 from ..primitives.packet import Packet
 from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
 from ..routers.connection_machine.node import HypercubeNode
+from ..topology.grid import cube_position
 from ..topology.hypercube import Hypercube
 from .family import Family
+from .graph_layout import cells_layout
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 
 __all__ = ["FAMILIES", "ConnectionMachine", "ConnectionMachineParameters"]
@@ -181,6 +184,16 @@ class ConnectionMachine(PacketNetwork):
         return Terminals(
             [Pin(f"node_{node}", ("i", processor)) for node, processor in places],
             [Pin(f"node_{node}", ("o", processor)) for node, processor in places],
+        )
+
+    @property
+    def layout(self) -> Layout:
+        nodes, n = range(self.plan.nodes), self.plan.dimensions
+        return cells_layout(
+            [str(node) for node in nodes],
+            [f"node_{node}" for node in nodes],
+            [cube_position(node, n) for node in nodes],
+            own=self.plan.processors == 1,
         )
 
     def path(self, source: int, destination: int) -> list[Pin]:

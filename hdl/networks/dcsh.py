@@ -7,6 +7,7 @@ from amaranth.hdl import ShapeLike
 
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.layout import Layout
 from ..core.parameters import Parameters, integer, payload_shape
 from ..primitives.packet import Packet
 from ..routers.cluster import ClusterChannel, ClusterMultiplexer
@@ -14,6 +15,7 @@ from ..routers.dcsh_router import DCSHRouter
 from ..topology.dcsh import DCSH
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
+from .hypermesh_layout import hypermesh_layout
 from .network import LinkCounts, PacketNetwork, Terminals, Theory
 
 __all__ = ["FAMILIES", "DCSHNetwork", "DCSHParameters"]
@@ -168,6 +170,10 @@ class DCSHNetwork(PacketNetwork):
             [Pin(f"router_{node}", ("i", plan.n)) for node in range(plan.nodes)],
             [Pin(f"router_{node}", ("o", plan.n)) for node in range(plan.nodes)],
         )
+
+    @property
+    def layout(self) -> Layout:
+        return hypermesh_layout(self.plan)
 
     def path(self, source: int, destination: int) -> list[Pin]:
         pins = []

@@ -64,6 +64,7 @@ class MemoryNetwork(Network):
 
     ordered = True
     has_memory = True
+    terminal_kind = "processor"
     link: MemoryLink
     tags: TagScheme | None
     operations: tuple[Operation, ...]

@@ -16,10 +16,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import nearest
+from ..core.diagram import Diagram
 from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import CellType, Fabric, FabricComponent, Pin, Scope
+from ..core.layout import Layout, arranged
 from ..core.parameters import Parameters
-from ..core.wires import Lane, Wire, named_wires
+from ..core.shown import html_of
+from ..core.wires import Lane, Wire, named_wires, streams
 from ..primitives.packet import Packet
 from ..routing.isolation import check_isolated
 from ..routing.looping import BoxSettings
@@ -31,6 +34,7 @@ from ..topology.multistage import MultistagePlan, equal_ports
 from ..topology.permutations import Permutation
 from ..topology.tags import AddressCode, TagScheme
 from .flits import geometric_mean
+from .graph_layout import fabric_layout
 
 __all__ = [
     "Confinement",
@@ -156,13 +160,14 @@ class Network(FabricComponent, ABC):
         Whether a packet may be for several terminals.
     has_memory : bool
         Whether it connects processors and memory: requests enter, and replies come back.
+    terminal_kind : str
+        What its terminals are called.
     rearrangeable : bool
         Whether it passes every permutation if all its boxes are set centrally.
     wiring_plan : MultistagePlan or None
-        The plan that a drawing shows, if it is a multistage network.
+        The plan of its boxes, if it is a multistage network and they make up all of it.
     relation : Relation or None
-        The routing and its `graph`, if it is described as nodes and links: for drawings and
-        measures.
+        The routing and its `graph`, if it is described as nodes and links: for measures.
     restarts : bool
         Whether it is as after reset once it is empty, so that runs can follow each other.
 
@@ -187,6 +192,7 @@ class Network(FabricComponent, ABC):
     resubmits: bool = False
     broadcasts: bool = False
     has_memory: bool = False
+    terminal_kind: str = "terminal"
     rearrangeable: bool = False
     wiring_plan: MultistagePlan | None = None
     relation: Relation | None = None
@@ -247,6 +253,10 @@ class Network(FabricComponent, ABC):
     def __repr__(self) -> str:
         return f"<{self}>"
 
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the parameters, and a drawing."""
+        return html_of("network", self)
+
     def __reduce__(self) -> tuple:
         return _again, (type(self), self.family, dict(self.parameters))
 
@@ -285,6 +295,28 @@ class Network(FabricComponent, ABC):
     def fault_plan(self) -> MultistagePlan | None:
         """The plan whose stages, boxes and lines name the places of faults, or None."""
         return None
+
+    def tables_around(self, dead: Collection[Pin]) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        """Routing tables that lead around dead links: memories by cell and name.
+
+        They may be written into a network in which no packet is (`levels`).
+
+        Parameters
+        ----------
+        dead : Collection[Pin]
+            The outputs that drive them. Both directions of a link are avoided.
+
+        Raises
+        ------
+        ValueError
+            If this network has no tables that can be replaced, or a terminal can't be reached.
+        """
+        raise InvalidValue(f"Network must have tables=rewritable, which {self.family!r} has not")
+
+    @property
+    def levels(self) -> Sequence[tuple[str, str]]:
+        """The registers, by cell and name, that are all 0 if no packet is in its queues."""
+        raise InvalidValue(f"Network {self.family!r} does not show the levels of its queues")
 
     def single_paths(self) -> MultistagePlan:
         """The plan of boxes with one path per pair of terminals, on which permutations are set up.
@@ -345,6 +377,32 @@ class Network(FabricComponent, ABC):
         Needed only where the ends of the link do not tell: see `core.wires`.
         """
         return Lane()
+
+    @abstractmethod
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """The outputs of cells on the path of a packet between two terminals; in a network with
+        memory, on that of a request from a processor to a memory module.
+
+        Interfaces at the terminals, such as one that resends packets, are not included.
+        """
+
+    @property
+    def layout(self) -> Layout:
+        """Where a drawing shows its cells and terminals: by default, linked cells are close."""
+        return fabric_layout(self.fabric)
+
+    @cached_property
+    def diagram(self) -> Diagram:
+        """The network as a picture: nodes, the lines between them, and its terminals."""
+        return arranged(str(self), self.fabric, self.layout, self.wires)
+
+    @cached_property
+    def wires(self) -> dict[Pin, Wire]:
+        """The wires of each stream inside the network, by the output that drives it: the names of
+        links in results."""
+        found = streams(self.fabric, self.fabric.links)
+        inside = ((driver, receiver) for driver, receiver in found if driver.cell is not None)
+        return named_wires(self.fabric, inside, self.lane, self.terminal_kind)
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """The statistics of a window other than packets and latencies.
@@ -422,16 +480,6 @@ class PacketNetwork(Network):
                 fabric.link(exit_, Pin(None, ("o", index)))
         return fabric
 
-    @cached_property
-    def wires(self) -> dict[Pin, Wire]:
-        """The wires that each output of a cell drives: the names of links in results."""
-        inside = (
-            (driver, receiver)
-            for driver, receiver in self.fabric.links
-            if driver.cell is not None and self.fabric.sends_stream(driver)
-        )
-        return named_wires(self.fabric, inside, self.lane)
-
     @property
     def code(self) -> AddressCode:
         return self.tags.code
@@ -484,13 +532,6 @@ class PacketNetwork(Network):
         terminals.
 
         Its links carry `packet`, which is a result of `packet_of`; by default its own layout.
-        """
-
-    @abstractmethod
-    def path(self, source: int, destination: int) -> list[Pin]:
-        """The outputs of cells on the path of a packet between two terminals.
-
-        Interfaces at the terminals, such as one that resends packets, are not included.
         """
 
     def channels(self, source: int, destination: int) -> Iterable[Pin]:

@@ -9,6 +9,7 @@ from ..boxes.wormhole import WormholeSwitch
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.layout import Layout
 from ..core.parameters import Parameters, integer, text, word
 from ..operations.memory import OPERATION_SETS, Operation
 from ..terminals.memory_module import MemoryModule
@@ -18,6 +19,7 @@ from ..topology.tags import TagScheme
 from .columns import place_columns
 from .family import Family
 from .memory_network import MemoryNetwork, tag_bits
+from .stage_layout import Part, plan_path, stage_layout
 
 __all__ = ["FAMILIES", "ProcessorMemoryNetwork", "ProcessorMemoryParameters"]
 
@@ -171,6 +173,17 @@ class ProcessorMemoryNetwork(MemoryNetwork):
             fabric.link(back.outputs[number], Pin(first, ("back",)))
             processors.append(Pin(first, ("i",)))
         return processors
+
+    @property
+    def layout(self) -> Layout:
+        """The way to the memory above, and the way back below it."""
+        parts = [Part(self.plan), Part(self.plan, "back", mirrored=True)]
+        return stage_layout(parts, self.fabric)
+
+    def path(self, source: int, destination: int) -> list[Pin]:
+        """As in `Network`."""
+        ends = [Pin(f"memory_end_{destination}", ("o", "request"))]
+        return [*plan_path(self.plan, source, destination), *ends]
 
 
 FAMILIES = (

@@ -13,7 +13,7 @@ __all__ = ["FAMILIES", "BenesNetwork", "ClosNetwork", "RearrangeableNetwork"]
 
 
 class RearrangeableNetwork(RoutedNetwork):
-    """A multistage network of `WormRouter`s that passes every permutation if it is set centrally.
+    """A network of stages of `WormRouter` that passes every permutation if it is set centrally.
 
     Here packets route themselves: they take any way that is free, or one by their destination. An
     unblocked packet of c flits takes (s - 1) D_t + c cycles through s stages. What plain boxes

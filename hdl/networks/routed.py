@@ -2,7 +2,7 @@
 """Networks that are described as a graph with a routing relation: the base of all of them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ from amaranth.hdl import ShapeLike
 from ..core.checks import check_limit
 from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.layout import Layout
 from ..core.parameters import Parameters, integer, payload_shape, word
 from ..core.wires import Lane
 from ..primitives.arbiters import ARBITERS, check_arbiter
@@ -32,6 +33,7 @@ from ..terminals.retransmission import LONGEST_WAIT, acknowledged
 from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
+from .graph_layout import graph_layout
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
 from .recovery import RECOVERIES, place_retransmission
 from .route_tables import table_memories, weight_bits
@@ -51,7 +53,7 @@ _SHOWN = 6
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RouterParameters(Parameters):
-    """The parameters that all networks of `WormRouter`s have.
+    """The parameters that all networks of worm routers have.
 
     `decision` is D_t of Ould-Khaoua and Sotudeh. With cut-through and store-and-forward switching,
     `depth` must be at least the length of the longest packet. With packet switching, `depth` counts
@@ -98,15 +100,15 @@ class RouterParameters(Parameters):
 
 
 class RoutedNetwork(PacketNetwork):
-    """A network of `WormRouter`s, which is described by a graph and a routing relation.
+    """A network of routers (`WormRouter`), which is described by a graph and a routing relation.
 
     Node v is the cell `router_{v}`. Its outputs are numbered by port and by channel, and then come
     its terminals (`RouterShape`). Nodes with equal ports have the same module. If the relation has
     no logic, the cell `table_{v}` tells the router where headers may go. A link of more than one
     cycle is a cell `link_{v}_{p}`, after the node and the port that it leaves.
 
-    With `switching="packet"` routers are `PacketRouter`s, and packets are single words. Each link
-    has one channel then, and an interval: the cycles that it needs for a flit.
+    With `switching="packet"` each router is a `PacketRouter`, and packets are single words. Each
+    link has one channel then, and an interval: the cycles that it needs for a flit.
 
     An unblocked packet of c flits over h links of latency 1 takes h D_t + c cycles, from the cycle
     in which its header is offered to the cycle in which its tail is taken.
@@ -254,6 +256,8 @@ class RoutedNetwork(PacketNetwork):
     def _check_packet_switching(self) -> None:
         """Packets that are single words need links of one channel, and the plain router."""
         given, relation = self.parameters, self.relation
+        if relation.rewritable:
+            raise InvalidValue("Tables must be fixed with switching=packet, not rewritable")
         for name, plain in (("decision", 1), ("refill", "no"), ("arbiter", "round-robin")):
             if given[name] != plain:
                 raise InvalidValue(
@@ -543,6 +547,16 @@ class RoutedNetwork(PacketNetwork):
             for port, peer_port in zip(leaving, coming):
                 yield Link(node, port, node, peer_port, outputs[port], graph.latency)
 
+    @property
+    def layout(self) -> Layout:
+        return graph_layout(self.relation.graph, self._drivers, lambda node: f"router_{node}")
+
+    def _drivers(self, link: Link) -> list[Pin]:
+        """The pins that drive what comes in at the other end of a link."""
+        if link.latency > 1:
+            return [Pin(_link_name(link), ("o", c)) for c in range(link.channels)]
+        return [self._pin(Channel(link.node, link.port, c)) for c in range(link.channels)]
+
     # The paths of packets.
 
     def path(self, source: int, destination: int) -> list[Pin]:
@@ -565,14 +579,47 @@ class RoutedNetwork(PacketNetwork):
         node, output = int(str(channel.cell).rpartition("_")[2]), int(channel.path[1])
         return self.shapes[node].outputs[output].escape
 
+    def link_end(self, output: Pin) -> End | None:
+        """The node and the port that the link of an output leaves; None if it is no link's."""
+        kind, _, node = str(output.cell).partition("_")
+        outputs = self.shapes[int(node)].outputs if kind == "router" else []
+        if output.path[:1] != ("o",) or outputs[int(output.path[1])].is_terminal:
+            return None
+        return int(node), outputs[int(output.path[1])].end[0]
+
+    def tables_around(self, dead: Collection[Pin]) -> Mapping[str, Mapping[str, Sequence[int]]]:
+        """As in `Network`."""
+        if not self.relation.rewritable:
+            return super().tables_around(dead)
+        ends = {pin: self.link_end(pin) for pin in dead}
+        for pin, end in ends.items():
+            if end is None:
+                raise InvalidValue(f"Packets can't be led around {pin}: it is not between routers")
+        relation = self.relation.without({end for end in ends.values() if end is not None})
+        memories = table_memories(relation, tuple(self.shapes), 1).contents
+        return {f"table_{node}": rows for node, rows in enumerate(memories)}
+
+    @property
+    def levels(self) -> Sequence[tuple[str, str]]:
+        """As in `Network`."""
+        return [
+            (f"router_{node}", f"queue_{number}.level")
+            for node, shape in enumerate(self.shapes)
+            for number in range(len(shape.inputs))
+        ]
+
     def lane(self, output: Pin) -> Lane:
         """As in `Network`."""
-        kind, _, node = str(output.cell).partition("_")
-        if kind != "router":
+        graph = self.relation.graph
+        kind, *numbers = str(output.cell).split("_")
+        if kind == "link":
+            port, number = int(numbers[1]), int(output.path[1])
+        elif kind == "router":
+            port, number = self.shapes[int(numbers[0])].outputs[int(output.path[1])].end
+        else:
             return Lane()
-        port, number = self.shapes[int(node)].outputs[int(output.path[1])].end
-        link = self.relation.graph.by_output.get((int(node), port))
-        return Lane() if link is None else Lane(self.relation.graph.direction(link), number)
+        link = graph.by_output.get((int(numbers[0]), port))
+        return Lane() if link is None else Lane(graph.direction(link), number)
 
     def _output(self, channel: Channel) -> int:
         """The number of its router's output for a channel."""

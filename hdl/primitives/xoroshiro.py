@@ -28,7 +28,7 @@ class Xoroshiro128(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        s0, s1, mixed = Signal(64), Signal(64), Signal(64)
+        s0, s1, mixed = (Signal(64, name=name) for name in ("s0", "s1", "mixed"))
         m.d.comb += [self.value.eq(s0 + s1), mixed.eq(s0 ^ s1)]
         m.d.sync += self.valid.eq(1)
         with m.If(self.valid):

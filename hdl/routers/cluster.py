@@ -2,7 +2,7 @@
 meet.
 
 A cluster of k nodes is a *distributed crossbar switch* (Ould-Khaoua and Sotudeh, section II): its
-demultiplexers are `ClusterChannel`s, one per node, and its multiplexers `ClusterMultiplexer`s.
+demultiplexers are of class `ClusterChannel`, one per node, its multiplexers `ClusterMultiplexer`.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value

@@ -42,7 +42,8 @@ def _drawn_bits(count: int) -> int:
 class RandomDetour(wiring.Component):
     """Gives each packet a random intermediate terminal. Combinational.
 
-    The number is drawn before the packet comes, and is the same while its flits pass.
+    The number is drawn before the packet comes, and is the same while its header waits. Flits
+    behind the header may have another number, which does not matter.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from .adaptive import Adaptive
 from .layered import Layered
 from .minimal import Minimal
 from .relation import Relation
+from .rewritable import Rewritable
 from .shortest import Shortest
 from .up_down import UpDown
 from .valiant import Ugal, Valiant
@@ -26,7 +27,9 @@ ALGORITHMS: dict[str, tuple[Callable[..., Relation], str]] = {
 """For each name, what makes the relation from a graph, and its description."""
 
 
-def relation_for(graph: Graph, routing: str, *, channels: int | None = None) -> Relation:
+def relation_for(
+    graph: Graph, routing: str, *, channels: int | None = None, rewritable: bool = False
+) -> Relation:
     """A routing algorithm in a graph.
 
     Parameters
@@ -37,18 +40,21 @@ def relation_for(graph: Graph, routing: str, *, channels: int | None = None) -> 
     channels : int or None
         Virtual channels of each link; None for those of the graph, or as many as the algorithm
         needs if that is more.
+    rewritable : bool
+        Whether its tables can be replaced while the network runs.
 
     Raises
     ------
     ValueError
         If there is no such algorithm, it finds no way between two terminals, or it needs more
-        channels.
+        channels, or leads packets along more than one path and is to be rewritable.
     """
     if routing not in ALGORITHMS:
         raise InvalidValue(f"Routing must be one of {', '.join(ALGORITHMS)}, not {routing!r}")
     if channels is not None:
         graph = ChanneledGraph(graph, channels, channels)
-    relation = ALGORITHMS[routing][0](graph)
+    algorithm = ALGORITHMS[routing][0]
+    relation = Rewritable(algorithm, graph) if rewritable else algorithm(graph)
     needed = max((link.channels for link in relation.graph.links()), default=1)
     if channels is not None and needed > channels:
         raise InvalidValue(

@@ -229,6 +229,22 @@ class Relation(ABC):
                 found |= dict.fromkeys(nexts)
         return [*found, self.graph.exits[destination]]
 
+    def without(self, dead: Collection[tuple[int, int]]) -> "Relation":
+        """The same routing in the graph without dead links, for the same routers.
+
+        Parameters
+        ----------
+        dead : Collection[tuple[int, int]]
+            The links, by the node and the port that they leave. Both directions are avoided.
+
+        Raises
+        ------
+        ValueError
+            If it is not `rewritable`, a terminal can't be reached, or more channels are needed than
+            there are.
+        """
+        raise InvalidValue("Tables of this routing can't be replaced in a run")
+
     def turns(self) -> Mapping[int, Collection[Turn]]:
         """For each node, the ways through it that a header can take.
 

@@ -78,13 +78,7 @@ class Rewritable(Relation):
         }
 
     def without(self, dead: Collection[tuple[int, int]]) -> "Rewritable":
-        """The same algorithm in the graph without dead links.
-
-        Raises
-        ------
-        ValueError
-            If a terminal can't be reached, or the algorithm needs more channels than there are.
-        """
+        """As in `Relation`."""
         other = Rewritable(self.algorithm, graph_without(self.graph, dead))
         for link in other.graph.links():
             if link.channels > (most := self.graph.by_output[link.node, link.port].channels):

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import pi, sin
 
 from ..core.parameters import integer
+from .circle import circle_position
 from .graph import Graph, Link
+from .grid import cube_position
 
 __all__ = ["CubeConnectedCycles"]
 
@@ -39,6 +42,14 @@ class CubeConnectedCycles(Graph):
     def name(self, node: int) -> str:
         corner, position = divmod(node, self.dimension)
         return f"{position} of ring {corner}"
+
+    def position(self, node: int) -> tuple[float, float]:
+        """A hypercube, with a ring at each corner."""
+        corner, position = divmod(node, self.dimension)
+        x, y = circle_position(position, self.dimension)
+        apart = 1.5 + 1 / sin(pi / self.dimension)
+        across, up = cube_position(corner, self.dimension)
+        return apart * across + x, apart * up + y
 
     def direction(self, link: Link) -> str:
         return ("up", "down", "across")[link.port]

@@ -117,11 +117,16 @@ class Graph(ABC):
         return str(node)
 
     def position(self, node: int) -> tuple[float, float] | None:
-        """Where a drawing shows a node: across and up, in any unit; None if it may choose.
+        """Where a drawing shows a node: across and up; None if it may choose.
 
-        Either all nodes have a position, or none.
+        Close neighbours are about 1 apart. Either all nodes have a position, or none.
         """
         return None
+
+    def way(self, link: Link) -> Sequence[tuple[float, float]]:
+        """Points between the positions of its ends that a drawing of a link leads through; none if
+        it may choose. Links in opposite directions have the same in opposite orders."""
+        return ()
 
     def direction(self, link: Link) -> str:
         """The direction of a link, for people, such as "+x"; empty if it has none."""
@@ -355,6 +360,9 @@ class RelinkedGraph(Graph):
 
     def position(self, node: int) -> tuple[float, float] | None:
         return self._given.position(node)
+
+    def way(self, link: Link) -> Sequence[tuple[float, float]]:
+        return self._given.way(link)
 
     def direction(self, link: Link) -> str:
         return self._given.direction(link)

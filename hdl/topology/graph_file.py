@@ -132,10 +132,13 @@ def _is_node(graph: nx.Graph, name: object) -> bool:
 
 
 def _from_graphml(content: bytes) -> ListedGraph:
+    try:
+        nodes = ElementTree.fromstring(content).iterfind(".//{*}node")
+    except LookupError as error:
+        raise InvalidValue(f"It can't be decoded: {error}") from None
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)  # of what networkx leaves out, or guesses
         graph = nx.read_graphml(BytesIO(content))
-    nodes = ElementTree.fromstring(content).iterfind(".//{*}node")
     if unknown := set(graph) - {node.get("id") for node in nodes}:
         one = min(unknown)
         link = next(pair for pair in graph.edges() if one in pair)

@@ -10,12 +10,16 @@ from ..core.checks import check_integer, check_limit
 from ..core.errors import InvalidValue
 from ..routing.deadlock import dependencies, dependency_cycle
 from ..routing.relation import Relation, RoutedGraph
-from .graph import Channel, Link
+from .circle import circle_position
+from .graph import Channel, Graph, Link
 
 __all__ = ["Hierarchical", "Member", "down_channels"]
 
 _MOST = 2**16
 """Most nodes."""
+
+_ROOM = 1.3
+"""Distance between networks of a level in a drawing."""
 
 
 class Member(NamedTuple):
@@ -206,6 +210,29 @@ class Hierarchical(RoutedGraph):
         what = "cluster" if level == 0 else f"level-{level + 1} network"
         return f"{name} of {what} {cluster}"
 
+    def position(self, node: int) -> tuple[float, float]:
+        """The networks of a level are where the network above has its nodes."""
+        return self._positions[node]
+
+    @cached_property
+    def _positions(self) -> list[tuple[float, float]]:
+        shapes = [_centred(level.graph) for level in self.levels]
+        # How far apart nodes of a level are, so that what is at each has room.
+        scales, size = [1.0], 0.0
+        for shape in shapes:
+            size += scales[-1] * max(max(along) - min(along) for along in zip(*shape))
+            scales.append(size + _ROOM)
+        places: list[tuple[float, float]] = []
+        for at in self._members:
+            level, cluster, node = at[0]
+            x, y = (scales[level] * each for each in shapes[level][node])
+            for i in range(level + 1, len(self.levels)):
+                cluster, terminal = divmod(cluster, self.levels[i].ports)
+                above = shapes[i][self.levels[i].graph.homes[terminal]]
+                x, y = x + scales[i] * above[0], y + scales[i] * above[1]
+            places.append((x, y))
+        return places
+
     def direction(self, link: Link) -> str:
         i = self._level(link.port)
         words = [f"level {i + 1}"]
@@ -357,6 +384,14 @@ class Hierarchical(RoutedGraph):
 
 _FROM, _TO = Channel(-1, 0), Channel(-1, 1)
 """Stand for the channels by which packets come down into a network, and leave it upwards."""
+
+
+def _centred(graph: Graph) -> list[tuple[float, float]]:
+    """The positions of nodes, or places on a circle, around the middle of all."""
+    given = [graph.position(node) for node in range(graph.nodes)]
+    places = [place or circle_position(node, graph.nodes) for node, place in enumerate(given)]
+    x, y = ((max(along) + min(along)) / 2 for along in zip(*places))
+    return [(across - x, up - y) for across, up in places]
 
 
 def down_channels(level: Relation, interface: int) -> int:

@@ -54,5 +54,5 @@ class RearrangeableGraph(RoutedGraph):
         """Stages from left to right, the first box of each on top."""
         stage, box = self.place_of(node)
         tallest = max(map(len, self.columns))
-        gap = max(1.5, tallest / 4)
+        gap = max(2.0, tallest / 3)
         return stage * gap, (len(self.columns[stage]) - 1) / 2 - box

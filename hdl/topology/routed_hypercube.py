@@ -8,7 +8,7 @@ from ..core.parameters import integer, word
 from ..routing.hypercube import HYPERCUBE_ROUTINGS, HypercubeRouting, next_channels
 from ..routing.relation import RoutedGraph
 from .graph import Channel, End, Link, Turn
-from .grid import grid_position
+from .grid import cube_position
 from .tags import AddressCode, Routing, TagScheme
 
 __all__ = ["RoutedHypercube"]
@@ -62,7 +62,7 @@ class RoutedHypercube(RoutedGraph):
             yield Link(node, i, node ^ 1 << i, i, self.channels_per_link, self.latency)
 
     def position(self, node: int) -> tuple[float, float]:
-        return grid_position([node >> i & 1 for i in range(self.n)], [2] * self.n)
+        return cube_position(node, self.n)
 
     def direction(self, link: Link) -> str:
         return f"dimension {link.port}"

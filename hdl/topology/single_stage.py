@@ -175,7 +175,7 @@ class SingleStageCube(RoutedGraph):
 
     def position(self, node: int) -> tuple[float, float]:
         """Stages from left to right, as in Fig. 10; labels from top to bottom."""
-        gap = max(2.0, (1 << self.stages - 1) / 4)
+        gap = max(2.0, (1 << self.stages - 1) / 2.5)
         return gap * self.stage(node), -float(self._label(node))
 
     def direction(self, link: Link) -> str:

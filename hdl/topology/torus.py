@@ -13,8 +13,9 @@ from ..core.checks import check_field
 from ..core.errors import InvalidValue
 from ..core.parameters import fixed, integer
 from ..routing.relation import RoutedGraph
+from .circle import circle_position
 from .graph import Channel, End, Link, Turn
-from .grid import grid_position
+from .grid import grid_position, wrap_around
 from .tags import AddressCode, MixedCode, TagScheme, address_tags
 
 __all__ = ["Hop", "Torus"]
@@ -202,11 +203,22 @@ class Torus(RoutedGraph):
                 if peer is not None:
                     yield Link(node, port, peer, port, int(self.channels), self.latency)
 
-    def position(self, node: int) -> tuple[float, float] | None:
-        """A grid; a ring is left to the drawing."""
+    def position(self, node: int) -> tuple[float, float]:
+        """A grid, or a circle."""
         if self.wrap and self.n == 1:
-            return None
+            return circle_position(node, self.nodes)
         return grid_position(self._digits[node], self.sizes)
+
+    def way(self, link: Link) -> list[tuple[float, float]]:
+        """Wrap-around links lead beside their row."""
+        ends = [(self._digits[end], self.position(end)) for end in (link.node, link.peer)]
+        dimension = self.sides[link.port][0]
+        (_, first), (_, last) = sorted(ends, key=lambda end: end[0][dimension])
+        apart = abs(ends[0][0][dimension] - ends[1][0][dimension])
+        if apart == 1 or self.n == 1:
+            return []
+        corners = wrap_around(first, last) if self.n == 2 else wrap_around(first, last, (0.4, 0.27))
+        return corners if ends[0][1] == last else corners[::-1]
 
     def direction(self, link: Link) -> str:
         return Hop(*self.sides[link.port], 0).direction

@@ -13,35 +13,39 @@ __all__ = ["draw"]
 @click.command()
 @network_arguments
 @click.option("--path", "ends", metavar="S:D", help="Show the path between two terminals.")
+@click.option(
+    "--heat",
+    metavar="RESULT.json",
+    help="Colour the links by their use in a run: what multicube sim --json printed.",
+)
 @click.option("-o", "--output", required=True, help="Picture to write: .svg, .png or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def draw(
-    network: str, parameters: tuple[str, ...], ends: str | None, output: str, as_json: bool
+    network: str,
+    parameters: tuple[str, ...],
+    ends: str | None,
+    heat: str | None,
+    output: str,
+    as_json: bool,
 ) -> None:
-    """Draw a multistage network's wiring plan, or a network of nodes and links.
+    """Draw a network.
 
-    The path is the one that a packet takes if all channels are free.
+    The path is the one that a packet takes if all channels are free; in a network with memory, that
+    of a request from a processor to a memory module.
     """
+    from ..report.drawing import caption
     from ..report.drawing import draw as draw_network
+    from ..report.heat import read_heat
 
     built = network_from(network, parameters)
-    draw_network(built, output, paths=_pairs(ends))
-    counts: dict[str, int | tuple[int, ...]] = (
-        {"ports": built.ports}
-        if built.sources == built.sinks
-        else {"sources": built.sources, "sinks": built.sinks}
-    )
-    if built.wiring_plan is not None:
-        plan = built.wiring_plan
-        columns = sorted(set(plan.columns), reverse=True)
-        counts["boxes"] = columns[0] if len(columns) == 1 else plan.columns
-        shown = f"{len(plan.stages)} stages of {' or '.join(map(str, columns))} boxes"
+    used = None if heat is None else read_heat(heat, built)
+    draw_network(built, output, paths=_pairs(ends), heat=used)
+    diagram = built.diagram
+    if as_json:
+        counts = {"nodes": len(diagram.nodes), "terminals": [built.sources, built.sinks]}
+        click.echo(json.dumps({"output": output, **counts, "links": diagram.links}))
     else:
-        assert built.relation is not None  # it was drawn
-        graph = built.relation.graph
-        counts |= {"nodes": graph.nodes, "links": len(graph.edges)}
-        shown = f"{graph.nodes} nodes, {len(graph.edges)} links"
-    click.echo(json.dumps({"output": output, **counts}) if as_json else f"{output}: {shown}")
+        click.echo(f"{output}: {caption(diagram)}")
 
 
 def _pairs(ends: str | None) -> list[tuple[int, int]]:

@@ -51,9 +51,7 @@ _SUBCOMMANDS = {
         "Simulate several networks at many loads, and draw them in one figure.",
     ),
     "deadlock": _subcommand("deadlock", "deadlock", "Check the routing of a network for deadlock."),
-    "draw": _subcommand(
-        "draw", "draw", "Draw a multistage network's wiring plan, or a network of nodes and links."
-    ),
+    "draw": _subcommand("draw", "draw", "Draw a network."),
     "export": _subcommand("hardware", "export", "Write a network as Verilog."),
     "list": _subcommand("hardware", "list_", "Show all networks, or the parameters of one."),
     "measure": _subcommand(
@@ -79,6 +77,11 @@ _SUBCOMMANDS = {
     ),
     "synth": _subcommand(
         "synth", "synth", "Measure the FPGA resources of a network, and how fast it can be clocked."
+    ),
+    "view": _subcommand(
+        "view",
+        "view",
+        "Write a page in which the network runs, in any browser and without a server.",
     ),
 }
 

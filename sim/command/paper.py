@@ -33,6 +33,7 @@ __all__ = ["paper"]
 @click.option("--cycles", type=int, help="Length of each measurement. Default: the item's own.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the random numbers.")
 @click.option("--engine", default="auto", show_default=True, help="auto, amaranth or compiled.")
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def paper(
     item: str | None,
@@ -41,6 +42,7 @@ def paper(
     cycles: int | None,
     seed: int,
     engine: str,
+    scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Regenerate a figure or formula of the papers. Without ITEM, list all items."""
@@ -56,7 +58,9 @@ def paper(
     check_outputs(files, as_json)
     for path in files:
         output_format(path, FORMATS)
-    result = chosen.run(Options(quick, cycles, seed, engine, progress=True))
+    if scheduler is not None and not chosen.parallel:
+        raise InvalidValue(f"Item {chosen.id} can't run on a cluster: it has no parallel jobs")
+    result = chosen.run(Options(quick, cycles, seed, engine, True, scheduler))
     for path in files:
         chosen.save(result, path)
     if as_json:

@@ -34,7 +34,6 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
     FILE comes from multicube sim --json, or from -o of multicube sweep (.csv or .json). Several
     files may have been joined. The status is 1 if a number differs.
     """
-    from ..measure.result import SimulationError
     from ..run.record import this_version
     from ..run.rerun import read_records
     from ..run.rerun import rerun as run_again
@@ -53,8 +52,6 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
             )
         try:
             result = run_again(record, engine=engine)
-        except SimulationError:
-            raise
         except (TypeError, ValueError) as error:
             raise InvalidValue(f"Row {row} of {file}: {error}") from None
         differences = record.differences(result)

@@ -39,6 +39,13 @@ __all__ = ["sim", "sweep"]
     help="Inject a fault: link:1:3, box:1:2:lossy, cell:router_5:from=100, random:3:link:severed. "
     "May be given several times.",
 )
+@click.option(
+    "--reroute",
+    type=int,
+    metavar="CYCLES",
+    help="Write routing tables that lead around links that are severed for ever, so many cycles "
+    "after the last of them has died (networks with tables=rewritable).",
+)
 @click.option("--vcd", metavar="FILE", help="Write all waveforms (engine amaranth); - is stdout.")
 @click.option(
     "--checkpoint",
@@ -54,6 +61,7 @@ def sim(
     vcd: str | None,
     checkpoint: str | None,
     faults: tuple[str, ...],
+    reroute: int | None,
     traffic: str,
     unit: Literal["packets", "flits"],
     as_json: bool,
@@ -91,6 +99,7 @@ def sim(
             unit=unit,
             vcd=vcd,
             faults=faults,
+            reroute=reroute,
             progress=True,
             checkpoint=checkpoint,
             **options,

@@ -181,6 +181,11 @@ _SWEEP_OPTIONS = (
     click.option("--refine/--no-refine", default=True, help="Add loads where saturation begins."),
     click.option("--processes", type=int, help="Processes to use. Default: one per core."),
     click.option("--scheduler", metavar="ADDRESS", help="Run on the cluster of a Dask scheduler."),
+    click.option(
+        "--resume",
+        metavar="FILE",
+        help="Keep each finished point there, and go on from those that it has.",
+    ),
 )
 
 

@@ -1,11 +1,11 @@
 """Engines: simulate a fabric cycle by cycle. All engines give the same values, bit for bit."""
 
 from collections.abc import Sequence
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from ...hdl.core.fabric import Pin
 
-__all__ = ["Engine", "PortEngine"]
+__all__ = ["Engine", "PortEngine", "StateEngine"]
 
 
 class PortEngine(Protocol):
@@ -58,3 +58,29 @@ class Engine(PortEngine, Protocol):
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
         """The sum, row by row, of a memory over many cells of one type."""
+
+
+@runtime_checkable
+class StateEngine(Engine, Protocol):
+    """An engine whose state can be read and overwritten between two cycles.
+
+    Signals, registers and memories inside a cell have the names that they have in its Verilog;
+    those in inner submodules have dots, such as `queue_0.level`. ValueError if there is none.
+    """
+
+    def signal(self, cell: str, name: str, run: int = 0) -> int:
+        """The value of any named signal."""
+
+    def signal_width(self, cell: str, name: str) -> int:
+        """The width of a signal."""
+
+    def write_register(self, cell: str, name: str, value: int, *, run: int = 0) -> None:
+        """Overwrite a register."""
+
+    def memory_width(self, cell: str, name: str) -> int:
+        """The width of a memory's rows."""
+
+    def write_memory(
+        self, cell: str, name: str, rows: Sequence[int], *, first: int = 0, run: int = 0
+    ) -> None:
+        """Overwrite rows of a memory, from the row `first` on."""

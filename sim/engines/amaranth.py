@@ -1,12 +1,12 @@
 """The reference engine: Amaranth's own simulator."""
 
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from functools import cached_property
+from typing import Any, TypeVar
 
-from amaranth.hdl import Value
-from amaranth.lib.memory import Memory
+from amaranth.hdl import DriverConflict, MemoryData, MemoryInstance, Shape, Value
 from amaranth.sim import Simulator
 
 from ...hdl.core.checks import check_integer
@@ -14,16 +14,20 @@ from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Fabric, FabricComponent, Pin, member
 from ...hdl.core.interruption import held_interrupts
 from ...hdl.core.output_file import whole_file
+from .compiled.netlist import lowered
 
 __all__ = ["AmaranthEngine"]
 
 CLOCK_PERIOD = 1e-6
 
+_Kind = TypeVar("_Kind")
+_Named = dict[tuple[str, str], _Kind]
+
 
 class AmaranthEngine:
     """Runs one fabric in Amaranth's simulator, the reference.
 
-    Implements `Engine` with one run.
+    Implements `StateEngine` with one run.
 
     Parameters
     ----------
@@ -81,15 +85,86 @@ class AmaranthEngine:
         return [self.get(Pin(cell, (port,))) for cell in cells]
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
-        self._fabric.check_cell(cell)
-        memory = getattr(self._top.instances[cell], name, None)
-        if not isinstance(memory, Memory):
-            raise InvalidValue(f"Cell {cell} has no memory {name!r}")
-        data = memory.data
+        data = self._memory(cell, name)
         return [self._context.get(Value.cast(data[row])) for row in range(data.depth)]
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
         return [sum(rows) for rows in zip(*(self.memory(cell, name, run) for cell in cells))]
+
+    def signal(self, cell: str, name: str, run: int = 0) -> int:
+        value: int = self._context.get(self._signal(cell, name))
+        return value & (1 << self.signal_width(cell, name)) - 1
+
+    def signal_width(self, cell: str, name: str) -> int:
+        return len(self._signal(cell, name))
+
+    def write_register(self, cell: str, name: str, value: int, *, run: int = 0) -> None:
+        if value >> self.signal_width(cell, name):
+            width = self.signal_width(cell, name)
+            raise InvalidValue(f"Register {name} of {cell} must fit {width} bits, not {value}")
+        for alias in self._aliases(cell, name):
+            with suppress(DriverConflict):  # it only shows the register
+                self._context.set(self._signal(cell, alias), value)
+                return
+        raise InvalidValue(f"Cell {cell} has no register {name!r}")
+
+    def memory_width(self, cell: str, name: str) -> int:
+        return Shape.cast(self._memory(cell, name).shape).width
+
+    def write_memory(
+        self, cell: str, name: str, rows: Sequence[int], *, first: int = 0, run: int = 0
+    ) -> None:
+        data, last = self._memory(cell, name), self._memory(cell, name).depth - 1
+        if not 0 <= first <= first + len(rows) - 1 <= last:
+            raise InvalidValue(f"Rows of {cell}.{name} must be from 0 to {last}, not {first}")
+        if any(row >> self.memory_width(cell, name) for row in rows):
+            width = self.memory_width(cell, name)
+            raise InvalidValue(f"Rows of {cell}.{name} must fit {width} bits")
+        for number, row in enumerate(rows, first):
+            self._context.set(Value.cast(data[number]), row)
+
+    def _signal(self, cell: str, name: str) -> Value:
+        self._fabric.check_cell(cell)
+        try:
+            return self._names[0][cell, name]
+        except KeyError:
+            raise InvalidValue(f"Cell {cell} has no signal {name!r}") from None
+
+    def _memory(self, cell: str, name: str) -> MemoryData:
+        self._fabric.check_cell(cell)
+        memories = self._names[1]
+        if (cell, name) not in memories:
+            known = ", ".join(own for inside, own in memories if inside == cell) or "none"
+            raise InvalidValue(
+                f"Memory of {self._fabric.cells[cell].type.name} must be one of {known}, "
+                f"not {name!r}"
+            )
+        return memories[cell, name]
+
+    def _aliases(self, cell: str, name: str) -> Iterator[str]:
+        """All names of the register of this name."""
+        module = lowered(self._fabric.cells[cell].type)
+        (words, _) = module.signals(name)
+        if all(word.op == "register" for word in words):
+            yield name
+            yield from (other for other in module.signal_names if module.signals(other)[0] == words)
+
+    @cached_property
+    def _names(self) -> tuple[_Named[Value], _Named[MemoryData]]:
+        """The signals and the memories inside cells, by cell and hierarchical name."""
+        signals: _Named[Value] = {}
+        memories: _Named[MemoryData] = {}
+        # Amaranth has no other way from the names in the Verilog to the objects.
+        for fragment, info in self._simulator._design.fragments.items():
+            _, *path = info.name
+            if not path:
+                continue
+            cell, *inner = path
+            if isinstance(fragment, MemoryInstance):
+                memories[cell, ".".join(inner)] = fragment._data
+            for signal, name in info.signal_names.items():
+                signals[cell, ".".join([*inner, name])] = signal
+        return signals, memories
 
     def close(self) -> None:
         """Complete the VCD file, if there is one."""

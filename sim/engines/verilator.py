@@ -4,16 +4,16 @@ import ctypes
 import importlib.util
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from subprocess import TimeoutExpired
 
 from amaranth.lib.wiring import In
 
 from ...hdl.core.checks import check_integer
-from ...hdl.core.children import in_threads, run_program
+from ...hdl.core.children import in_threads, run_program, scratch_folder
 from ...hdl.core.errors import MulticubeError
 from ...hdl.core.fabric import Fabric, Pin
 from ...hdl.export.verilog import verilog_text
@@ -95,12 +95,13 @@ class VerilatorEngine:
         fabric = fabric.exposing({name: pin for pin, name in self._names.items()})
         self._ports = {"__".join(map(str, path)): leaf for path, leaf in fabric.boundary.items()}
         self._numbers = {name: number for number, name in enumerate(self._ports)}
-        self._folder = tempfile.TemporaryDirectory(prefix="multicube-verilator-")
+        self._files = ExitStack()
+        folder = self._files.enter_context(scratch_folder(prefix="multicube-verilator-"))
         start = time.monotonic()
         try:
-            library = ctypes.CDLL(os.fspath(self._build(fabric, limit, optimise)))
+            library = ctypes.CDLL(os.fspath(self._build(folder, fabric, limit, optimise)))
         except BaseException:
-            self._folder.cleanup()
+            self._files.close()
             raise
         self.compile_seconds = time.monotonic() - start
         library.create.restype = ctypes.c_void_p
@@ -111,8 +112,7 @@ class VerilatorEngine:
         self._library = library
         self._top = library.create()
 
-    def _build(self, fabric: Fabric, limit: float, optimise: str) -> Path:
-        folder = Path(self._folder.name)
+    def _build(self, folder: Path, fabric: Fabric, limit: float, optimise: str) -> Path:
         program, root = _verilator()
         compiler = shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")
         if compiler is None:
@@ -183,7 +183,7 @@ class VerilatorEngine:
         if self._top:
             self._library.destroy(self._top)
             self._top = None
-        self._folder.cleanup()
+        self._files.close()
 
     def __enter__(self) -> "VerilatorEngine":
         return self
@@ -214,7 +214,13 @@ def _run(
 ) -> None:
     left = deadline - time.monotonic()
     try:
-        done = run_program(command, folder=folder, environment=environment, limit=max(left, 0.01))
+        done = run_program(
+            command,
+            folder=folder,
+            environment=environment,
+            temporary=folder,
+            limit=max(left, 0.01),
+        )
     except TimeoutExpired:
         raise VerilatorTimeout(f"{Path(command[0]).name} did not finish in time") from None
     if done.returncode:

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...hdl.networks import Network
+from .frame import frame_of
 from .result import Result
 from .row import row_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Sweep", "saturation_interval"]
 
@@ -84,6 +88,22 @@ class Sweep:
             "saturation_interval": self.saturation_interval,
             "points": [point.to_json() for point in self.points],
         }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of the points, and their plot."""
+        from ..report.notebook import sweep_html
+
+        return sweep_html(self)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A pandas table with a row for each point: the columns of `rows`.
+
+        Raises
+        ------
+        MulticubeError
+            If pandas is not installed.
+        """
+        return frame_of(self.rows())
 
     def rows(self) -> list[dict[str, Any]]:
         """A row of a table for each point; one is enough to run it again."""

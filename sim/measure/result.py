@@ -1,6 +1,6 @@
 """The result of a run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +8,12 @@ import numpy as np
 
 from ...hdl.core.errors import MulticubeError
 from ...hdl.networks.catalogue import told
+from .frame import frame_of
+from .row import row_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..run.communication import StepRun
     from ..run.messages import MessageRun
 
@@ -261,9 +265,41 @@ class Result:
             f"latency {self.latency} cycles, {verdict}>"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the numbers, and the network with its links coloured by use."""
+        from ..report.notebook import result_html
+
+        return result_html(self)
+
     def to_json(self) -> dict[str, Any]:
         """All fields as plain lists, dictionaries, numbers and strings."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any], parameters: dict[str, Any]) -> "Result":
+        """The result of which `to_json` gave these values, of a network with these parameters.
+
+        Raises
+        ------
+        TypeError
+            If the record is not that of a result.
+        """
+        latencies = {
+            name: Latency(**record[name])
+            for name in ("latency", "network_latency", "round_trip")
+            if record[name] is not None
+        }
+        return cls(**{**record, **latencies, "parameters": parameters})
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A pandas table of one row, with the columns of `Sweep.to_frame`.
+
+        Raises
+        ------
+        MulticubeError
+            If pandas is not installed.
+        """
+        return frame_of([row_of(self)])
 
     def violations(self, *, ordered: bool, finite: bool) -> str:
         """The violations that the packet counts show, as text; empty if there are none.

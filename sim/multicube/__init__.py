@@ -2,7 +2,7 @@
 
 The most used names of `multicube.hdl` and `multicube.sim`, each imported when it is first used:
 `build` makes a network, `simulate` and `sweep` run it, `write_verilog` and `draw` write it to a
-file.
+file, and `LivePage` is a web page in which it runs.
 
 This folder is the package `multicube` itself; `hdl`, `sim` and `boards` are installed inside it.
 """
@@ -10,25 +10,30 @@ This folder is the package `multicube` itself; `hdl`, `sim` and `boards` are ins
 from typing import TYPE_CHECKING
 
 from .hdl.core.lazy import lazy_names
+from .hdl.core.shown import show_by
 
 if TYPE_CHECKING:
     from .hdl.export.verilog import write_verilog
     from .hdl.networks.catalogue import build
+    from .sim.live.page import LivePage
     from .sim.report.drawing import draw
     from .sim.run.simulation import simulate
     from .sim.run.sweeps import sweep
     from .version import __version__
 
-__all__ = ["__version__", "build", "draw", "simulate", "sweep", "write_verilog"]
+__all__ = ["LivePage", "__version__", "build", "draw", "simulate", "sweep", "write_verilog"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         ".hdl.export.verilog": "write_verilog",
         ".hdl.networks.catalogue": "build",
+        ".sim.live.page": "LivePage",
         ".sim.report.drawing": "draw",
         ".sim.run.simulation": "simulate",
         ".sim.run.sweeps": "sweep",
         ".version": "__version__",
     },
 )
+
+show_by("network", f"{__name__}.sim.report.notebook", "network_html")

@@ -287,11 +287,13 @@ ITEMS = (
         "Utilisation of the links of BH/BH and BH/CCC, by formula and on RTL",
         _REPLICATION,
         _fig10,
+        parallel=True,
     ),
     Item(
         "dandamudi-fig11",
         "LR ratios of BH/BH and BH/CCC by the number of parallel links, by formula and on RTL",
         _REPLICATION,
         _fig11,
+        parallel=True,
     ),
 )

@@ -5,13 +5,12 @@ times, and links that take some cycles for a flit. The faster links take one, if
 divides theirs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from typing import NamedTuple
 
-import joblib
 import numpy as np
 from tqdm import tqdm
 
@@ -22,11 +21,11 @@ from ...hdl.topology.hierarchical import Hierarchical
 from ..measure.result import Result
 from ..run.run import Run
 from ..run.simulation import whole_runs
-from ..run.workers import Job, finished_jobs
+from ..run.workers import Job
 from ..theory.hierarchical import Hypercube, Rates, TwoLevel
 from ..workload.traffic import pattern
 from .dandamudi_static import graph_of
-from .item import Options, mean_of
+from .item import Options, finished, mean_of
 
 __all__ = ["Measurement", "Point", "Use", "clocked", "kind_of", "measured"]
 
@@ -122,7 +121,7 @@ def measured(points: Sequence[Point], options: Options) -> list[Measurement | No
     jobs: list[Job] = [(_together, ([points[i] for i in group], options), {}) for group in groups]
     hidden = None if options.progress else True
     with tqdm(total=len(points), unit="points", disable=hidden, leave=False) as bar:
-        for job, results in _finished(jobs, options):
+        for job, results in finished(jobs, options):
             for number, result in zip(groups[job], results):
                 found[number] = result
             bar.update(len(results))
@@ -134,14 +133,6 @@ def _cost(point: Point) -> float:
     return (
         point.network.nodes * point.time / clocked(point.network, point.rates, point.length).cycle
     )
-
-
-def _finished(jobs: Sequence[Job], options: Options) -> Iterator[tuple[int, list[Measurement]]]:
-    if options.quick or len(jobs) == 1:
-        for number, (function, arguments, _) in enumerate(jobs):
-            yield number, function(*arguments)
-    else:
-        yield from finished_jobs(jobs, joblib.cpu_count())
 
 
 def _together(points: Sequence[Point], options: Options) -> list[Measurement]:

@@ -14,14 +14,13 @@ from itertools import product
 from math import hypot
 from typing import Any, NamedTuple, TypeVar
 
-import joblib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 from tqdm import tqdm
 
 from ..run.progress import phase
-from ..run.workers import Job, finished_jobs
+from ..run.workers import Job
 from ..theory.hierarchical import Hypercube, Rates, TwoLevel
 from .dandamudi_equal_cost import (
     BITS,
@@ -39,7 +38,7 @@ from .dandamudi_equal_cost import (
 )
 from .dandamudi_static import SOURCE
 from .ginosar_networks import plain_numbers
-from .item import Column, Item, Options, PaperResult, finite
+from .item import Column, Item, Options, PaperResult, finished, finite
 
 __all__ = ["ITEMS", "Ratio", "best_notes", "best_of"]
 
@@ -130,7 +129,7 @@ def _all_measured(
         jobs.append((measured, (network, own, alphas, options), {}))
     results: dict[int, Any] = {}
     with tqdm(total=len(jobs), unit="jobs", disable=None if options.progress else True) as bar:
-        for number, result in finished_jobs(jobs, joblib.cpu_count()):
+        for number, result in finished(jobs, options):
             results[number] = result
             bar.update()
     references = {key: results[n] for n, key in enumerate(wanted) if n in results}
@@ -367,5 +366,6 @@ ITEMS = (
         "Hierarchical networks and hypercubes at equal links and at equal silicon, by cluster size",
         f"{SOURCE}, and our own measurements",
         silicon,
+        parallel=True,
     ),
 )

@@ -289,18 +289,28 @@ def _lengths(options: Options) -> PaperResult:
 _VALIDATION = f"{SOURCE}, section III-B"
 
 ITEMS = (
-    Item("dandamudi-fig8", "Delays of hypercubes under local traffic", _VALIDATION, _fig8),
-    Item("dandamudi-fig9", "Delays of BH/BH under local traffic", _VALIDATION, _fig9),
+    Item(
+        "dandamudi-fig8",
+        "Delays of hypercubes under local traffic",
+        _VALIDATION,
+        _fig8,
+        parallel=True,
+    ),
+    Item(
+        "dandamudi-fig9", "Delays of BH/BH under local traffic", _VALIDATION, _fig9, parallel=True
+    ),
     Item(
         "dandamudi-fig12",
         "Delays of BH/BH with random, improved and shortest-queue routing",
         f"{SOURCE}, section IV-B",
         _fig12,
+        parallel=True,
     ),
     Item(
         "dandamudi-lengths",
         "Delay of BH/BH on RTL and by formula, by the mean length of packets",
         _VALIDATION,
         _lengths,
+        parallel=True,
     ),
 )

@@ -294,5 +294,6 @@ ITEMS = (
         "Whether F and D predict performance: measured with controllers and with full routers",
         f"{SOURCE}, 5.4 and 6",
         prediction,
+        parallel=True,
     ),
 )

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import joblib
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
@@ -24,10 +23,10 @@ from ..run.communication import (
     permutation_task,
     run_tasks,
 )
-from ..run.workers import Job, finished_jobs
+from ..run.workers import Job
 from ..theory.static_networks import compared
 from .ginosar_networks import NINE, SOURCE, Measured, measured, nine_graphs
-from .item import Column, Item, Options, PaperResult
+from .item import Column, Item, Options, PaperResult, finished
 
 __all__ = [
     "ITEMS",
@@ -108,21 +107,21 @@ def measured_rows(
         With `progress`, a bar on standard error shows how many networks are measured. If that is
         interrupted, the rows found so far are returned, if they are three at least.
     """
-    if options.quick:
-        return [row(2, number, options) for number in _QUICK], ()
-    wanted = [
-        (dimensions, number)
-        for numbers in (_CHEAP, _DEAR)
-        for dimensions in _SIZES
-        for number in numbers
-    ]
+    wanted = [(2, number) for number in _QUICK]
+    if not options.quick:
+        wanted = [
+            (dimensions, number)
+            for numbers in (_CHEAP, _DEAR)
+            for dimensions in _SIZES
+            for number in numbers
+        ]
     jobs: list[Job] = [(row, (*each, options), {}) for each in wanted]
     found: dict[tuple[int, int], Row] = {}
     with tqdm(
         total=len(jobs), unit="networks", disable=None if options.progress else True, leave=False
     ) as bar:
         try:
-            for job, result in finished_jobs(jobs, joblib.cpu_count()):
+            for job, result in finished(jobs, options):
                 found[wanted[job]] = result
                 bar.update()
         except KeyboardInterrupt:
@@ -274,5 +273,6 @@ ITEMS = (
         "Steps of broadcast, concentration and permutations on hardware, beside F and D",
         f"{SOURCE}, 3 and 5",
         steps,
+        parallel=True,
     ),
 )

@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -17,9 +17,21 @@ from ...hdl.core.output_file import check_output, output_format, whole_file
 from ..measure.result import Latency
 from ..report.drawing import save_figure
 from ..report.formats import FORMATS
+from ..run.cluster import finished_anywhere
 from ..run.run import LONGEST
+from ..run.workers import Job
 
-__all__ = ["Column", "Item", "Options", "PaperResult", "deviation", "dots", "finite", "mean_of"]
+__all__ = [
+    "Column",
+    "Item",
+    "Options",
+    "PaperResult",
+    "deviation",
+    "dots",
+    "finished",
+    "finite",
+    "mean_of",
+]
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,8 @@ class Options:
         One of `engines.selection.ENGINES`.
     progress : bool
         Show progress bars on standard error, if it is a terminal.
+    scheduler : str or None
+        Address of a Dask scheduler, to run the jobs of a `parallel` item on its cluster.
 
     Raises
     ------
@@ -49,11 +63,25 @@ class Options:
     seed: int = 1
     engine: str = "auto"
     progress: bool = False
+    scheduler: str | None = None
 
     def __post_init__(self) -> None:
         if self.cycles is not None:
             check_field(self, "cycles", "Cycles", 1, LONGEST)
         check_field(self, "seed", "Seed", 0)
+
+
+def finished(jobs: Sequence[Job], options: Options) -> Iterator[tuple[int, Any]]:
+    """Run the jobs of a parallel item; yield the number and the result of each as it ends.
+
+    They run on the cluster, if there is one. Otherwise quick ones, or one alone, run in this
+    process, and others on all cores.
+    """
+    if options.scheduler is None and (options.quick or len(jobs) == 1):
+        for number, (function, arguments, words) in enumerate(jobs):
+            yield number, function(*arguments, **words)
+    else:
+        yield from finished_anywhere(jobs, options.scheduler)
 
 
 @dataclass(frozen=True)
@@ -148,12 +176,15 @@ class Item:
         Paper and section.
     run : callable
         Takes `Options`, returns a `PaperResult`.
+    parallel : bool
+        Whether it consists of jobs that run in parallel, and so can run on a cluster.
     """
 
     id: str
     title: str
     source: str
     run: Callable[[Options], PaperResult] = field(repr=False)
+    parallel: bool = False
 
     def to_json(self, result: PaperResult) -> dict[str, Any]:
         """A whole result, with its item."""

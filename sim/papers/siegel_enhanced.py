@@ -5,8 +5,9 @@ from typing import Any
 
 from ...hdl.core.fabric import Pin
 from ...hdl.networks import MultistageNetwork
+from ...hdl.networks.stage_layout import plan_diagram
 from ...hdl.topology import multistage_plan
-from ..report.drawing import multistage_figure
+from ..report.drawing import diagram_figure
 from ..theory.multistage_cube import dilated_throughput, replicated_throughput
 from .item import Column, Item, Options, PaperResult, deviation
 from .siegel_bandwidth import measure_unbuffered
@@ -87,7 +88,7 @@ def _compared(
             Column("deviation", format="+.2%"),
         ),
         rows=rows,
-        draw=lambda: multistage_figure(plan, stage_names=stage_names(plan), **picture),
+        draw=lambda: diagram_figure(plan_diagram(plan, stage_names=stage_names(plan), **picture)),
         notes=(
             "Parts are counted in the netlist. Throughput: packets per terminal per cycle, p = 1.",
             *notes,

@@ -6,10 +6,12 @@ these bits are set to straight, and its mask M has zeros there.
 
 from collections.abc import Iterable
 
+from ...hdl.core.fabric import Pin
+from ...hdl.networks.stage_layout import plan_diagram
 from ...hdl.routing.partitions import Partition, Subnetwork, effective_tag
 from ...hdl.topology import MultistagePlan, multistage_plan
 from ...hdl.topology.tags import Routing
-from ..report.drawing import Marks, multistage_figure
+from ..report.drawing import Marks, diagram_figure
 from .item import Column, Item, Options, PaperResult
 from .siegel_structure import SOURCE, stage_names
 
@@ -35,14 +37,15 @@ def _marks(plan: MultistagePlan, partition: Partition, names: str) -> Marks:
     lines, connections, texts = {}, {}, {}
     for name, colour, subnetwork in zip(names, _COLOURS, partition.subnetworks):
         for line in subnetwork.members:
-            for column in range(len(plan.stages) + 1):
-                lines[column, line] = colour
+            lines[Pin(None, ("i", line))] = colour
             for s, stage in enumerate(plan.stages):
                 box, port = plan.port(s, line)
+                cell = f"box_{s}_{box}"
+                lines[Pin(cell, ("o", port))] = colour
                 if subnetwork.mask >> stage.digit & 1:
-                    texts[s, box] = name
+                    texts[cell] = name
                 else:
-                    connections[s, box, port, port] = colour
+                    connections[Pin(cell, ("i", port)), Pin(cell, ("o", port))] = colour
     return Marks(lines, connections, texts=texts)
 
 
@@ -74,7 +77,7 @@ def _partitioned(names: str, partition: Partition) -> PaperResult:
             Column("destination", "reached, destination tags"),
         ),
         rows=rows,
-        draw=lambda: multistage_figure(plan, marks, stage_names=stage_names(plan)),
+        draw=lambda: diagram_figure(plan_diagram(plan, stage_names=stage_names(plan)), marks),
         notes=(
             "Every input of a part tries every tag; its effective tag leads only to members:",
             "E = T M for XOR tags, E = D M + S (not M) for destination tags.",

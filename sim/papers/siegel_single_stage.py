@@ -12,13 +12,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ...hdl.networks.graph_layout import graph_diagram
 from ...hdl.networks.routed import RoutedNetwork
 from ...hdl.networks.single_stage import LambdaNetwork, ManYoNetwork
 from ...hdl.topology.graph import Channel
 from ...hdl.topology.single_stage import Lambda, ManYo, SingleStageCube
 from ..measure.result import Result
-from ..report.drawing import HIGHLIGHT
-from ..report.graph_drawing import graph_figure
+from ..report.drawing import HIGHLIGHT, diagram_figure
 from ..run.simulation import whole_run
 from ..workload.traffic import Trace, TracePacket
 from .item import Column, Item, Options, PaperResult
@@ -67,7 +67,7 @@ def _figure_10(options: Options) -> PaperResult:
             Column("agrees", "as in paper"),
         ),
         rows=rows,
-        draw=lambda: graph_figure(graph, names=False),
+        draw=lambda: diagram_figure(graph_diagram(graph), names=False),
         notes=(
             "In paper: the rule of VIII-B. The stage of the second node behind the last stage, "
             "printed as 1, is read as 0.",
@@ -94,7 +94,7 @@ def _figure_11(options: Options) -> PaperResult:
             Column("closes", "closes"),
         ),
         rows=rows,
-        draw=lambda: graph_figure(graph),
+        draw=lambda: diagram_figure(graph_diagram(graph)),
         notes=(
             "Loop l leaves the node of stage i by output l(i), and so stays on its lines. The "
             "address of a node is its stage, and the bits that its two loops have in common.",

@@ -5,6 +5,7 @@ stage n - 1 first.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -12,12 +13,13 @@ from matplotlib.figure import Figure
 from ...hdl.boxes import BoxState
 from ...hdl.core.fabric import Pin
 from ...hdl.networks import MultistageNetwork
+from ...hdl.networks.stage_layout import plan_diagram, plan_path
 from ...hdl.routing.passes import settings, state_name
 from ...hdl.topology import MultistagePlan, multistage_plan
 from ...hdl.topology.multistage import Hop
 from ...hdl.topology.permutations import cyclic_shift
 from ..measure.result import Result
-from ..report.drawing import HIGHLIGHT, Marks, draw_box, draw_multistage, multistage_figure
+from ..report.drawing import HIGHLIGHT, Marks, diagram_figure, draw_box, draw_diagram
 from ..run.simulation import whole_run
 from ..workload.traffic import Trace, TracePacket
 from .item import Column, Item, Options, PaperResult
@@ -112,7 +114,7 @@ def figure_1(options: Options) -> PaperResult:
     def draw() -> Figure:
         figure = Figure(figsize=(8.7, 6.8), layout="tight")
         network, states = figure.subplots(2, 1, height_ratios=(5, 1))
-        draw_multistage(plan, network, stage_names=stage_names(plan))
+        draw_diagram(plan_diagram(plan, stage_names=stage_names(plan)), network)
         for column, state in enumerate(
             (
                 *(BoxState.STRAIGHT, BoxState.EXCHANGE),
@@ -121,7 +123,7 @@ def figure_1(options: Options) -> PaperResult:
         ):
             left = 3.4 * column
             inside = dict.fromkeys(_connections(state), HIGHLIGHT)
-            draw_box(states, left, (0, -0.7), connections=inside)
+            draw_box(states, left, (0, -0.7), inside)
             for y in (0, -0.7):
                 states.plot([left - 0.5, left], [y, y], color="black", linewidth=0.8)
                 states.plot([left + 1, left + 1.5], [y, y], color="black", linewidth=0.8)
@@ -186,7 +188,8 @@ def figure_2(options: Options) -> PaperResult:
         )
         rows.append(row)
         before = line
-    marks = Marks.paths(plan, [(source, destination)])
+    diagram = plan_diagram(plan, stage_names=stage_names(plan))
+    marks = Marks.paths(diagram, partial(plan_path, plan), [(source, destination)])
     return PaperResult(
         columns=(
             Column("after", "after stage"),
@@ -200,7 +203,7 @@ def figure_2(options: Options) -> PaperResult:
             Column("agrees"),
         ),
         rows=rows,
-        draw=lambda: multistage_figure(plan, marks, stage_names=stage_names(plan)),
+        draw=lambda: diagram_figure(diagram, marks),
         notes=(
             "From input 6 to output 0: XOR tag 110, destination tag 000.",
             "The line after stage i is d(n-1) ... d(i) s(i-1) ... s(0).",
@@ -252,7 +255,8 @@ def figure_3(options: Options) -> PaperResult:
             }
         )
     reached = [output for output, count in enumerate(result.terminals["delivered"]) if count]
-    marks = Marks.paths(plan, [(source, output) for output in reached])
+    diagram = plan_diagram(plan, stage_names=stage_names(plan))
+    marks = Marks.paths(diagram, partial(plan_path, plan), [(source, output) for output in reached])
     return PaperResult(
         columns=(
             Column("stage"),
@@ -264,7 +268,7 @@ def figure_3(options: Options) -> PaperResult:
             Column("predicted", "by tag and mask"),
         ),
         rows=rows,
-        draw=lambda: multistage_figure(plan, marks, stage_names=stage_names(plan)),
+        draw=lambda: diagram_figure(diagram, marks),
         notes=(
             f"Destination tag {_bits(plan, tag)}, broadcast mask {_bits(plan, mask)}, from input "
             f"{source}.",
@@ -293,7 +297,8 @@ def figure_6(options: Options) -> PaperResult:
         for s, column in enumerate(settings(plan, permutation))
         for box, setting in enumerate(column)
     ]
-    marks = Marks.paths(plan, pairs, "C0")
+    diagram = plan_diagram(plan, stage_names=stage_names(plan))
+    marks = Marks.paths(diagram, partial(plan_path, plan), pairs, "C0")
     return PaperResult(
         columns=(
             Column("stage"),
@@ -302,7 +307,7 @@ def figure_6(options: Options) -> PaperResult:
             Column("crossed", "outputs used, RTL"),
         ),
         rows=rows,
-        draw=lambda: multistage_figure(plan, marks, stage_names=stage_names(plan)),
+        draw=lambda: diagram_figure(diagram, marks),
         notes=(
             f"RTL: {result.delivered} packets sent in one cycle, input j to output j - 1 modulo "
             f"{_PORTS}, all arrive; the slowest after {result.latency.max} cycles (no conflict: "

@@ -19,7 +19,7 @@ from ..workload.pattern import short_name
 from .drawing import save_figure
 from .formats import PICTURES
 
-__all__ = ["draw_sweeps"]
+__all__ = ["draw_sweeps", "sweeps_figure"]
 
 _MARKERS = "osD^vPX*<>"
 _LINES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
@@ -62,6 +62,18 @@ def draw_sweeps(
         network does not know what its rates are to be divided by.
     """
     output_format(path, PICTURES)
+    save_figure(sweeps_figure(sweeps, labels=labels, title=title, per=per, unit=unit), path)
+
+
+def sweeps_figure(
+    sweeps: Sequence[Sweep],
+    *,
+    labels: Sequence[str] | None = None,
+    title: str | None = None,
+    per: str = "terminal",
+    unit: str = "packets",
+) -> Figure:
+    """The figure of `draw_sweeps`."""
     if not sweeps:
         raise InvalidValue("Sweeps must be given, at least one")
     factors = rate_factors(sweeps, per, unit)
@@ -105,7 +117,7 @@ def draw_sweeps(
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize="small")
     traffic = " and ".join(dict.fromkeys(short_name(sweep.traffic) for sweep in sweeps))
     figure.suptitle(title or _title(sweeps, traffic), fontsize="medium")
-    save_figure(figure, path)
+    return figure
 
 
 _UNDECIDED = "0.8"

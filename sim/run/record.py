@@ -22,7 +22,10 @@ _LISTS = ("faults", *(name for name, field in _FIELDS.items() if field.default =
 _TEXTS = ("version", "traffic", "trace")
 """Entries that are texts, even if they look like numbers."""
 
-NAMES = ("version", "traffic", "trace", *(n for n in _FIELDS if n != "traffic"), "bins", "faults")
+NAMES = (
+    *("version", "traffic", "trace", *(n for n in _FIELDS if n != "traffic")),
+    *("bins", "faults", "reroute"),
+)
 """The names of all entries: the fields of `Run`, and the arguments of `simulate_runs`."""
 
 
@@ -32,13 +35,16 @@ def this_version() -> str:
     return version("multicube")
 
 
-def recorded(run: Run, bins: int, faults: Sequence[str]) -> dict[str, Any]:
+def recorded(
+    run: Run, bins: int, faults: Sequence[str], reroute: int | None = None
+) -> dict[str, Any]:
     """A run as plain values, by the names in `NAMES`.
 
     `traffic` is the name of a pattern, and `trace` that of a trace; the other of them is None.
     """
     traced = isinstance(run.traffic, Trace)
-    values = {"version": this_version(), "bins": bins, "faults": tuple(faults)}
+    values: dict[str, Any] = {"version": this_version()}
+    values |= {"bins": bins, "faults": tuple(faults), "reroute": reroute}
     values |= {name: getattr(run, name) for name in _FIELDS}
     values["traffic"] = None if traced else run.traffic.name
     values["trace"] = run.traffic.name if traced else None
@@ -74,8 +80,8 @@ def run_from(record: Mapping[str, Any], network: Network) -> tuple[Run, dict[str
         for name, value in record.items()
         if name in _FIELDS and name != "traffic"
     }
-    options = {"bins": record.get("bins"), "faults": tuple(record.get("faults") or ())}
-    return Run(traffic, **values), options
+    options = {name: record.get(name) for name in ("bins", "reroute")}
+    return Run(traffic, **values), options | {"faults": tuple(record.get("faults") or ())}
 
 
 def from_cells(cells: Mapping[str, str]) -> dict[str, Any]:

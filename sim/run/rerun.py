@@ -11,7 +11,7 @@ from ...hdl.core.errors import InvalidValue
 from ...hdl.core.input_file import read_input
 from ...hdl.networks import build
 from ..engines.selection import ENGINES
-from ..measure.result import Result
+from ..measure.result import Result, SimulationError
 from ..measure.row import MEASURED, row_of
 from .record import NAMES, from_cells, run_from, this_version, words
 from .simulation import simulate_runs
@@ -94,6 +94,9 @@ def _as_json(value: Any) -> Any:
 def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = None) -> Result:
     """Run again what a record or a result describes.
 
+    A run that loses packets gives its result, like others: the record may be of such a run, and
+    `Record.differences` compares the packet counts with the record's.
+
     Parameters
     ----------
     record : Record, Result or Mapping
@@ -106,8 +109,6 @@ def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = N
     TypeError, ValueError
         If the record lacks something, a value is not allowed, or its traffic can't be read again:
         a trace that is no file, or a pattern that came from Python and has no text.
-    SimulationError
-        As for `simulate_runs`.
     """
     if not isinstance(record, Record):
         record = Record.of(record)
@@ -116,7 +117,12 @@ def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = N
     if engine is None:
         used = record.measured.get("engine")
         engine = used if used in ENGINES else "auto"
-    return simulate_runs(network, [run], engine=engine, **options)[0]
+    try:
+        return simulate_runs(network, [run], engine=engine, **options)[0]
+    except SimulationError as error:
+        if not isinstance(error.result, Result):
+            raise
+        return error.result
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:

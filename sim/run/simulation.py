@@ -28,6 +28,7 @@ from .probe import Probe
 from .progress import phase
 from .random_run import random_run
 from .record import recorded
+from .rerouting import rerouting, with_drain, with_rerouting
 from .run import Run, packet_load
 from .state_faults import with_state_faults
 from .steps import Steps
@@ -45,6 +46,7 @@ def simulate_runs(
     engine: str = "auto",
     bins: int | None = None,
     faults: Sequence[str] = (),
+    reroute: int | None = None,
     vcd: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: bool = False,
@@ -64,6 +66,10 @@ def simulate_runs(
         sinks together would have more than `MOST_BINS`.
     faults : Sequence[str]
         Faults to inject, as `workload.random_faults.injections` reads them.
+    reroute : int, optional
+        Cycles from the end of the last link that is severed for ever until the sources stop. When
+        the network is empty, it gets routing tables that lead around these links, and the sources
+        go on (`Network.tables_around`).
     vcd : path-like, optional
         File for the waveforms of a single run (engine `amaranth`).
     threads : int, optional
@@ -100,13 +106,15 @@ def simulate_runs(
     found = injections(network, faults)
     in_state = [each for each in found if isinstance(each.place, StateBits)]
     in_links = [each for each in found if not isinstance(each.place, StateBits)]
-    if in_state and checkpoint is not None:
-        raise InvalidValue("A run with faults of state can't write checkpoints")
+    if checkpoint is not None and (in_state or reroute is not None):
+        what = "faults of state" if in_state else "new routing tables"
+        raise InvalidValue(f"A run with {what} can't write checkpoints")
+    plan = rerouting(network, in_links, reroute)
     with phase(f"building the bench of {max(network.sources, network.sinks)} terminals", progress):
         benches = _broken(_benches(network, runs, bins), in_links)
     with phase("preparing the engine", progress):
         steppers = [
-            with_state_faults(each, in_state)
+            with_rerouting(with_state_faults(each, in_state), network, plan)
             for each in open_engines(engine, benches, vcd=vcd, threads=threads)
         ]
     if len(steppers) > 1 and any(run.seeds > 1 for run in runs):
@@ -120,11 +128,12 @@ def simulate_runs(
         # Either one engine has all runs, with all their seeds, or each has one run.
         share = runs if len(steppers) == 1 else runs[len(results) : len(results) + 1]
         with stepper:
-            results += _advance(stepper, _steps(stepper, network, benches[0], share), progress)
+            ended = _advance(stepper, _steps(stepper, network, benches[0], share), progress)
+            results += with_drain(stepper, ended)
         if results[-1].partial:
             break
     results = [
-        replace(result, run=recorded(run, benches[0].bins, faults))
+        replace(result, run=recorded(run, benches[0].bins, faults, reroute))
         for run, result in zip(runs, results)
     ]
     for run, result in zip(runs, results):
@@ -262,6 +271,7 @@ def simulate(
     engine: str = "auto",
     bins: int | None = None,
     faults: Sequence[str] = (),
+    reroute: int | None = None,
     vcd: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: bool = False,
@@ -278,7 +288,7 @@ def simulate(
         Anything but a trace is read by `workload.traffic.pattern`.
     unit : str
         What `load` counts, per terminal per cycle; results count packets.
-    engine, bins, faults, vcd, threads, progress, checkpoint
+    engine, bins, faults, reroute, vcd, threads, progress, checkpoint
         As in `simulate_runs`.
     **parameters
         Further fields of `Run`: load, cycles, warmup, seed, source_depth, history, precision,
@@ -301,6 +311,7 @@ def simulate(
         engine=engine,
         bins=bins,
         faults=faults,
+        reroute=reroute,
         vcd=vcd,
         threads=threads,
         progress=progress,

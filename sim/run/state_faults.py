@@ -1,14 +1,13 @@
 """Faults in the state of cells: wrong bits in registers and memories, while a run goes on."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import log, log1p
 from typing import Any
 
 from ...hdl.core.checks import check_integer
 from ...hdl.core.errors import InvalidValue
-from ..engines import Engine
-from ..engines.compiled import CompiledEngine
+from ..engines import Engine, StateEngine
 from ..workload.injection import Injection, StateBits
 
 __all__ = ["StateFaultEngine", "with_state_faults"]
@@ -22,30 +21,30 @@ def with_state_faults(engine: Engine, faults: Sequence[Injection], seed: int = 1
     Raises
     ------
     ValueError
-        If there are faults, and the engine is not `compiled`, or its cells have no such state.
+        If there are faults, and the engine does not show its state, or cells have no such state.
     """
     if not faults:
         return engine
-    if not isinstance(engine, CompiledEngine):
-        raise InvalidValue(f"Engine must be compiled for faults of state, not {engine.name}")
+    if not isinstance(engine, StateEngine):
+        raise InvalidValue(f"Engine {engine.name} does not show its state, so it has no faults")
     return StateFaultEngine(engine, faults, seed)
 
 
 class StateFaultEngine:
-    """A `CompiledEngine` that stops where a fault of state has to be written.
+    """A `StateEngine` that stops where a fault of state has to be written.
 
     A stuck bit is written after each cycle, so the engine is then slow. All else is passed on.
 
     Parameters
     ----------
-    engine : CompiledEngine
+    engine : StateEngine
     faults : Sequence[Injection]
         Their places are `StateBits`.
     seed : int
         Seed of the cycles in which bits with a rate flip.
     """
 
-    def __init__(self, engine: CompiledEngine, faults: Sequence[Injection], seed: int) -> None:
+    def __init__(self, engine: StateEngine, faults: Sequence[Injection], seed: int) -> None:
         self._engine = engine
         self._events = [
             _Event(fault, random.Random(f"{seed} {number}")) for number, fault in enumerate(faults)
@@ -60,10 +59,10 @@ class StateFaultEngine:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._engine.close()
+        self._engine.__exit__(*exception)
 
     def step(self, cycles: int) -> None:
-        """As in `CompiledEngine`. Faults of the present cycle are written before it."""
+        """As in `PortEngine`. Faults of the present cycle are written before it."""
         engine = self._engine
         end = engine.cycle + check_integer("Cycles", cycles, 0)
         while engine.cycle < end:
@@ -81,17 +80,17 @@ class _Event:
         assert isinstance(fault.place, StateBits)
         self.fault = fault
         self.place = fault.place
-        self._generator = generator
-        self.when = self._next(fault.start)
+        self._cycles = _cycles(fault, generator)
+        self.when = next(self._cycles, NEVER)
 
-    def check(self, engine: CompiledEngine) -> None:
+    def check(self, engine: StateEngine) -> None:
         """Raise ValueError if the engine has no such bit."""
         value, width = self._read(engine, 0)
         if self.fault.bit >= width:
             raise InvalidValue(f"Bit of fault {self.place} must be from 0 to {width - 1}")
         self._write(engine, value, 0)
 
-    def strike(self, engine: CompiledEngine) -> None:
+    def strike(self, engine: StateEngine) -> None:
         mask = 1 << self.fault.bit
         for run in range(engine.runs):
             value, _ = self._read(engine, run)
@@ -104,29 +103,10 @@ class _Event:
                     wrong = value | mask
             if wrong != value:
                 self._write(engine, wrong, run)
-        self.when = self._next(engine.cycle + 1)
+        self.when = next(self._cycles, NEVER)
 
-    def _next(self, first: int) -> int:
-        """The first cycle from this one on in which the fault is written."""
-        fault = self.fault
-        once = fault.effect == "flip" and fault.rate == 1
-        while True:
-            if fault.rate < 1:
-                first += _gap(self._generator, fault.rate)
-            since = first - fault.start
-            length = 1 if once else fault.length or NEVER
-            if fault.period:
-                if since % fault.period < length:
-                    return first
-                first += fault.period - since % fault.period
-            else:
-                return first if since < length else NEVER
-            if fault.rate == 1:
-                return first
-
-    def _read(self, engine: CompiledEngine, run: int) -> tuple[int, int]:
+    def _read(self, engine: StateEngine, run: int) -> tuple[int, int]:
         cell, name, row = self.place
-        engine.fabric.check_cell(cell)
         if row is None:
             return engine.signal(cell, name, run), engine.signal_width(cell, name)
         rows = engine.memory(cell, name, run)
@@ -134,7 +114,7 @@ class _Event:
             raise InvalidValue(f"Row of fault {self.place} must be from 0 to {len(rows) - 1}")
         return rows[row], engine.memory_width(cell, name)
 
-    def _write(self, engine: CompiledEngine, value: int, run: int) -> None:
+    def _write(self, engine: StateEngine, value: int, run: int) -> None:
         cell, name, row = self.place
         if row is None:
             engine.write_register(cell, name, value, run=run)
@@ -142,8 +122,39 @@ class _Event:
             engine.write_memory(cell, name, [value], first=row, run=run)
 
 
+def _cycles(fault: Injection, generator: random.Random) -> Iterator[int]:
+    """The cycles in which a fault is written."""
+    if not fault.rate:
+        return
+    for begin, end in _presence(fault, generator):
+        cycle = begin
+        if fault.effect == "flip" and fault.rate == 1:
+            end = begin + 1
+        while True:
+            if fault.rate < 1:
+                cycle += _gap(generator, fault.rate)
+            if cycle >= end:
+                break
+            yield cycle
+            cycle += 1
+
+
+def _presence(fault: Injection, generator: random.Random) -> Iterator[tuple[int, int]]:
+    """The times of a fault: first cycles, and the ones after the last."""
+    begin = fault.start
+    if fault.begins:
+        while True:
+            begin += 1 + _gap(generator, fault.begins)
+            end = begin + 1 + _gap(generator, fault.ends)
+            yield begin, end
+            begin = end
+    while True:
+        yield begin, begin + (fault.length or fault.period or NEVER)
+        if not fault.period:
+            return
+        begin += fault.period
+
+
 def _gap(generator: random.Random, rate: float) -> int:
-    """Cycles without a flip before the next one, if each cycle has one with this probability."""
-    if not rate:
-        return NEVER
-    return int(log(1 - generator.random()) / log1p(-rate))
+    """Cycles before the next event, if each cycle has one with this probability, above 0."""
+    return int(log(1 - generator.random()) / log1p(-rate)) if rate < 1 else 0

@@ -1,7 +1,8 @@
 """Load sweeps: the same network and traffic at many loads."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any, Literal
 
@@ -16,9 +17,11 @@ from ..engines.selection import resolve_engine
 from ..measure.curve import Sweep, saturation_interval
 from ..measure.result import Result
 from ..workload.traffic import check_load, pattern
+from .cluster import open_cluster
+from .resume import FinishedPoints
 from .run import Run, packet_load
 from .simulation import simulate_runs
-from .workers import Job, finished_jobs
+from .workers import Finished, Job, finished_jobs
 
 __all__ = ["LoadsLost", "parse_loads", "sweep"]
 
@@ -75,6 +78,7 @@ def sweep(
     refine: bool = True,
     processes: int | None = None,
     scheduler: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
     progress: bool = False,
     bins: int | None = None,
     **parameters: Any,
@@ -98,6 +102,9 @@ def sweep(
         Processes on this machine; one per core if not given.
     scheduler : str, optional
         Address of a Dask scheduler, to run on its cluster instead (needs `multicube[cluster]`).
+    resume : path-like, optional
+        File that keeps each point as soon as it is finished. Those that it already has are not run
+        again.
     progress : bool
         Show a progress bar on standard error, if it is a terminal.
     bins : int, optional
@@ -132,26 +139,28 @@ def sweep(
     engine = resolve_engine(engine)
     options = {"engine": engine, "bins": bins, "threads": 1}
     finished: Finished = finished_jobs if workers > 1 else _finished_here
-    found: dict[float, Result] = {}
+    found = FinishedPoints(resume, network, Run(traffic, loads[0], **parameters), bins)
     lost: list[float] = []
     zero_load = ZERO_LOAD / network.mean_length()
 
+    asked = set(loads)
+
     def points() -> list[Result]:
-        asked = sorted(load for load in found if load != zero_load or load in loads)
-        return [found[load] for load in asked]
+        return [found[load] for load in sorted(asked) if load in found]
 
     with ExitStack() as stack:
         if scheduler is not None:
-            workers = stack.enter_context(_cluster(scheduler))
-            finished = _finished_on_cluster
+            workers, finished = stack.enter_context(open_cluster(scheduler))
         bar = stack.enter_context(
             tqdm(unit="loads", disable=None if progress else True, leave=False)
         )
 
         def measure(wanted: Sequence[float]) -> None:
-            runs = {load: Run(traffic, load, **parameters) for load in wanted}
+            runs = {load: Run(traffic, load, **parameters) for load in wanted if load not in found}
             bar.total = (bar.total or 0) + len(runs)
-            side_by_side = -(-len(runs) // workers) if engine == "compiled" else 1
+            # Runs that share vectors end together: none of them would be kept before the last.
+            shared = engine == "compiled" and resume is None
+            side_by_side = -(-len(runs) // workers) if shared else 1
 
             def attempt(left: Sequence[float], processes: int, share: int) -> None:
                 shares = [left[at : at + share] for at in range(0, len(left), share)]
@@ -161,12 +170,12 @@ def sweep(
                 ]
                 for number, results in finished(jobs, processes):
                     # A run that was interrupted, and so ended early, is left out.
-                    whole = {
-                        load: result
+                    whole = [
+                        (load, result)
                         for load, result in zip(shares[number], results)
                         if not result.partial
-                    }
-                    found.update(whole)
+                    ]
+                    found.add(whole)
                     bar.update(len(whole))
 
             def missing() -> list[float]:
@@ -189,9 +198,10 @@ def sweep(
                     break
                 low, high = interval
                 between = [round(low + (high - low) * i / 4, 9) for i in (1, 2, 3)]
-                between = [load for load in between if load not in found]
+                between = [load for load in between if load not in asked]
                 if not between:  # they were undecided, and the interval stayed the same
                     break
+                asked.update(between)
                 measure(between)
         except KeyboardInterrupt:
             if not points():
@@ -235,10 +245,6 @@ class LoadsLost(MulticubeError):
         return type(self), (self.sweep,)
 
 
-Finished = Callable[[Sequence[Job], int], Iterator[tuple[int, Any]]]
-"""Runs jobs with a number of processes, as `workers.finished_jobs` does."""
-
-
 def _finished_here(jobs: Sequence[Job], _: int) -> Iterator[tuple[int, Any]]:
     """Run jobs in this process, until one is interrupted."""
     for number, (function, arguments, options) in enumerate(jobs):
@@ -246,37 +252,3 @@ def _finished_here(jobs: Sequence[Job], _: int) -> Iterator[tuple[int, Any]]:
         yield number, results
         if len(results) < len(arguments[1]) or any(result.partial for result in results):
             raise KeyboardInterrupt
-
-
-def _finished_on_cluster(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, Any]]:
-    """Run jobs on joblib's current backend."""
-    delayed = [joblib.delayed(function)(*words, **options) for function, words, options in jobs]
-    yield from enumerate(joblib.Parallel(n_jobs=processes, return_as="generator")(delayed))
-
-
-class _cluster:
-    """A context in which joblib's jobs run on a Dask cluster; yields its number of threads."""
-
-    def __init__(self, address: str) -> None:
-        try:
-            from distributed import Client
-        except ImportError:
-            raise InvalidValue(
-                "A scheduler needs the package distributed: pip install multicube[cluster]"
-            ) from None
-        try:
-            self.client = Client(address, timeout=10)
-        except (OSError, ValueError) as error:
-            raise InvalidValue(f"Scheduler {address} can't be reached: {error}") from None
-        if not self.client.nthreads():
-            self.client.close()
-            raise InvalidValue(f"Scheduler {address} has no workers")
-        self.backend = joblib.parallel_config(backend="dask")
-
-    def __enter__(self) -> int:
-        self.backend.__enter__()
-        return sum(self.client.nthreads().values())
-
-    def __exit__(self, *exception: object) -> None:
-        self.backend.__exit__(*exception)
-        self.client.close()

@@ -13,12 +13,13 @@ from typing import Any
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
-from ...hdl.core.children import end_programs
-
-__all__ = ["Job", "finished_jobs"]
+__all__ = ["Finished", "Job", "finished_jobs"]
 
 Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 """A function, its arguments and its options."""
+
+Finished = Callable[[Sequence[Job], int], Iterator[tuple[int, Any]]]
+"""Runs jobs, at most so many at a time, as `finished_jobs` does."""
 
 _LOOK_SECONDS = 0.2
 """Interval at which a worker checks that its parent still exists."""
@@ -79,8 +80,7 @@ def _serve(parent: int) -> None:
 
 
 def _watch(parent: int) -> None:
-    """End this process, and the programs that it runs, soon after its parent."""
+    """End this process, and with it the programs that it runs, soon after its parent."""
     while os.getppid() == parent:
         time.sleep(_LOOK_SECONDS)
-    end_programs()
     os._exit(1)

@@ -8,7 +8,6 @@ once for each seed.
 import json
 import re
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...hdl.core.checks import check_field
+from ...hdl.core.children import scratch_folder
 from ...hdl.core.errors import InvalidValue
 from .design import Design
 from .devices import Area, Device, find_device
@@ -202,8 +202,7 @@ def measure(
     setup = setup or Setup()
     versions = need_tools(setup.target if setup.seeds else None)
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch_folder() as folder:
         progress("reading")
         roles, storage = read_design(design, folder, setup.limit)
         progress("synthesis")
@@ -219,8 +218,7 @@ def measure(
 
 def area_of(design: Design, setup: Setup) -> Area:
     """The area of a design alone. Raises as `measure`."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch_folder() as folder:
         read_design(design, folder, setup.limit)
         return synthesise(setup, None, folder)
 

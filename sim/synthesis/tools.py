@@ -7,7 +7,6 @@ private folder for temporary files, so all paths are relative to the folder in w
 import importlib.metadata
 import importlib.util
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -95,10 +94,8 @@ def place_and_route(
 def _run(tool: str, words: list[str], folder: Path, limit: float) -> CompletedProcess[str]:
     program = f"import sys, yowasp_{tool} as tool; sys.exit(tool.run_{tool}(sys.argv[1:]))"
     command = [sys.executable, "-c", program, *words]
-    # The tool's temporary files are below its folder, and go with it if the tool is killed.
-    environment = {**os.environ, "TMPDIR": os.fspath(folder)}
     try:
-        return run_program(command, folder=folder, environment=environment, limit=limit)
+        return run_program(command, folder=folder, temporary=folder, limit=limit)
     except TimeoutExpired:
         name = tool.replace("_", "-")
         raise ToolTimeout(f"{name} took longer than the limit of {limit:g} s") from None

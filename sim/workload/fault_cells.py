@@ -12,7 +12,7 @@ from ...hdl.primitives.arrival_queue import ArrivalQueue
 from ...hdl.primitives.packet import Packet, forwarded
 from ...hdl.primitives.random_bits import RandomBits
 
-__all__ = ["RATE_BITS", "LinkFault", "StuckBox"]
+__all__ = ["RATE_BITS", "LinkFault", "LinkGate", "StuckBox"]
 
 RATE_BITS = 16
 
@@ -40,6 +40,9 @@ class LinkFault(wiring.Component):
         Whole packets are accepted and not passed on. If a fault begins or ends in the middle of a
         packet, the rest of it is lost, and the receiver gets a last flit in place of the rest. Not
         for circuits.
+    babbling : In(1)
+        `o.valid` is always 1: the receiver also takes words that nobody sent, whatever `i.payload`
+        then shows.
     flip, zero, one : In(width)
         Bits that are inverted, held at 0 and held at 1.
     rate : In(17)
@@ -48,6 +51,9 @@ class LinkFault(wiring.Component):
         First cycle of the fault.
     length, period : In(32)
         Cycles that it lasts, and cycles from one beginning to the next; 0 for ever, and for once.
+    begins, ends : In(17)
+        If `begins` is not 0, the fault comes and goes at random instead: the probabilities per
+        cycle that it begins and that it ends, times 2^16.
     seed : In(32)
         As in `RandomBits`.
     """
@@ -65,9 +71,9 @@ class LinkFault(wiring.Component):
             {
                 "i": In(self.link),
                 "o": Out(self.link),
-                **dict.fromkeys(("dead", "lossy", "severed"), In(1)),
+                **dict.fromkeys(("dead", "lossy", "severed", "babbling"), In(1)),
                 **dict.fromkeys(("flip", "zero", "one"), In(packet.size)),
-                "rate": In(RATE_BITS + 1),
+                **dict.fromkeys(("rate", "begins", "ends"), In(RATE_BITS + 1)),
                 **dict.fromkeys(("start", "length", "period", "seed"), In(32)),
             }
         )
@@ -75,10 +81,12 @@ class LinkFault(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         elapsed, phase = Signal(32), Signal(32)
-        begun, active = Signal(), Signal()
+        begun, active, present = Signal(), Signal(), Signal()
         m.d.comb += [
             begun.eq(elapsed == self.start),
-            active.eq(begun & ((self.length == 0) | (phase < self.length))),
+            active.eq(
+                begun & Mux(self.begins.any(), present, (self.length == 0) | (phase < self.length))
+            ),
         ]
         with m.If(~begun):
             m.d.sync += elapsed.eq(elapsed + 1)
@@ -86,6 +94,12 @@ class LinkFault(wiring.Component):
             m.d.sync += phase.eq(0)
         with m.Elif(self.period.any() | (phase != self.length)):
             m.d.sync += phase.eq(phase + 1)
+
+        m.submodules.times = times = RandomBits(RATE_BITS)
+        m.d.comb += times.seed.eq(self.seed.rotate_left(RATE_BITS))
+        with m.If(begun):
+            change = Mux(present, self.ends, self.begins)
+            m.d.sync += present.eq(present ^ (times.value < change))
 
         # Whether the next word is affected is decided before it arrives, so it does not change
         # while the word waits.
@@ -127,7 +141,7 @@ class LinkFault(wiring.Component):
                     wrong = (word & ~self.zero | self.one) ^ self.flip
                     driven = Mux(closing, end, Mux(hit, wrong, word))
                 case ("valid",):
-                    driven = outer & works & ~lost & ~gone | closing
+                    driven = outer & works & ~lost & ~gone | closing | active & self.babbling
                 case ("ready",):
                     driven = (inner | lost | gone) & works
                 case (*_, "payload"):
@@ -135,6 +149,43 @@ class LinkFault(wiring.Component):
                 case _:
                     driven = driver & works
             m.d.comb += receiver.eq(driven)
+        return m
+
+
+class LinkGate(wiring.Component):
+    """A link that can be dead, as with `LinkFault`, and has no other fault. Combinational.
+
+    Parameters
+    ----------
+    packet, link, reply
+        As in `LinkFault`.
+
+    Members
+    -------
+    i : In(link(packet))
+    o : Out(link(packet))
+    dead : In(1)
+        Nothing passes, in either direction.
+    """
+
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        link: type[wiring.Signature] = stream.Signature,
+        reply: ShapeLike | None = None,
+    ) -> None:
+        self.link = link_signature(link, packet, reply)
+        super().__init__({"i": In(self.link), "o": Out(self.link), "dead": In(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for (path, flow, outer), (_, _, inner) in zip(
+            link_leaves(self.link, self.i), link_leaves(self.link, self.o)
+        ):
+            receiver, driver = (inner, outer) if flow == Out else (outer, inner)
+            is_payload = path[-1] == "payload"
+            m.d.comb += receiver.eq(driver if is_payload else driver & ~self.dead)
         return m
 
 

@@ -20,10 +20,10 @@ from ...hdl.core.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
 from ...hdl.primitives.random_bits import scattered_seed
 from ...hdl.topology.extra_stage import Fault, Kind
 from ...hdl.topology.multistage import MultistagePlan
-from .fault_cells import RATE_BITS, LinkFault, StuckBox
+from .fault_cells import RATE_BITS, LinkFault, LinkGate, StuckBox
 from .injection import Effect, Injection, told
 
-__all__ = ["cut", "inject", "places"]
+__all__ = ["cut", "gated", "inject", "places"]
 
 _Fabric = TypeVar("_Fabric", bound=Fabric)
 
@@ -114,6 +114,35 @@ def cut(fabric: _Fabric, outputs: Iterable[Pin]) -> _Fabric:
     return faulty.fabric
 
 
+def gated(fabric: _Fabric, outputs: Iterable[Pin]) -> tuple[_Fabric, dict[Pin, str]]:
+    """A copy of a fabric, of the same class, with links that can be dead, and are not.
+
+    A link is dead while the strap `dead` of its gate is 1. A live page sets it while the network
+    runs. Links that are neither streams nor circuits get no gate.
+
+    Parameters
+    ----------
+    fabric, outputs
+        As for `cut`.
+
+    Returns
+    -------
+    tuple[Fabric, dict[Pin, str]]
+        The fabric, and the name of the gate in each of the links.
+    """
+    faulty = _Broken(fabric, LinkGate)
+    gates: dict[Pin, str] = {}
+    for number, output in enumerate(outputs):
+        receiver = faulty.fabric.drivers[_joined(output, ("ready",))]
+        if not faulty.has_type(output):
+            continue
+        gates[output] = name = f"gate_{number}"
+        faulty.fabric.cells[name] = Cell(
+            name, faulty.insert(name, output, _link_of(receiver)), {"dead": 0}
+        )
+    return faulty.fabric, gates
+
+
 def _links(plan: MultistagePlan, place: Fault, effect: Effect) -> list[Fault]:
     """The links that an effect at a place concerns."""
     if place.kind != "box":
@@ -129,6 +158,7 @@ def _straps(injection: Injection) -> dict[str, int]:
         "dead": int(effect == "dead"),
         "lossy": int(effect == "lossy"),
         "severed": int(effect == "severed"),
+        "babbling": int(effect == "babbling"),
         "flip": mask if effect == "flip" else 0,
         "zero": mask if effect == "stuck0" else 0,
         "one": mask if effect == "stuck1" else 0,
@@ -136,6 +166,8 @@ def _straps(injection: Injection) -> dict[str, int]:
         "start": injection.start,
         "length": injection.length,
         "period": injection.period,
+        "begins": round(injection.begins * 2**RATE_BITS),
+        "ends": round(injection.ends * 2**RATE_BITS),
     }
 
 
@@ -146,12 +178,20 @@ _SOUND = dict.fromkeys(_straps(Injection(Pin("", ()))), 0)
 class _Broken(Generic[_Fabric]):
     """A copy of a fabric in which components for faults can be inserted into links."""
 
-    def __init__(self, fabric: _Fabric) -> None:
+    def __init__(
+        self, fabric: _Fabric, component: type[LinkFault] | type[LinkGate] = LinkFault
+    ) -> None:
+        self.component = component
         self.fabric = copy(fabric)
         self.fabric.cells = dict(fabric.cells)
         self.fabric.drivers = dict(fabric.drivers)
         self.fabric.links = list(fabric.links)
         self.types: dict[tuple, CellType] = {}
+
+    @cached_property
+    def places(self) -> dict[tuple[Pin, Pin], int]:
+        """Where each link is among all."""
+        return {link: place for place, link in enumerate(self.fabric.links)}
 
     @cached_property
     def receivers(self) -> dict[Pin, set[Pin]]:
@@ -175,10 +215,18 @@ class _Broken(Generic[_Fabric]):
                 for watcher in list(self.receivers[_joined(receiver, suffix)]):
                     self._drive(watcher, _joined(near, suffix))
                 self._drive(_joined(far, suffix), _joined(receiver, suffix))
-        if (driver, receiver) in self.fabric.links:
-            self.fabric.links.remove((driver, receiver))
-        self.fabric.links += [(driver, near), (far, receiver)]
+        links = self.fabric.links
+        place = self.places.pop((driver, receiver), len(links))
+        links[place : place + 1] = [(driver, near)]
+        links.append((far, receiver))
+        self.places |= {(driver, near): place, (far, receiver): len(links) - 1}
         return self._type(leaves)
+
+    def has_type(self, output: Pin) -> bool:
+        """Whether there is a component for faults in the link of an output."""
+        leaves = self.fabric.resolve(output)
+        known = self._type(leaves).leaves
+        return set(leaves) == {path[1:] for path in known if path[0] == "i"}
 
     def _type(self, leaves: Mapping[Path, tuple[Leaf, bool]]) -> CellType:
         """The component for a link with these leaves."""
@@ -190,7 +238,7 @@ class _Broken(Generic[_Fabric]):
                 reply = leaves["reply", "payload"][0].shape
         key = (packet, link, reply)
         if key not in self.types:
-            self.types[key] = CellType(LinkFault, packet=packet, link=link, reply=reply)
+            self.types[key] = CellType(self.component, packet=packet, link=link, reply=reply)
         return self.types[key]
 
     def _drive(self, receiver: Pin, driver: Pin) -> None:

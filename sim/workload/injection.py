@@ -11,16 +11,16 @@ from ...hdl.topology.extra_stage import Fault
 
 __all__ = ["BITWISE", "EFFECTS", "FORMS", "Effect", "Injection", "StateBits", "parse_fault", "told"]
 
-Effect = Literal["dead", "lossy", "severed", "flip", "stuck0", "stuck1", "straight"]
+Effect = Literal["dead", "lossy", "severed", "babbling", "flip", "stuck0", "stuck1", "straight"]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 BITWISE: tuple[Effect, ...] = ("flip", "stuck0", "stuck1")
 """Effects on one bit."""
 
 FORMS = (
-    "PLACE, PLACE:dead, PLACE:lossy, PLACE:severed, PLACE:flip=BIT, PLACE:stuck0=BIT, "
-    "PLACE:stuck1=BIT, PLACE:straight, optionally followed by :rate=PROBABILITY, :from=CYCLE, "
-    ":for=CYCLES and :every=CYCLES"
+    "PLACE, PLACE:dead, PLACE:lossy, PLACE:severed, PLACE:babbling, PLACE:flip=BIT, "
+    "PLACE:stuck0=BIT, PLACE:stuck1=BIT, PLACE:straight, optionally followed by :rate=PROBABILITY, "
+    ":from=CYCLE, and :for=CYCLES and :every=CYCLES or :begins=PROBABILITY:ends=PROBABILITY"
 )
 """The forms that `parse_fault` accepts, for messages."""
 
@@ -53,10 +53,11 @@ class Injection:
     effect : str
         One of `EFFECTS`. With "dead" nothing passes, and the sender waits for ever. With "lossy"
         packets, or flits, are accepted and lost. With "severed" whole packets are: the receiver of
-        a packet that had begun to pass gets a last flit in place of the rest. With "flip" a bit of
-        each packet is inverted; with "stuck0" and "stuck1" it has this value. With "straight" a box
-        ignores tags and connects every input to the output of the same number. State has only the
-        effects on a bit; it flips once, at the begin of the fault.
+        a packet that had begun to pass gets a last flit in place of the rest. With "babbling" the
+        wire that says that there is a word is always 1: the receiver also takes words that nobody
+        sent. With "flip" a bit of each packet is inverted; with "stuck0" and "stuck1" it has this
+        value. With "straight" a box ignores tags and connects every input to the output of the same
+        number. State has only the effects on a bit; it flips once, at the begin of the fault.
     bit : int
         The bit concerned. In a packet the tag has the lowest bits.
     rate : float
@@ -68,6 +69,9 @@ class Injection:
         Cycles that it lasts: it is transient. 0 if it is permanent.
     period : int
         Cycles from one beginning to the next: it is intermittent. 0 if it begins once.
+    begins, ends : float
+        Probabilities per cycle, in steps of 2^-16, that the fault begins if it is absent, and ends
+        if it is present: it is intermittent, at random. 0 if not.
 
     Raises
     ------
@@ -82,6 +86,8 @@ class Injection:
     start: int = 0
     length: int = 0
     period: int = 0
+    begins: float = 0
+    ends: float = 0
 
     def __post_init__(self) -> None:
         if self.effect not in EFFECTS:
@@ -92,13 +98,15 @@ class Injection:
         check_field(self, "period", "Period", 0, 2**31)
         if not 0 <= self.rate <= 1:
             raise InvalidValue(f"Rate must be from 0 to 1, not {self.rate}")
+        if self.begins or self.ends:
+            self._check_times()
         straight = self.effect == "straight"
         if straight and not (isinstance(self.place, Fault) and self.place.kind == "box"):
             raise InvalidValue(f"Only a box can be stuck at straight, not {told(self.place)}")
         if straight and self.start:
             raise InvalidValue(f"First cycle of effect straight must be 0, not {self.start}")
-        if straight and self.length:
-            raise InvalidValue(f"Length of effect straight must be 0, not {self.length}")
+        if straight and (self.length or self.begins):
+            raise InvalidValue("Effect straight must be permanent, not transient or intermittent")
         if self.rate != 1 and self.effect not in ("lossy", *BITWISE):
             raise InvalidValue(f"Rate of effect {self.effect} must be 1, not {self.rate}")
         if isinstance(self.place, StateBits):
@@ -108,6 +116,18 @@ class Injection:
                 f"Length must be from 1 to {self.period - 1} with a period of {self.period}, "
                 f"not {self.length}"
             )
+
+    @property
+    def permanent(self) -> bool:
+        """Whether it never ends, once it has begun."""
+        return not (self.length or self.period or self.begins)
+
+    def _check_times(self) -> None:
+        for name, rate in (("begins", self.begins), ("ends", self.ends)):
+            if not 2**-16 <= rate <= 1:
+                raise InvalidValue(f"Probability {name} must be from 2^-16 to 1, not {rate}")
+        if self.length or self.period:
+            raise InvalidValue("A fault that begins at random must have neither length nor period")
 
     def _check_state(self) -> None:
         if self.effect not in BITWISE:
@@ -129,11 +149,12 @@ def told(place: Fault | Pin | StateBits) -> str:
 
 _FORM = re.compile(
     r"(?P<place>\w+:\d+:\d+|cell:\w+|link:\w+(\.\w+)+|state:\w+(\.[\w$]+)+(\[\d+\])?)"
-    r"(:(?P<effect>dead|lossy|severed|straight|(flip|stuck[01])=\d+))?"
+    r"(:(?P<effect>dead|lossy|severed|babbling|straight|(flip|stuck[01])=\d+))?"
     r"(:rate=(?P<rate>\d*\.?\d+))?"
     r"(:from=(?P<start>\d+))?"
     r"(:for=(?P<length>\d+))?"
     r"(:every=(?P<period>\d+))?"
+    r"(:begins=(?P<begins>\d*\.?\d+):ends=(?P<ends>\d*\.?\d+))?"
 )
 
 
@@ -158,6 +179,8 @@ def parse_fault(text: str) -> Injection:
         start=int(form["start"] or 0),
         length=int(form["length"] or 0),
         period=int(form["period"] or 0),
+        begins=float(form["begins"] or 0),
+        ends=float(form["ends"] or 0),
     )
 
 

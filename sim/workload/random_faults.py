@@ -16,8 +16,8 @@ from .injection import Injection, StateBits, parse_fault
 
 __all__ = ["RANDOM_FORM", "injections", "network_cells", "network_links", "state_of"]
 
-RANDOM_FORM = "random:COUNT:link|cell|state[:EFFECT][:rate=...][:from=...][:for=...][:every=...]"
-"""The form of faults at random places, which may end with `:seed=NUMBER`."""
+RANDOM_FORM = "random:COUNT:link|cell|state, with what follows a place, and :seed=NUMBER"
+"""The form of faults at random places, for messages."""
 
 _RANDOM = re.compile(
     r"random:(?P<count>\d+):(?P<kind>link|cell|state)(?P<rest>:.*?)??(:seed=(?P<seed>\d+))?"

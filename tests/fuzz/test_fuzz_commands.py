@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fuzzing import fuzz, mutated
 from hypothesis import strategies as st
+from long_runs import long
 from multicube.hdl.networks import FAMILIES
 from multicube.sim.command import main
 
@@ -20,7 +21,7 @@ TRAFFIC += ["broadcast:0.2", "all-to-one:1", "file:trace.csv", "matrix:1,1/1,2",
 
 NUMBERS = st.sampled_from(["0", "1", "2", "3", "4", "7", "8", "-1", "0.5", "1e12", "9" * 20])
 
-SMALL = ["--cycles", "20", "--warmup", "0", "--bins", "8", "--source-depth", "2"]
+SMALL = ["--cycles", "20", "--warmup", "0", "--bins", "8", "--source-depth", "2", "--limit", "400"]
 """The last words of simulations, which keep them short whatever came before."""
 
 OPTIONS = {
@@ -36,21 +37,36 @@ OPTIONS = {
     "--json": [],
 }
 
-TIGHT = ("sim", "sweep", "export", "board build", "board run")
+TIGHT = ("sim", "sweep", "compare", "bench", "synth", "export", "board build", "board run")
 """Commands that elaborate all hardware."""
 
 RUNS: dict[str, dict[str, list[str]]] = {
     "sim": {
         **OPTIONS,
         "--trace": ["trace.csv", "run.json"],
-        "--fault": ["link:0:1", "box:0:0:lossy", "entry:1:flip=0:rate=0.5", "box:0:0:straight"],
+        "--fault": [
+            *("link:0:1", "box:0:0:lossy", "entry:1:flip=0:rate=0.5", "box:0:0:straight"),
+            *("link:router_0.o.0:severed", "random:1:link:babbling:begins=0.1:ends=0.5"),
+            "random:2:state:rate=0.1",
+        ],
+        "--reroute": ["0", "5"],
         "--vcd": ["waves.vcd", "-", "none/x.vcd"],
     },
     "sweep": {
         **OPTIONS,
         "-o": ["a.csv", "a.json", "-", "a.gif", "none/a.csv"],
     },
+    "compare": {
+        **OPTIONS,
+        "--per": ["terminal", "wire", "bisection"],
+        "-o": ["a.csv", "a.json", "-", "a.gif", "none/a.csv"],
+    },
 }
+
+SLOW: dict[str, dict[str, list[str]]] = {
+    "bench": {"--load": OPTIONS["--load"], "--json": []},
+}
+"""Each run takes seconds."""
 
 OTHERS: dict[str, dict[str, list[str]]] = {
     "list": {"--json": []},
@@ -64,10 +80,34 @@ OTHERS: dict[str, dict[str, list[str]]] = {
         "--ports": ["streams", "axis"],
         "--json": [],
     },
-    "draw": {"-o": ["a.svg", "a.gif", "-"], "--path": ["0:1", "1:0", "0:99"], "--json": []},
+    "draw": {
+        "-o": ["a.svg", "a.gif", "-"],
+        "--path": ["0:1", "1:0", "0:99"],
+        "--heat": ["none.json"],
+        "--json": [],
+    },
     "measure": {"--alpha": ["0", "0.3", "2"], "--seed": ["1"], "--json": []},
     "permute": {"--passes": [], "--json": []},
     "steps": {"--operation": ["add", "max"], "--tries": ["1", "2"], "--seed": ["3"], "--json": []},
+    "paper": {
+        "-o": ["a.csv", "a.json", "-", "a.gif", "none/a.csv"],
+        "--cycles": ["1", "50"],
+        "--seed": ["0", "7"],
+        "--engine": OPTIONS["--engine"],
+        "--json": [],
+    },
+    "synth": {
+        "--device": ["ecp5-85k", "ice40-up5k"],
+        "--seeds": ["0", "1", "2"],
+        "--node": [],
+        "--cell": ["box_0_0", "router_0", "none"],
+        "--verilog": ["counter.v", "trace.csv", "none.v"],
+        "--top": ["counter", "counter WIDTH=3", "none"],
+        "--clock": ["clk", ""],
+        "--reset": ["rst", ""],
+        "--flags": ["-abc9", "-nowidelut -nodffe", "; ls"],
+        "--json": [],
+    },
     "rerun": {"--row": ["1", "2"], "--json": []},
     "board list": {"--json": []},
     "board build": {
@@ -81,13 +121,26 @@ OTHERS: dict[str, dict[str, list[str]]] = {
 ENDS = {
     "sweep": ["--no-refine", "--processes", "1", "--loads", "0.2", *SMALL],
     "sim": SMALL,
+    "compare": ["--no-refine", "--processes", "1", "--loads", "0.2", *SMALL],
+    "bench": ["--seconds", "0.01", "--runs", "1", "--verilator-limit", "0"],
+    "paper": ["--quick"],
+    "synth": ["--limit", "0.01"],  # that no tool keeps
     "measure": ["--limit", "0.1"],
     "steps": ["--engine", "amaranth"],
-    "board build": ["--plan"],
+    "board build": ["--json", "--plan"],  # the first one may become the folder of an -o before
 }
 
 TINY = {"cube": "ports=2", "ring": "k=2", "hypercube": "n=1"}
 """Networks whose simulation is built in a fraction of a second."""
+
+ITEMS = ["siegel-fig4", "siegel-crossings", "siegel-tags", "dandamudi-table1", "ginosar-fig6"]
+"""Items of `paper` that take a fraction of a second."""
+
+COUNTER = """
+module counter(input clk, input rst, output reg [7:0] count);
+  always @(posedge clk) count <= rst ? 0 : count + 1;
+endmodule
+"""
 
 WORDS = st.one_of(NUMBERS, st.sampled_from([*FAMILIES, *OPTIONS, *TRAFFIC, "--help", "ports=2"]))
 
@@ -127,6 +180,12 @@ def command_lines(draw: st.DrawFn, commands: dict[str, dict[str, list[str]]]) ->
             first = [*first, draw(st.sampled_from(TRAFFIC))]
         case "steps":
             first = [*first, draw(st.sampled_from(["broadcast", "concentration", *TRAFFIC]))]
+        case "compare":
+            first = [" ".join(first), " ".join(draw(networks(tiny=True)))]
+        case "paper":
+            first = [draw(st.sampled_from(ITEMS))]
+        case "synth":
+            first = first[: draw(st.sampled_from([0, len(first)]))]
         case "list":
             first = first[: draw(st.integers(0, 1))]
         case "board list":
@@ -164,12 +223,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     status, text, _ = call(["sim", "cube", "ports=2", "--json", *SMALL])
     assert status == 0
     (tmp_path / "run.json").write_text(text)
+    (tmp_path / "counter.v").write_text(COUNTER)
     (tmp_path / "trace.csv").write_text("cycle,source,destination\n0,0,1\n3,1,0\n")
     return tmp_path
 
 
 def run(words: list[str], folder: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    try:
+        check(words, folder, before)
+    finally:  # the next command finds the same files, also after one that took too long
+        for path in folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for name, content in before.items():
+            (folder / name).write_bytes(content)
+    assert os.getcwd() == str(folder)
+
+
+def check(words: list[str], folder: Path, before: dict[str, bytes]) -> None:
     status, out, err = call(words)
     lines = err.splitlines()
     assert status in (0, 1, 2), err
@@ -178,18 +249,15 @@ def run(words: list[str], folder: Path) -> None:
         assert err.startswith("Usage: ") or (out == "" and len(lines) == 1), err
     assert len(lines) <= 1 or status == 0 or err.startswith("Usage: "), err
     assert "\x1b" not in err
-    after = {path.name for path in folder.iterdir()}
-    assert not [name for name in after if name.startswith(".")]
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
     if status == 2:
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    for name in after - before.keys():
-        path = folder / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for name, content in before.items():
-        (folder / name).write_bytes(content)
-    assert os.getcwd() == str(folder)
 
 
-@pytest.mark.parametrize(("commands", "count"), [(RUNS, 6), (OTHERS, 24)], ids=["runs", "others"])
+@pytest.mark.parametrize(
+    ("commands", "count"),
+    [(RUNS, 6), (OTHERS, 24), long(SLOW, 4)],
+    ids=["runs", "others", "slow"],
+)
 def test_command_lines(commands: dict[str, dict[str, list[str]]], count: int, folder: Path) -> None:
     fuzz(lambda words: run(words, folder), command_lines(commands), count=count)

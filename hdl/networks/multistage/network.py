@@ -4,6 +4,7 @@ from ...boxes.circuit import CircuitLink
 from ...boxes.unbuffered import later_bits, verdict_delay
 from ...core.errors import InvalidValue
 from ...core.fabric import CellType, Fabric, Pin, Scope
+from ...core.layout import Layout
 from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
 from ...routing.mask_rule import MaskRule
@@ -14,6 +15,7 @@ from ...topology.multistage import ALIASES, PLANS, MultistagePlan
 from ..columns import place_columns
 from ..family import Family
 from ..network import LinkCounts, PacketNetwork, Terminals, Theory
+from ..stage_layout import Part, stage_layout
 from .ends import chosen_straps, place_copies, place_ends
 from .extra_stage import Controls, Kind, controls, place_choice, place_stages
 from .extra_stage_cells import widened
@@ -251,6 +253,19 @@ class MultistageNetwork(PacketNetwork):
         if parity is not None:
             links = place_parity(fabric, self._widened(packet), parity, *links)
         return Terminals(*place_choice(fabric, packet, self.tags, controls, *links, kind))
+
+    @property
+    def layout(self) -> Layout:
+        given = self.parameters
+        bypassed = () if self.configuration is None else (0, len(self.plan.stages) - 1)
+        names = ["box"]
+        if given.replication > 1:
+            names = [f"box_{copy}" for copy in range(given.replication)]
+        parts = [
+            Part(self.plan, name, given.dilation, copy, bypassed=bypassed)
+            for copy, name in enumerate(names)
+        ]
+        return stage_layout(parts, self.fabric)
 
     def path(self, source: int, destination: int) -> list[Pin]:
         """As in `Network`; of several copies, or of the links of a bundle, always the first."""

@@ -1,13 +1,15 @@
 # amaranth: UnusedElaboratable=no
 """Packets through a flip network under central control: one permutation after the other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...core.diagram import Node, Port
 from ...core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ...core.layout import Layout, Route
 from ...core.parameters import Parameters, integer, payload_shape, word
 from ...primitives.arrival_queue import ArrivalQueue
 from ...primitives.interchange_box import BoxState, InterchangeBox
@@ -15,6 +17,7 @@ from ...primitives.packet import Packet
 from ...topology.multistage import PLANS, multistage_plan
 from ..family import Family
 from ..network import PacketNetwork, Terminals
+from ..stage_layout import Part, stage_layout
 from .stage_controlled import place_stage_controlled
 
 __all__ = [
@@ -253,6 +256,41 @@ class StageSequencedNetwork(PacketNetwork):
             [Pin(f"gate_{line}", ("i",)) for line in range(self.ports)],
             [Pin(f"register_{line}", ("o",)) for line in range(self.ports)],
         )
+
+    @property
+    def layout(self) -> Layout:
+        """The sequencer is above the terminals' registers, the controls above the stages."""
+        above = {"sequencer", "controls"}
+        layout = stage_layout([Part(self.plan)], self.fabric, above=above)
+        columns = [caption.x for caption in layout.captions]
+        gates, registers = (
+            next(node.x for node in layout.nodes if node.cells == (cell,))
+            for cell in ("gate_0", "register_0")
+        )
+        top, wide = 2.4, columns[-1] - columns[0] + 2
+        ports = tuple(
+            Port(Pin("controls", ("state", s)), x, top - 0.4) for s, x in enumerate(columns)
+        )
+        nodes = [
+            Node("sequencer", ("sequencer",), gates, top, 2, 0.8, "sequencer", "sequencer"),
+            Node(
+                "controls",
+                ("controls",),
+                sum(columns) / self.stages,
+                top,
+                wide,
+                0.8,
+                "controls",
+                "controls",
+                ports,
+            ),
+        ]
+        over = ((registers, top + 0.8),)
+        routes = {
+            Pin(f"register_{line}", ("control",)): Route(((gates, top + 0.8), *over))
+            for line in range(self.ports)
+        }
+        return replace(layout, nodes=[*layout.nodes, *nodes], routes={**layout.routes, **routes})
 
     def path(self, source: int, destination: int) -> list[Pin]:
         boxes = [

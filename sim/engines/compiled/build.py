@@ -1,9 +1,9 @@
 """Compiles C, and caches the compiled libraries.
 
-The cache is a folder of shared libraries, each named after its inputs (source, compiler and
-options) and its own content. A library is written to a temporary file and renamed, so that parallel
-or interrupted runs do no harm. A damaged library is compiled again. When there are too many, the
-least recently used ones are removed.
+The cache is a folder of shared libraries and WebAssembly modules, each named after its inputs
+(source, compiler and options) and its own content. A file is written under a temporary name and
+renamed, so that parallel or interrupted runs do no harm. A damaged one is compiled again. When
+there are too many, the least recently used ones are removed.
 
 Loading a library executes it. It is therefore loaded only if the file belongs to this user, and
 only from a folder to which nobody else can write. Otherwise the program is compiled again, and the
@@ -12,6 +12,7 @@ library is kept in a temporary folder until the process ends.
 
 import atexit
 import ctypes
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -19,21 +20,23 @@ import shlex
 import shutil
 import stat
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from ....hdl.core.children import in_threads, run_program
+from ....hdl.core.children import in_threads, run_program, scratch_folder
 from .errors import CompilerFailed, NoCompiler
 
 __all__ = [
     "CACHE_LIMIT",
     "cache_folder",
+    "called",
     "compiler_command",
+    "failed",
+    "kept",
     "library",
     "load_libraries",
     "load_library",
@@ -42,9 +45,12 @@ __all__ = [
 CACHE_LIMIT = 1 << 30
 """Most bytes of libraries in the cache."""
 
+_SUFFIXES = (".so", ".wasm")
+"""What the cache keeps: shared libraries, and WebAssembly modules."""
+
 _BUILDING = "building-"
-_ABANDONED_SECONDS = 6 * 3600
-"""Age from which a compilation's folder is taken to be left over from a run that was killed."""
+_LOCKED_SECONDS = 60
+"""Age at which the folder of a compilation has long been locked by its process."""
 
 _OPTIONS = ("-O2", "-fPIC", "-shared", "-std=gnu11", "-w", "-fno-strict-aliasing")
 """Options of the compiler; those in the environment variable CFLAGS follow them."""
@@ -90,13 +96,13 @@ def compiler_command() -> tuple[str, ...]:
 
 @cache
 def _version(command: tuple[str, ...]) -> str:
-    return _called([*command, "--version"]).stdout
+    return called([*command, "--version"]).stdout
 
 
-def _called(command: Sequence[str], folder: Path | None = None) -> CompletedProcess[str]:
+def called(command: Sequence[str], folder: Path | None = None) -> CompletedProcess[str]:
     """A completed call of the compiler."""
     try:
-        return run_program(command, folder=folder)
+        return run_program(command, folder=folder, temporary=folder)
     except OSError as error:
         raise CompilerFailed(f"{command[0]} can't be run: {error.strerror}") from None
 
@@ -180,11 +186,31 @@ def library(source: str) -> Path:
     NoCompiler, CompilerFailed
         As for `load_library`.
     """
-    key, command = _key(source), _compilation()
+    command = _compilation()
+    return kept(_key(source), ".so", lambda work: _compile(work, command, source))
+
+
+def kept(key: str, suffix: str, make: Callable[[Path], Path]) -> Path:
+    """The file of a key in the cache; made if it is not there, or damaged.
+
+    Parameters
+    ----------
+    key : str
+        A hash of all that the file is made from.
+    suffix : str
+        One of `_SUFFIXES`.
+    make : Callable[[Path], Path]
+        Makes the file in an empty folder, and returns its path there.
+
+    Raises
+    ------
+    NoCompiler, CompilerFailed
+        If `make` does.
+    """
     try:
-        return _kept(_safe_folder(), key, command, source)
+        return _kept(_safe_folder(), key, suffix, make)
     except (OSError, RuntimeError):  # it can't be used, or there is no home folder
-        return _kept(_own_folder(), key, command, source)
+        return _kept(_own_folder(), key, suffix, make)
 
 
 def _compilation() -> tuple[str, ...]:
@@ -227,32 +253,35 @@ def _safe_folder() -> Path:
 
 @cache
 def _own_folder() -> Path:
-    folder = tempfile.mkdtemp(prefix="multicube-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    files = ExitStack()
+    atexit.register(files.close)
+    return files.enter_context(scratch_folder())
 
 
-def _kept(folder: Path, key: str, command: Sequence[str], source: str) -> Path:
-    """The library of this key in a folder; compiled if it is not there, or damaged."""
+def _kept(folder: Path, key: str, suffix: str, make: Callable[[Path], Path]) -> Path:
     for found in _files(folder, f"{key}-"):
-        if _is_own(found, stat.S_ISREG) and found.stem == f"{key}-{_digest(found)}":
+        if (
+            found.suffix == suffix
+            and _is_own(found, stat.S_ISREG)
+            and found.stem == f"{key}-{_digest(found)}"
+        ):
             with suppress(OSError):  # the folder can't be written
                 os.utime(found)
             return found
         found.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as work:
-        made = _compile(Path(work), command, source)
+    with scratch_folder(folder, prefix=_BUILDING) as work, _locked(work):
+        made = make(work)
         made.chmod(0o700)
-        target = folder / f"{key}-{_digest(made)}.so"
+        target = folder / f"{key}-{_digest(made)}{suffix}"
         made.replace(target)
     _trim(folder, target)
     return target
 
 
 def _files(folder: Path, prefix: str) -> list[Path]:
-    """The libraries of a folder of thousands whose names begin so."""
+    """The files of a folder of thousands whose names begin so."""
     names = (name for name in os.listdir(folder) if name.startswith(prefix))
-    return [folder / name for name in sorted(names) if name.endswith(".so")]
+    return [folder / name for name in sorted(names) if name.endswith(_SUFFIXES)]
 
 
 def _is_own(path: Path, kind: Callable[[int], bool]) -> bool:
@@ -274,14 +303,21 @@ def _digest(path: Path) -> str:
 
 def _compile(work: Path, command: Sequence[str], source: str) -> Path:
     (work / "network.c").write_text(source)
-    failure = ""
+    failure = None
     for machine in (("-march=native",), ()):
-        done = _called([*command, *machine, "network.c", "-o", "network.so"], work)
+        done = called([*command, *machine, "network.c", "-o", "network.so"], work)
         if done.returncode == 0 and (work / "network.so").exists():
             return work / "network.so"
-        failure = failure or done.stderr or f"exit status {done.returncode}, and no library"
-    first = next((line for line in failure.splitlines() if "error" in line), failure)
-    raise CompilerFailed(f"{command[0]} failed: {' '.join(first.split())[:300]}")
+        failure = failure or done
+    assert failure is not None
+    raise failed(command[0], failure)
+
+
+def failed(name: str, done: CompletedProcess[str]) -> CompilerFailed:
+    """The error of a compiler's call that made no file."""
+    told = done.stderr or f"exit status {done.returncode}, and no library"
+    first = next((line for line in told.splitlines() if "error" in line), told)
+    return CompilerFailed(f"{name} failed: {' '.join(first.split())[:300]}")
 
 
 def _trim(folder: Path, newest: Path) -> None:
@@ -294,8 +330,29 @@ def _trim(folder: Path, newest: Path) -> None:
             with suppress(OSError):
                 old.unlink()
     for left in folder.glob(f"{_BUILDING}*"):
-        if _status(left)[0] < time.time() - _ABANDONED_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
+        if _status(left)[0] < time.time() - _LOCKED_SECONDS:
+            with _locked(left) as abandoned:
+                if abandoned:
+                    shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """A lock of a folder that no process outlives; False if it is another's, or can't be had."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locked = True
+        except OSError:
+            locked = False
+        yield locked
+    finally:
+        os.close(handle)
 
 
 def _status(path: Path) -> tuple[float, int]:

@@ -23,13 +23,21 @@ from .batches import Batches
 from .ir import Graph, Module, Node
 from .statements import LANES, Statements, element_bytes
 
-__all__ = ["DRIVER", "LANES", "InputKind", "TypeCode", "element_bytes", "emit"]
+__all__ = [
+    "DRIVER",
+    "LANES",
+    "STRUCTURES",
+    "InputKind",
+    "TypeCode",
+    "element_bytes",
+    "emit",
+]
 
 InputKind = str
 """How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all eight),
 "row" (eight consecutive wires) or "any"."""
 
-_TABLES = """\
+STRUCTURES = """\
 #include <stdint.h>
 
 typedef struct Context Context;
@@ -63,9 +71,10 @@ struct Context {
   long event, event_cell;
 };
 """
+"""What the programs of all types, and the driver, declare alike."""
 
 _PRELUDE = (
-    _TABLES
+    STRUCTURES
     + """\
 
 typedef uint32_t V __attribute__((vector_size(32)));
@@ -143,7 +152,7 @@ static uint32_t divide(const uint32_t *a, const uint32_t *b, int n, int remainde
 )
 
 DRIVER = (
-    _TABLES
+    STRUCTURES
     + """
 static void evaluate(Context *c) {
   for (const Task *t = c->tasks; t < c->tasks + c->task_count; t++)

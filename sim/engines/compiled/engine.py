@@ -16,10 +16,9 @@ from ....hdl.core.checks import check_integer, check_kind
 from ....hdl.core.errors import InvalidType, InvalidValue
 from ....hdl.core.fabric import Fabric, Pin
 from ....hdl.core.output_file import whole_file
-from .errors import CombinationalLoop, NotEnoughMemory
+from .errors import NotEnoughMemory
 from .machine import Machine
-from .netlist import lowered
-from .schedule import schedule
+from .program import lowered_types
 from .state import State
 
 __all__ = ["CompiledEngine"]
@@ -80,14 +79,8 @@ class CompiledEngine:
         for run, other in enumerate(fabrics):
             if not _alike(fabric, other):
                 raise InvalidValue(f"Run {run} must have the same cells and links as run 0")
-        types = fabric.types()
-        modules = {type_: lowered(type_) for type_ in types}
-        try:
-            plan = schedule(fabric, modules)
-        except CombinationalLoop:  # perhaps only because wide words are computed as a whole
-            modules = {type_: lowered(type_, by_bit=True) for type_ in types}
-            plan = schedule(fabric, modules)
-        share = -(-_ENOUGH_CELLS // max(map(len, types.values()), default=1))
+        modules, plan = lowered_types(fabric)
+        share = -(-_ENOUGH_CELLS // max(map(len, fabric.types().values()), default=1))
         self._machines = [
             Machine(fabrics[at : at + share], modules, plan) for at in range(0, self.runs, share)
         ]

@@ -12,14 +12,18 @@ from amaranth.lib.wiring import In
 from ....hdl.core.errors import InvalidValue
 from ....hdl.core.fabric import CellType, Fabric, Path, Pin
 from .build import load_libraries
-from .emit_c import DRIVER, LANES, InputKind, TypeCode, element_bytes, emit
+from .emit_c import DRIVER, LANES, InputKind, element_bytes
 from .errors import AssertionViolated
 from .ir import WORD, Graph, Module, Node, evaluate
+from .program import Group, Program, whole_vectors
 from .schedule import Schedule
 from .state import check_words
 from .words import word_widths
 
 __all__ = ["Machine"]
+
+_MOST_LOCATIONS = 64
+"""Lists of cells whose places are remembered."""
 
 
 class _CType(ctypes.Structure):
@@ -72,61 +76,6 @@ def _word(value: int, word: int, width: int) -> int:
     return -part & 0xFFFFFFFF if width == 1 else part
 
 
-def _up(count: int) -> int:
-    return -(-count // LANES) * LANES
-
-
-class _Group:
-    """All cells of one type in all runs: their positions and arrays."""
-
-    def __init__(self, type_: CellType, module: Module, classes: Sequence[Sequence[str]]) -> None:
-        self.type = type_
-        self.module = module
-        self.classes = classes
-        self.places: dict[tuple[int, str], int] = {}
-        self.names: list[tuple[int, str] | None] = []
-        self.ranges: list[tuple[int, int]] = []
-        self.outputs = tuple(
-            (path, word) for path, widths in module.widths.items() for word in range(len(widths))
-        )
-        self.inputs = tuple(
-            (path, word)
-            for path, width in module.inputs.items()
-            for word in range(len(word_widths(width)))
-        )
-        self.wires = {key: row for row, key in enumerate(self.outputs)}
-        self.first_wire = 0
-        # The tables of `_CType`, filled when the machine is loaded.
-        self.state: np.ndarray = np.zeros(0, np.uint32)
-        self.index: np.ndarray = np.zeros(0, np.int32)
-        self.straps: np.ndarray = np.zeros(0, np.uint32)
-        self.live: np.ndarray = np.zeros(0, np.uint32)
-        self.memories: dict[int, np.ndarray] = {}  # except those kept in registers
-        self.kinds: tuple[InputKind, ...] = ()
-
-    def arrange(self, runs: int) -> None:
-        """Assign a position to each cell: by class, then by run; each class fills whole vectors."""
-        for names in self.classes:
-            begin = len(self.names)
-            for run in range(runs):
-                for name in names:
-                    self.places[run, name] = len(self.names)
-                    self.names.append((run, name))
-            self.names += [None] * (_up(len(self.names)) - len(self.names))
-            self.ranges.append((begin, len(self.names)))
-
-    @property
-    def cells(self) -> int:
-        """Number of positions, including padding."""
-        return len(self.names)
-
-    def wire(self, path: Path, word: int, place: int) -> int:
-        """Number of the wire for a word of an output of the cell at a position."""
-        vector, lane = divmod(place, LANES)
-        row = vector * len(self.outputs) + self.wires[path, word]
-        return self.first_wire + row * LANES + lane
-
-
 @dataclass(frozen=True)
 class _Drivers:
     """Wires of one output, in many cells.
@@ -169,41 +118,48 @@ class Machine:
         self.cycle = 0
         self._plan = plan
         self._settled = False
-        self._groups: dict[CellType, _Group] = {}
+        self._groups: dict[CellType, Group] = {}
+        self._locations: dict[tuple[tuple[str, ...], int], tuple[Group, np.ndarray] | None] = {}
         for type_, module in modules.items():
-            group = self._groups[type_] = _Group(type_, module, plan.classes[type_])
+            group = self._groups[type_] = Group(type_, module, plan.classes[type_])
             group.arrange(self.runs)
+        self.groups = list(self._groups.values())
         self._lay_wires()
 
     def load(self) -> None:
         """Allocate and fill the tables, and compile. This takes memory and time."""
-        self._now = _aligned(self._wire_count, np.uint32)
-        self._next = _aligned(self._wire_count, np.uint32)
-        for group in self._groups.values():
-            self._fill(group)
-        self._program(self._plan)
+        self.fill()
+        self._now = _aligned(self.wire_count, np.uint32)
+        self._next = _aligned(self.wire_count, np.uint32)
+        self._bind()
         self._driver.publish(self._context)
+
+    def fill(self) -> None:
+        """Allocate and fill the tables but for the wires, and write the program."""
+        for group in self.groups:
+            self._fill(group)
+        self.program = Program.of(self.groups, self._plan)
 
     # Layout
 
     def _lay_wires(self) -> None:
         """Number all wires: first those of the boundary's inputs, then those of the cells."""
         count = LANES  # wire 0 is always 0
-        self._boundary: dict[Path, tuple[int, list[int]]] = {}
+        self.boundary: dict[Path, tuple[int, list[int]]] = {}
         for path, leaf in self.fabric.boundary.items():
             if leaf.flow == In:
                 widths = word_widths(leaf.width)
-                self._boundary[path] = count, widths
+                self.boundary[path] = count, widths
                 count += len(widths) * self.runs
-        count = _up(count)
-        for group in self._groups.values():
+        count = whole_vectors(count)
+        for group in self.groups:
             group.first_wire = count
             count += group.cells * len(group.outputs)
-        self._wire_count = count
+        self.wire_count = count
 
-    def _wire(self, run: int, driver: Pin, word: int) -> int:
+    def wire(self, run: int, driver: Pin, word: int) -> int:
         if driver.cell is None:
-            base, _ = self._boundary[driver.path]
+            base, _ = self.boundary[driver.path]
             return base + word * self.runs + run
         group = self._groups[self.fabric.cells[driver.cell].type]
         return group.wire(driver.path, word, group.places[run, driver.cell])
@@ -211,8 +167,8 @@ class Machine:
     @property
     def bytes(self) -> int:
         """Bytes of memory that the tables take."""
-        total = 8 * self._wire_count
-        for group in self._groups.values():
+        total = 8 * self.wire_count
+        for group in self.groups:
             total += 4 * group.cells * (len(group.module.registers) + 2 * len(group.inputs))
             for memory in group.module.memories:
                 if memory.registers is None:
@@ -221,7 +177,7 @@ class Machine:
                     total += group.cells * memory.rows * words * size
         return total
 
-    def _fill(self, group: _Group) -> None:
+    def _fill(self, group: Group) -> None:
         module, cells = group.module, group.cells
         vectors = cells // LANES
         group.state = _aligned((vectors, len(module.registers), LANES), np.uint32)
@@ -244,7 +200,7 @@ class Machine:
                 self._set_contents(group, place, memory_name, rows)
         self._connect(group)
 
-    def _connect(self, group: _Group) -> None:
+    def _connect(self, group: Group) -> None:
         """Record the source of each input of each cell: a strap's value, or a wire's number.
 
         All cells are handled at once for each path and word: there can be hundreds of thousands.
@@ -272,7 +228,7 @@ class Machine:
             kinds.append(_kind(group.index[:, row], group.live))
         group.kinds = tuple(kinds)
 
-    def _drivers(self, group: _Group, path: Path) -> list["_Drivers"]:
+    def _drivers(self, group: Group, path: Path) -> list["_Drivers"]:
         """The outputs that drive an input of the cells of a group, with the cells of each."""
         found: dict[tuple[CellType | None, Path], tuple[list[int], list[int]]] = {}
         for number, (run, name) in enumerate(group.places):
@@ -294,7 +250,7 @@ class Machine:
         self, type_: CellType | None, path: Path, numbers: np.ndarray, places: np.ndarray
     ) -> "_Drivers":
         if type_ is None:
-            base, widths = self._boundary[path]
+            base, widths = self.boundary[path]
             return _Drivers(
                 numbers, [base + word * self.runs for word in range(len(widths))], places
             )
@@ -305,7 +261,7 @@ class Machine:
         return _Drivers(numbers, [group.wire(path, word, 0) for word in words], offsets)
 
     def _set_contents(
-        self, group: _Group, place: int, name: str, rows: Sequence[int], first: int = 0
+        self, group: Group, place: int, name: str, rows: Sequence[int], first: int = 0
     ) -> None:
         number = self._memory_number(group, name)
         memory = group.module.memories[number]
@@ -319,36 +275,26 @@ class Machine:
                 group.state[place // LANES, register, place % LANES] = _word(value, word, width)
 
     @staticmethod
-    def _memory_number(group: _Group, name: str) -> int:
+    def _memory_number(group: Group, name: str) -> int:
         for number, memory in enumerate(group.module.memories):
             if memory.name == name:
                 return number
         known = ", ".join(memory.name for memory in group.module.memories) or "none"
         raise InvalidValue(f"Memory of {group.type.name} must be one of {known}, not {name!r}")
 
-    def _program(self, plan: Schedule) -> None:
-        groups = list(self._groups.values())
-        sets: dict[CellType, dict[tuple[Path, ...], int]] = {group.type: {} for group in groups}
-        for task in plan.tasks:
-            sets[task.type].setdefault(task.outputs, len(sets[task.type]))
-        self._sources = [
-            emit(
-                TypeCode(
-                    group.module, group.inputs, group.outputs, group.kinds, tuple(sets[group.type])
-                )
-            )
-            for group in groups
-        ]
-        late = [[f"late_{number}" for number in range(len(sets[group.type]))] for group in groups]
+    def _bind(self) -> None:
+        """Compile the program and load it, with the tables' addresses."""
+        program = self.program
+        late = [[f"late_{number}" for number in range(count)] for count in program.late]
         wanted = [
-            (source, ("publish", "update", *names)) for source, names in zip(self._sources, late)
+            (source, ("publish", "update", *names)) for source, names in zip(program.sources, late)
         ]
         self._driver, *self._libraries = load_libraries([(DRIVER, _DRIVER_FUNCTIONS), *wanted])
         self._driver.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
         self._driver.run.restype = ctypes.c_long
-        self._c_types = (_CType * len(groups))()
+        self._c_types = (_CType * len(self.groups))()
         self._keep: list[object] = []
-        for c_type, group, library in zip(self._c_types, groups, self._libraries):
+        for c_type, group, library in zip(self._c_types, self.groups, self._libraries):
             addresses = {number: rows.ctypes.data for number, rows in group.memories.items()}
             pointers = [addresses.get(number) for number in range(len(group.module.memories))]
             memories = (ctypes.c_void_p * len(pointers))(*pointers)
@@ -362,25 +308,21 @@ class Machine:
             c_type.memories = ctypes.addressof(memories)
             c_type.live = group.live.ctypes.data
             c_type.first_wire = group.first_wire
-        numbers = {group.type: number for number, group in enumerate(groups)}
-        tasks: list[_CTask] = []
-        for task in plan.tasks:
-            number = numbers[task.type]
-            function = f"late_{sets[task.type][task.outputs]}"
-            late_ = _address(self._libraries[number], function)
-            type_ = ctypes.addressof(self._c_types[number])
-            for begin, end in (groups[number].ranges[each] for each in task.classes):
-                last = tasks[-1] if tasks else None
-                if last and (last.late, last.type, last.end) == (late_, type_, begin):
-                    last.end = end
-                else:
-                    tasks.append(_CTask(late_, type_, begin, end))
+        tasks = [
+            _CTask(
+                _address(self._libraries[task.type], f"late_{task.function}"),
+                ctypes.addressof(self._c_types[task.type]),
+                task.begin,
+                task.end,
+            )
+            for task in program.tasks
+        ]
         self._c_tasks = (_CTask * len(tasks))(*tasks)
         self._c = _CContext(
             now=self._now.ctypes.data,
             next=self._next.ctypes.data,
             types=ctypes.addressof(self._c_types),
-            type_count=len(groups),
+            type_count=len(self.groups),
             tasks=ctypes.addressof(self._c_tasks),
             task_count=len(tasks),
             event=-1,
@@ -407,7 +349,7 @@ class Machine:
 
     def _raise_event(self) -> None:
         offset = self._c.event_type - ctypes.addressof(self._c_types)
-        group = list(self._groups.values())[offset // ctypes.sizeof(_CType)]
+        group = self.groups[offset // ctypes.sizeof(_CType)]
         event = group.module.events[self._c.event]
         run, cell = group.names[self._c.event_cell]
         self._c.event = -1
@@ -425,7 +367,7 @@ class Machine:
     # Access
 
     def set(self, port: str, value: int, run: int) -> None:
-        base, widths = self._boundary[port,]
+        base, widths = self.boundary[port,]
         for word, width in enumerate(widths):
             wire = base + word * self.runs + run
             self._now[wire] = self._next[wire] = _word(value, word, width)
@@ -448,25 +390,39 @@ class Machine:
         self._settle()
         value = 0
         for word, bits in enumerate(word_widths(width)):
-            wire = int(self._now[self._wire(run, driver, word)])
+            wire = int(self._now[self.wire(run, driver, word)])
             value |= (wire & (1 << bits) - 1) << WORD * word
         return value
 
     def read(self, cells: Sequence[str], port: str, run: int) -> list[int]:
-        if not cells:
-            return []
         self._settle()
-        group = self._groups[self.fabric.cells[cells[0]].type]
-        widths = group.module.widths.get((port,))
-        if widths is None or any(self.fabric.cells[name].type != group.type for name in cells):
+        located = self._located(tuple(cells), run)
+        widths = located and located[0].module.widths.get((port,))
+        if located is None or widths is None:
             return [self.get(Pin(name, (port,)), run) for name in cells]
-        places = [group.places[run, name] for name in cells]
-        values = [0] * len(cells)
+        group, places = located
+        values: list[int] = []
         for word, bits in enumerate(widths):
-            wires = [group.wire((port,), word, place) for place in places]
-            found = self._now[wires] & np.uint32((1 << bits) - 1)
-            values = [value | part << WORD * word for value, part in zip(values, found.tolist())]
+            found = self._now[group.wire((port,), word, places)] & np.uint32((1 << bits) - 1)
+            parts = found.tolist()
+            values = [a | b << WORD * word for a, b in zip(values, parts)] if word else parts
         return values
+
+    def _located(self, cells: tuple[str, ...], run: int) -> tuple[Group, np.ndarray] | None:
+        """The group that has all these cells and their places in it; None if there are several.
+
+        Runs read the same thousands of cells again and again.
+        """
+        if (cells, run) not in self._locations:
+            if len(self._locations) == _MOST_LOCATIONS:
+                self._locations.clear()
+            kinds = {self.fabric.cells[name].type for name in cells}
+            located = None
+            if len(kinds) == 1:
+                group = self._groups[kinds.pop()]
+                located = group, np.array([group.places[run, name] for name in cells])
+            self._locations[cells, run] = located
+        return self._locations[cells, run]
 
     def memory(self, cell: str, name: str, run: int) -> list[int]:
         group = self._groups[self.fabric.cells[cell].type]
@@ -515,7 +471,7 @@ class Machine:
         self._changed()
 
     @staticmethod
-    def _registers(group: _Group, name: str) -> list[int] | None:
+    def _registers(group: Group, name: str) -> list[int] | None:
         """The registers of which a signal consists, word by word; None if it has other parts."""
         try:
             words, _ = group.module.signals(name)
@@ -544,7 +500,7 @@ class Machine:
         return [sum(part << WORD * i for i, part in enumerate(row)) for row in total.tolist()]
 
     @staticmethod
-    def _register(group: _Group, number: int, place: int) -> int:
+    def _register(group: Group, number: int, place: int) -> int:
         width = group.module.registers[number].width
         return int(group.state[place // LANES, number, place % LANES]) & (1 << width) - 1
 
@@ -593,16 +549,16 @@ class Machine:
 
     def _arrays(self) -> list[np.ndarray]:
         arrays = [self._now]
-        for group in self._groups.values():
+        for group in self.groups:
             arrays += [group.state, *group.memories.values()]
         return arrays
 
     def identity(self) -> str:
         """A hash of the runs: names of cells, logic of their types, wires and straps."""
-        known = hashlib.sha256("\0".join(self._sources).encode())
-        boundary = [[path, *place] for path, place in self._boundary.items()]
+        known = hashlib.sha256("\0".join(self.program.sources).encode())
+        boundary = [[path, *place] for path, place in self.boundary.items()]
         known.update(json.dumps([self.runs, boundary]).encode())
-        for group in self._groups.values():
+        for group in self.groups:
             module = group.module
             ports = [*module.inputs.items(), *module.widths.items()]
             registers = [register.width for register in module.registers]
@@ -629,10 +585,10 @@ class Machine:
         if [(np.shape(array), getattr(array, "dtype", None)) for array in saved] != forms:
             raise InvalidValue("State has arrays of other shapes or types")
         wires, *rest = saved
-        groups = list(self._groups.values())
-        first = groups[0].first_wire if groups else self._wire_count
+        groups = self.groups
+        first = groups[0].first_wire if groups else self.wire_count
         widths = [0] * first
-        for base, words in self._boundary.values():
+        for base, words in self.boundary.values():
             for word, width in enumerate(words):
                 at = base + word * self.runs
                 widths[at : at + self.runs] = [width] * self.runs

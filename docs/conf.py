@@ -1,0 +1,79 @@
+"""How Sphinx makes the site, from the sources that `generate/site.py` prepares: `make docs`."""
+
+import inspect
+from importlib.metadata import version as version_of
+
+from sphinx.application import Sphinx
+
+project = "multicube"
+author = "The multicube authors"
+copyright = "the multicube authors"
+release = version = version_of("multicube")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["data/**", "extra/**"]
+root_doc = "index"
+language = "en"
+highlight_language = "none"  # indented blocks are commands and what they print
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+autodoc_member_order = "bysource"
+autodoc_default_options = {"exclude-members": "description, parameters_type"}
+autodoc_typehints = "none"  # types are in the docstrings
+autodoc_preserve_defaults = True
+default_role = "py:obj"  # a name in single quotes is code, and a link where it is documented
+suppress_warnings = ["ref.python"]  # ... the first one, if several objects have this name
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_param = False
+napoleon_use_ivar = True
+napoleon_custom_sections = [("Members", "params_style")]
+toc_object_entries_show_parents = "hide"
+
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "multicube"
+html_static_path = ["_static"]
+html_css_files = ["multicube.css"]
+html_extra_path = ["extra"]
+html_copy_source = False
+html_show_sourcelink = False
+html_sidebars = {page: [] for page in ("index", "tutorial", "figures", "findings")}
+html_theme_options = {
+    "header_links_before_dropdown": 8,
+    "navigation_depth": 2,
+    "show_nav_level": 1,
+    "show_prev_next": True,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "logo": {"text": "multicube"},
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+
+
+def _signature(
+    app: Sphinx, what: str, name: str, obj: type, options: object, signature: str, returned: str
+) -> tuple[str, str] | None:
+    """The arguments of a component's constructor, in the place of those of Amaranth's `__new__`."""
+    if what != "class" or "src_loc_at" not in (signature or ""):
+        return None
+    _self, *others = inspect.signature(obj.__init__).parameters.values()
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in others]
+    return str(inspect.Signature(plain)), returned
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-signature", _signature)

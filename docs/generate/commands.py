@@ -1,0 +1,47 @@
+"""The page of the command line, as Markdown: the help of each command."""
+
+from collections.abc import Iterator
+
+import click
+from multicube.sim.command.entry import multicube
+
+__all__ = ["commands_page", "has_command"]
+
+_WIDTH = 80
+
+
+def has_command(name: str) -> bool:
+    """Whether this version of the library has a command."""
+    return name in multicube.list_commands(click.Context(multicube))
+
+
+def commands_page() -> str:
+    """What `--help` prints, for each command."""
+    parts = [
+        "# Command line",
+        "What `multicube COMMAND --help` prints. A network is its name and words NAME=VALUE; "
+        "[each network's page](networks/index.md) has its parameters, and [Traffic](traffic.md) "
+        "the words for `--traffic`. Capitals don't matter in names. The exit status is 0 if all is "
+        "well, 1 if packets were lost or a network can deadlock, 2 if the input is bad, 130 after "
+        "Ctrl-C. Bad input ends with one line on standard error. A traceback and status 70 are a "
+        "bug: please report it.",
+        "Files are written completely or not at all. `-o -` writes Verilog, or the table as CSV, "
+        "to standard output; messages then go to standard error. A file that is replaced keeps its "
+        "owner and mode, a link stays a link, and devices and FIFOs are written in place.",
+    ]
+    for context in _contexts(multicube, click.Context(multicube, info_name="multicube")):
+        parts += [f"## {context.command_path}", f"```text\n{context.get_help().strip()}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _contexts(group: click.Group, above: click.Context) -> Iterator[click.Context]:
+    for name in group.list_commands(above):
+        command = group.get_command(above, name)
+        assert command is not None
+        context = click.Context(
+            command, parent=above, info_name=name, max_content_width=_WIDTH, terminal_width=_WIDTH
+        )
+        if isinstance(command, click.Group):
+            yield from _contexts(command, context)
+        else:
+            yield context

@@ -1,0 +1,336 @@
+"""The page of each network of the catalogue, as Markdown, and the page that lists them."""
+
+import json
+import shlex
+import tomllib
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from multicube.hdl import FAMILIES
+from multicube.hdl.core.parameters import Parameter
+from multicube.hdl.networks.family import Family
+from multicube.sim.papers import ITEMS
+
+from .curves import Curve, read_curve
+from .measurements import (
+    COST,
+    CURVES,
+    MEASURES,
+    cost_command,
+    curve_command,
+    measure_command,
+    words,
+)
+
+__all__ = [
+    "DOCS",
+    "about",
+    "default",
+    "group_of",
+    "network_list",
+    "network_page",
+    "references",
+    "table",
+    "title_of",
+]
+
+DOCS = Path(__file__).parent.parent
+
+
+@cache
+def about() -> dict[str, Any]:
+    """What `networks.toml` says."""
+    return tomllib.loads((Path(__file__).parent / "networks.toml").read_text())
+
+
+def group_of(family: Family) -> dict[str, Any]:
+    """The group of a family: its title, its further pages, its papers."""
+    (found,) = (group for group in about()["group"] if family.name in group["networks"])
+    return found
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table in Markdown."""
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def _capital(text: str) -> str:
+    """A text as a sentence begins; a symbol, as in "b-ary", stays small."""
+    return text if text[1:2] == "-" else text[:1].upper() + text[1:]
+
+
+def _command(words: Sequence[str]) -> str:
+    """A command as a block that can be copied."""
+    return f"```sh\n{shlex.join(words)}\n```"
+
+
+def title_of(page: str) -> str:
+    """The heading of a page of `docs`."""
+    return (DOCS / f"{page}.md").read_text().split("\n", 1)[0].removeprefix("# ")
+
+
+def network_page(family: Family, *, drawn: bool, live: bool) -> str:
+    """The page of a network.
+
+    Parameters
+    ----------
+    family : Family
+    drawn : bool
+        Whether there is a drawing, `pictures/NAME.svg`.
+    live : bool
+        Whether there is a live page, `live/NAME.html` at the top of the site.
+    """
+    parts = [
+        f"# {family.name}",
+        *_introduction(family),
+        *(_drawing(family) if drawn else ()),
+        *(_live(family) if live else ()),
+        *_parameters(family),
+        *_theory(family),
+        *_measured(family),
+        *_cost(family),
+        *_papers(family),
+        *_further(family),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _introduction(family: Family) -> Iterable[str]:
+    yield f"{_capital(family.description)}."
+    network = family.build(**family.example)
+    terminals = (
+        f"{network.ports} terminals"
+        if network.sources == network.sinks
+        else f"{network.sources} sources and {network.sinks} sinks"
+    )
+    lines = [f"Class: {{py:class}}`~multicube.hdl.{family.component.__name__}`"]
+    if family.aliases:
+        lines.insert(0, f"Also: {', '.join(f'`{alias}`' for alias in family.aliases)}")
+    if family.preset is not None:
+        lines.append(f"Preset of: [{family.preset.family}]({family.preset.family}.md)")
+    lines.append(f"Shown here: `{shlex.join(words(family))}`, with {terminals}")
+    yield "\n".join(f"- {line}" for line in lines)
+
+
+def _drawing(family: Family) -> Iterable[str]:
+    yield "## Drawing"
+    yield f"![The network {family.name}](pictures/{family.name}.svg)"
+    yield _command(["multicube", "draw", *words(family), "-o", f"{family.name}.svg"])
+
+
+def _live(family: Family) -> Iterable[str]:
+    address = f"../live/{family.name}.html"
+    yield "## Live"
+    yield (
+        f'<iframe class="live" src="{address}" loading="lazy" '
+        f'title="The network {family.name}, running"></iframe>'
+    )
+    yield f'The hardware itself runs in this page. <a href="{address}">Open it alone.</a>'
+    yield _command(["multicube", "view", *words(family), "-o", f"{family.name}.html"])
+
+
+def _parameters(family: Family) -> Iterable[str]:
+    yield "## Parameters"
+    yield table(
+        ("parameter", "default", "values", "meaning"),
+        [
+            (f"`{each.name}`", default(each), each.values, _capital(each.description))
+            for each in family.parameters
+        ],
+    )
+    for each in family.parameters:
+        if each.meanings:
+            yield f"Values of `{each.name}`:"
+            yield "\n".join(f"- `{name}`: {meaning}" for name, meaning in _meanings(each))
+    yield (
+        "Values that do not fit together are refused in one line. The same names are the keyword "
+        f'arguments of `build("{family.name}", ...)`.'
+    )
+
+
+def default(parameter: Parameter) -> str:
+    """The default of a parameter, as its page shows it."""
+    return f"`{parameter.default}`" if parameter.default != "" else "empty"
+
+
+def _meanings(parameter: Parameter) -> Iterable[tuple[str, str]]:
+    return ((name, meaning) for name, meaning in parameter.meanings.items() if meaning)
+
+
+def _theory(family: Family) -> Iterable[str]:
+    yield "## Theory"
+    yield group_of(family)["theory"]
+    theory = family.build(**family.example).theory
+    if theory is not None:
+        yield f"{about()['models'][theory.model]} [Where it applies.](../measurement.md#theory)"
+    path = MEASURES / f"{family.name}.json"
+    if path.exists():
+        yield from _graph(family, json.loads(path.read_text()))
+
+
+def _graph(family: Family, found: dict[str, Any]) -> Iterable[str]:
+    """The measures of a network of nodes and links."""
+
+    def shown(name: str) -> str:
+        bounds = found.get(name) or {"lower": None, "upper": None}
+        return _between(bounds["lower"], bounds["upper"])
+
+    yield f"The graph of `{shlex.join(words(family))}`, computed:"
+    yield table(
+        ("measure", "value"),
+        [
+            ("nodes", found["nodes"]),
+            ("links; those in both directions count once", found["links"]),
+            ("virtual channels", found["channels"]),
+            ("degree", f"{found['least_degree']} to {found['most_degree']}"),
+            ("diameter", found["diameter"]),
+            ("mean distance", f"{found['mean_distance']:.4g}"),
+            ("fan-out time F", shown("fan_out")),
+            ("bisection width e", shown("bisection")),
+        ],
+    )
+    yield _command(measure_command(family)[:-1])
+    if found["formulas"]:
+        yield "What Ginosar and Egozi (1989) print for it:"
+        yield table(
+            ("measure", "printed", "its value", "computed", "remark"),
+            [
+                (
+                    each["measure"],
+                    f"`{each['printed']}`",
+                    _between(each["value"], each["value"]),
+                    _between(each["lower"], each["upper"]),
+                    _capital(each["why"]),
+                )
+                for each in found["formulas"]
+            ],
+        )
+    yield "[What these measures are.](../measures.md)"
+
+
+def _between(lower: float | None, upper: float | None) -> str:
+    """A number, or its bounds; a dash if there is none."""
+    if lower is None or upper is None:
+        return "-"
+    return f"{lower:.4g}" if lower == upper else f"{lower:.4g} to {upper:.4g}"
+
+
+def _measured(family: Family) -> Iterable[str]:
+    path = CURVES / f"{family.name}.csv"
+    if not path.exists():
+        return
+    curve = read_curve(path)
+    yield "## Measured"
+    yield f"![Latency and throughput of {family.name} by load](pictures/{family.name}-curve.svg)"
+    yield _summary(curve)
+    yield _command([*curve_command(family), "-o", f"{family.name}.csv"])
+    yield (
+        f"[The table.](../data/curves/{family.name}.csv) `multicube rerun {family.name}.csv` runs "
+        "it again, and compares all numbers."
+    )
+
+
+def _summary(curve: Curve) -> str:
+    lines = [
+        "Uniform traffic. Bars are 99 % confidence intervals; hollow points are saturated. "
+        f"At a load of {curve.points[0].load:g} the mean latency is "
+        f"{curve.points[0].latency:.2f} cycles."
+    ]
+    if curve.saturation is None:
+        lines.append("The network carries every load up to the highest one measured.")
+    else:
+        lines.append(
+            f"It saturates from a load of about {curve.saturation:.3g} on, and carries at most "
+            f"{max(point.throughput for point in curve.points):.3f} packets per terminal per cycle."
+        )
+    return " ".join(lines)
+
+
+def _cost(family: Family) -> Iterable[str]:
+    path = COST / f"{family.name}.json"
+    if not path.exists():
+        return
+    found = json.loads(path.read_text())
+    area, stored = found["area"], found["storage"]
+    tools = ", ".join(f"{name} {version}" for name, version in found["tools"].items())
+    yield "## Cost in an FPGA"
+    yield (
+        f"The whole network `{shlex.join(words(family))}` in a {found['device']['part']}, "
+        f"by {tools}:"
+    )
+    yield table(
+        ("primitives", "number"),
+        [
+            ("4-input tables in all", f"{area['tables']:,}"),
+            ("of these for logic", f"{area['luts']:,}"),
+            ("memories of 16 x 4 bits in tables", f"{area['lut_rams']:,}"),
+            ("flip-flops", f"{area['flip_flops']:,}"),
+            ("block memories", f"{area['block_rams']:,}"),
+            ("bits that must be stored", f"{stored['bits']:,}"),
+        ],
+    )
+    yield _command(cost_command(family)[:-1])
+    yield "[How it is measured](../synthesis.md), and [single boxes and routers](../boxes-cost.md)."
+
+
+def _papers(family: Family) -> Iterable[str]:
+    keys = dict.fromkeys([*about()["papers"].get(family.name, []), *group_of(family)["papers"]])
+    items = [ITEMS[name] for name in group_of(family)["items"]]
+    if not (keys or items):
+        return
+    yield "## Papers"
+    if keys:
+        yield "\n".join(f"- {about()['works'][key]}" for key in keys)
+    if items:
+        yield "Figures and tables that the library regenerates:"
+        yield "\n".join(
+            f"- [{item.title}](../figures.md#{item.id.lower()}) ({item.source})" for item in items
+        )
+
+
+def _further(family: Family) -> Iterable[str]:
+    yield "## Read on"
+    yield "\n".join(f"- [{title_of(page)}](../{page}.md)" for page in group_of(family)["read"])
+
+
+def network_list(drawn: Collection[str]) -> str:
+    """The page that lists all networks, with the drawings of those in `drawn`."""
+    parts = [
+        "# Networks",
+        "One page for each network of the catalogue: its drawing, its parameters with their "
+        "limits, what theory says of it, a curve measured on the hardware, its cost in an FPGA, "
+        "and the papers. The pages are generated from the catalogue, and show a small example of 4 "
+        "to 16 terminals. `multicube list` prints the same list.",
+    ]
+    for group in about()["group"]:
+        families = [FAMILIES[name] for name in group["networks"]]
+        cards = "\n\n".join(_card(family, family.name in drawn) for family in families)
+        contents = "\n".join(family.name for family in families)
+        parts += [
+            f"## {group['title']}",
+            f"::::{{grid}} 1 2 3 3\n:gutter: 2\n\n{cards}\n::::",
+            f"```{{toctree}}\n:hidden:\n:caption: {group['title']}\n\n{contents}\n```",
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _card(family: Family, drawn: bool) -> str:
+    """What the list shows of a network."""
+    picture = f":img-top: pictures/{family.name}.svg\n" if drawn else ""
+    return (
+        f":::{{grid-item-card}} {family.name}\n{picture}:link: {family.name}\n:link-type: doc\n"
+        f":class-card: thumbnail\n\n{_capital(family.description)}\n:::"
+    )
+
+
+def references() -> str:
+    """The page of all works."""
+    works = "\n".join(f"- {work}" for work in sorted(about()["works"].values()))
+    return f"# References\n\n{works}\n"

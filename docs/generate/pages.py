@@ -1,0 +1,50 @@
+"""The text of all pages of the site."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from multicube.hdl import FAMILIES
+
+from .commands import commands_page
+from .figures import figures_page
+from .networks import DOCS, network_list, network_page, references
+
+__all__ = ["FROM_ROOT", "all_pages"]
+
+FROM_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+"""Pages of the root of the repository, and their names in the site."""
+
+
+def all_pages(drawn: Collection[str], live: Collection[str]) -> dict[str, str]:
+    """The text of each page by its path in the site, with links that hold there.
+
+    `drawn` and `live` name the networks that have a drawing, and a live page.
+    """
+    pages = {str(path.relative_to(DOCS)): _from_docs(path) for path in sorted(DOCS.rglob("*.md"))}
+    pages |= {page: _from_root(DOCS.parent / name) for name, page in FROM_ROOT.items()}
+    return pages | dict(_generated(drawn, live))
+
+
+def _from_docs(path: Path) -> str:
+    above = "../" * (len(path.relative_to(DOCS).parts) - 1)
+    text = path.read_text()
+    for name, page in FROM_ROOT.items():
+        text = text.replace(f"]({above}../{name}", f"]({above}{page}")
+    return text
+
+
+def _from_root(path: Path) -> str:
+    text = path.read_text()
+    for name, page in FROM_ROOT.items():
+        text = text.replace(f"]({name}", f"]({page}")
+    return text.replace("](docs/", "](")
+
+
+def _generated(drawn: Collection[str], live: Collection[str]) -> Iterator[tuple[str, str]]:
+    yield "networks/index.md", network_list(drawn)
+    for name, family in FAMILIES.items():
+        page = network_page(family, drawn=name in drawn, live=name in live)
+        yield f"networks/{name}.md", page
+    yield "figures.md", figures_page()
+    yield "commands.md", commands_page()
+    yield "references.md", references()

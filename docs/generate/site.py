@@ -1,0 +1,150 @@
+"""Builds the site: `make docs`.
+
+The pages of `docs` are copied to a folder of sources; the pages that are generated, and their
+pictures, are added there; Sphinx makes the site of it. Then every link inside the site is followed.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from joblib import Parallel, delayed
+from multicube import draw
+from multicube.hdl import FAMILIES, MulticubeError
+from multicube.hdl.networks.family import Family
+from multicube.sim.papers import ITEMS, Options
+from multicube.sim.report.drawing import save_figure
+from sphinx.cmd.build import build_main
+from tqdm import tqdm
+
+from .commands import has_command
+from .curves import draw_curve, read_curve
+from .figures import drawn_items
+from .links import dead_links
+from .measurements import CURVES, words
+from .networks import DOCS
+from .pages import all_pages
+
+__all__ = ["main"]
+
+ROOT = DOCS.parent
+_LIBRARY = ("hdl", "sim", "docs/generate")
+
+_REFUSED = 2
+"""Status of a command that can't do what is asked."""
+
+
+def main(site: Path) -> int:
+    """Build the site in a folder; the status is 0 if there is no warning and no dead link."""
+    source = site.parent / "site-source"
+    cache = site.parent / "site-pictures"
+    _copy_files(source)
+    networks = source / "networks" / "pictures"
+    networks.mkdir(parents=True, exist_ok=True)
+    drawn = frozenset(
+        name for name, family in FAMILIES.items() if _network_pictures(family, cache, networks)
+    )
+    _figures(cache, source / "pictures")
+    live = _live_pages(cache / "live", source / "extra" / "live")
+    _write_pages(source, all_pages(drawn, live))
+    options = ["-b", "html", "-W", "--keep-going", "-q", "-j", "2"]
+    status = build_main([*options, str(source), str(site)])
+    dead = dead_links(site)
+    for link in dead:
+        print(f"dead link: {link}", file=sys.stderr)
+    print(f"{site / 'index.html'}: {len(FAMILIES)} networks, {len(drawn)} drawn, {len(live)} live")
+    return status or bool(dead)
+
+
+def _copy_files(source: Path) -> None:
+    """Copy what is no page and no part of the generator."""
+    for path in DOCS.rglob("*"):
+        inner = path.relative_to(DOCS)
+        if path.is_file() and path.suffix != ".md" and inner.parts[0] != "generate":
+            target = source / inner
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists() or target.stat().st_mtime < path.stat().st_mtime:
+                shutil.copy2(path, target)
+
+
+def _write_pages(source: Path, pages: Mapping[str, str]) -> None:
+    """Write the pages that are new or changed, which Sphinx then reads again; remove all others."""
+    for path in source.rglob("*.md"):
+        if str(path.relative_to(source)) not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        path = source / name
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+
+def _newest() -> float:
+    """When the library was last changed."""
+    return max(path.stat().st_mtime for each in _LIBRARY for path in (ROOT / each).rglob("*.py"))
+
+
+def _is_current(path: Path) -> bool:
+    return path.exists() and path.stat().st_mtime > _newest()
+
+
+def _network_pictures(family: Family, cache: Path, folder: Path) -> bool:
+    """Draw a network and its curve; whether it can be drawn."""
+    cache.mkdir(parents=True, exist_ok=True)
+    table = CURVES / f"{family.name}.csv"
+    curve = cache / f"{family.name}-curve.svg"
+    if table.exists():
+        if not _is_current(curve) or curve.stat().st_mtime < table.stat().st_mtime:
+            save_figure(draw_curve(family, read_curve(table)), curve)
+        shutil.copy2(curve, folder)
+    drawing = cache / f"{family.name}.svg"
+    if not _is_current(drawing):
+        try:
+            draw(family.build(**family.example), drawing)
+        except MulticubeError:
+            return False
+    shutil.copy2(drawing, folder)
+    return True
+
+
+def _figures(cache: Path, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for name in tqdm(drawn_items(), disable=None, desc="figures"):
+        picture = cache / f"{name}.svg"
+        if not _is_current(picture):
+            save_figure(ITEMS[name].run(Options()).draw(), picture)
+        shutil.copy2(picture, folder)
+
+
+def _live_pages(cache: Path, folder: Path) -> frozenset[str]:
+    """The networks that have a live page; none if the library has no command for it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not has_command("view"):
+        return frozenset()
+    cache.mkdir(parents=True, exist_ok=True)
+    made = Parallel(n_jobs=-1)(
+        delayed(_live_page)(words(family), cache / f"{family.name}.html")
+        for family in FAMILIES.values()
+    )
+    names = frozenset(name for name, done in zip(FAMILIES, made) if done)
+    for name in names:
+        shutil.copy2(cache / f"{name}.html", folder)
+    return names
+
+
+def _live_page(network: list[str], path: Path) -> bool:
+    if not _is_current(path):
+        command = [sys.executable, "-m", "multicube", "view", *network, "-o", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == _REFUSED:
+            print(done.stderr.strip(), file=sys.stderr)
+            return False
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]).resolve()))

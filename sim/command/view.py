@@ -1,0 +1,60 @@
+"""`multicube view`: a page in which a network runs."""
+
+import json
+import os
+
+import click
+
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.output_file import check_output, is_standard_output
+from .words import messages, network_from
+
+__all__ = ["view"]
+
+
+@click.command()
+@click.argument("network", required=False)
+@click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Page to write, .html.")
+@click.option("--lesson", metavar="NAME", help="Begin with a lesson, on its own network.")
+@click.option("--traffic", default="uniform", show_default=True, help="The first pattern.")
+@click.option(
+    "--load", default=0.3, show_default=True, help="Packets per terminal per cycle, at first."
+)
+@click.option("--seed", default=1, show_default=True, help="Seed of the random numbers, at first.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def view(
+    network: str | None,
+    parameters: tuple[str, ...],
+    output: str,
+    lesson: str | None,
+    traffic: str,
+    load: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Write a page in which the network runs, in any browser and without a server.
+
+    With --lesson, NETWORK may be left out.
+    """
+    from ..live import LivePage, lesson_network
+
+    check_output(output)
+    if as_json and is_standard_output(output):
+        raise InvalidValue(f"Output {output} and --json would both go to standard output")
+    if network is None and lesson is None:
+        raise InvalidValue("A network or --lesson must be given")
+    if network is None:
+        assert lesson is not None  # checked above
+        built = lesson_network(lesson)
+    else:
+        built = network_from(network, parameters)
+    page = LivePage(built, traffic, load=load, seed=seed, lesson=lesson)
+    page.save(output)
+    size = len(page.html.encode())
+    if as_json:
+        told = {"output": os.fspath(output), "bytes": size, "lessons": list(page.lessons)}
+        click.echo(json.dumps(told))
+        return
+    with messages((output,)):
+        click.echo(f"{output}: {built.family}, {size / 1e6:.1f} MB")

@@ -1,0 +1,142 @@
+"""All cells of one type in a machine, and the program made for all types."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from ....hdl.core.fabric import CellType, Fabric, Path
+from .emit_c import LANES, InputKind, TypeCode, emit
+from .errors import CombinationalLoop
+from .ir import Module
+from .netlist import lowered
+from .schedule import Schedule, schedule
+from .words import word_widths
+
+__all__ = ["Group", "Program", "Task", "lowered_types", "whole_vectors"]
+
+Place = TypeVar("Place", int, np.ndarray)
+"""Where a cell is, or an array of such numbers."""
+
+
+def lowered_types(fabric: Fabric) -> tuple[dict[CellType, Module], Schedule]:
+    """The modules of a fabric's cell types, and the order in which their outputs are computed.
+
+    Raises
+    ------
+    CombinationalLoop
+        If a signal depends on itself within a cycle.
+    """
+    types = fabric.types()
+    modules = {type_: lowered(type_) for type_ in types}
+    try:
+        return modules, schedule(fabric, modules)
+    except CombinationalLoop:  # perhaps only because wide words are computed as a whole
+        modules = {type_: lowered(type_, by_bit=True) for type_ in types}
+        return modules, schedule(fabric, modules)
+
+
+def whole_vectors(count: int) -> int:
+    """A number of cells, rounded up to whole vectors."""
+    return -(-count // LANES) * LANES
+
+
+class Group:
+    """All cells of one type in all runs: their positions and arrays."""
+
+    def __init__(self, type_: CellType, module: Module, classes: Sequence[Sequence[str]]) -> None:
+        self.type = type_
+        self.module = module
+        self.classes = classes
+        self.places: dict[tuple[int, str], int] = {}
+        self.names: list[tuple[int, str] | None] = []
+        self.ranges: list[tuple[int, int]] = []
+        self.outputs = tuple(
+            (path, word) for path, widths in module.widths.items() for word in range(len(widths))
+        )
+        self.inputs = tuple(
+            (path, word)
+            for path, width in module.inputs.items()
+            for word in range(len(word_widths(width)))
+        )
+        self.wires = {key: row for row, key in enumerate(self.outputs)}
+        self.first_wire = 0
+        # The tables of `_CType`, filled when the machine is loaded.
+        self.state: np.ndarray = np.zeros(0, np.uint32)
+        self.index: np.ndarray = np.zeros(0, np.int32)
+        self.straps: np.ndarray = np.zeros(0, np.uint32)
+        self.live: np.ndarray = np.zeros(0, np.uint32)
+        self.memories: dict[int, np.ndarray] = {}  # except those kept in registers
+        self.kinds: tuple[InputKind, ...] = ()
+
+    def arrange(self, runs: int) -> None:
+        """Assign a position to each cell: by class, then by run; each class fills whole vectors."""
+        for names in self.classes:
+            begin = len(self.names)
+            for run in range(runs):
+                for name in names:
+                    self.places[run, name] = len(self.names)
+                    self.names.append((run, name))
+            self.names += [None] * (whole_vectors(len(self.names)) - len(self.names))
+            self.ranges.append((begin, len(self.names)))
+
+    @property
+    def cells(self) -> int:
+        """Number of positions, including padding."""
+        return len(self.names)
+
+    def wire(self, path: Path, word: int, place: Place) -> Place:
+        """Number of the wire for a word of an output of the cell at a position, or at several."""
+        vector, lane = divmod(place, LANES)
+        row = vector * len(self.outputs) + self.wires[path, word]
+        return self.first_wire + row * LANES + lane
+
+
+class Task(NamedTuple):
+    """Late outputs to be evaluated: a function of a type, for a range of its positions."""
+
+    type: int
+    function: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """The C of a machine.
+
+    Attributes
+    ----------
+    sources : list[str]
+        A program for each type.
+    late : list[int]
+        How many functions `late_N` each has.
+    tasks : list[Task]
+        The late outputs, in the order of evaluation.
+    """
+
+    sources: list[str]
+    late: list[int]
+    tasks: list[Task]
+
+    @classmethod
+    def of(cls, groups: Sequence[Group], plan: Schedule) -> "Program":
+        """The program of groups whose tables are filled."""
+        numbers = {group.type: number for number, group in enumerate(groups)}
+        sets: list[dict[tuple[Path, ...], int]] = [{} for _ in groups]
+        tasks: list[Task] = []
+        for task in plan.tasks:
+            number = numbers[task.type]
+            function = sets[number].setdefault(task.outputs, len(sets[number]))
+            for begin, end in (groups[number].ranges[each] for each in task.classes):
+                last = tasks[-1] if tasks else None
+                if last and (last.type, last.function, last.end) == (number, function, begin):
+                    tasks[-1] = last._replace(end=end)
+                else:
+                    tasks.append(Task(number, function, begin, end))
+        sources = [
+            emit(TypeCode(group.module, group.inputs, group.outputs, group.kinds, tuple(outputs)))
+            for group, outputs in zip(groups, sets)
+        ]
+        return cls(sources, [len(outputs) for outputs in sets], tasks)

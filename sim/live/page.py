@@ -1,0 +1,165 @@
+"""Writes a live page: one file with the program, its memory, the drawing and the page's script."""
+
+import base64
+import html
+import json
+import os
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from ...hdl.core.errors import InvalidValue
+from ...hdl.core.output_file import whole_file
+from ...hdl.networks import Network
+from ..engines.compiled.program import Group
+from ..run.run import Run
+from ..theory.prediction import predict
+from ..workload.pattern import Pattern
+from ..workload.traffic import pattern
+from .bench import LiveBench
+from .cells import described
+from .image import Image
+from .lessons import lessons_for
+from .patterns import page_patterns
+
+__all__ = ["LivePage"]
+
+_SCRIPTS = ("numbers.js", "machine.js", "worker.js")
+"""What runs in the worker, in this order."""
+
+_PAGE_SCRIPTS = ("numbers.js", "drawing.js", "panels.js", "page.js")
+
+_FRAME_HEIGHT = 820
+
+
+class LivePage:
+    """A page in which a network runs, as the compiled engine runs it.
+
+    Parameters
+    ----------
+    network : Network
+    traffic : str or Pattern
+        As in `simulate`; not a trace, and no traffic of a given number of packets.
+    load : float
+        Packets per terminal per cycle at first.
+    seed : int
+    lesson : str, optional
+        The lesson that it begins with: one of those for this network.
+
+    Attributes
+    ----------
+    html : str
+
+    Raises
+    ------
+    NoCompiler
+        If the package ziglang is not installed.
+    TypeError, ValueError
+        If an argument is not as above.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        traffic: str | Pattern = "uniform",
+        *,
+        load: float = 0.3,
+        seed: int = 1,
+        lesson: str | None = None,
+    ) -> None:
+        found = pattern(traffic, network.sources)
+        if found.quota:
+            raise InvalidValue(
+                f"Traffic of a live page must go on for ever, not end as {found.name}"
+            )
+        if seed >= 2**32:
+            raise InvalidValue(f"Seed of a live page must be less than 2^32, not {seed}")
+        self.network = network
+        self.run = Run(found, load, seed=seed, history=0 if network.has_memory else None)
+        self.lessons = lessons_for(network)
+        if lesson is not None and lesson not in self.lessons:
+            raise InvalidValue(f"Lesson {lesson!r} is not for {network}")
+        self.lesson = lesson
+
+    @cached_property
+    def bench(self) -> LiveBench:
+        return LiveBench(self.network, self.run)
+
+    @cached_property
+    def image(self) -> Image:
+        bench = self.bench
+        return Image(bench.fabric, [bench.handshake(output) for output in bench.channels])
+
+    def about(self) -> dict[str, Any]:
+        """All that the page knows, as JSON, but for the program and the contents of its memory."""
+        network, image = self.network, self.image
+        loads = [round(load, 3) for load in np.arange(0.02, 1.0001, 0.02)]
+        theory = [predict(network, load, uniform=True) for load in loads]
+        names = [str(group.type.component.__name__) for group in image.machine.groups]
+        return {
+            "title": str(network.family),
+            "words": str(network),
+            "sources": network.sources,
+            "sinks": network.sinks,
+            "memory": network.has_memory,
+            "flits": network.mean_length(),
+            "load": self.run.load,
+            "seed": self.run.seed,
+            "lesson": self.lesson,
+            "lessons": self.lessons,
+            "engine": image.about(),
+            "kinds": [self._kind(group) for group in image.machine.groups],
+            "names": names,
+            "bench": {"layouts": self.bench.layouts, **self.bench.about()},
+            "diagram": self.bench.diagram(),
+            "tags": self.bench.tags(),
+            "patterns": page_patterns(network, self.run),
+            "theory": {
+                "load": loads,
+                "latency": [each["latency_mean"] for each in theory],
+                "throughput": [each["throughput"] for each in theory],
+            },
+        }
+
+    def _kind(self, group: Group) -> dict[str, Any]:
+        return described(group.type, group.module)
+
+    @cached_property
+    def html(self) -> str:
+        about = json.dumps(self.about(), separators=(",", ":"))
+        parts = {
+            "title": html.escape(str(self.network)),
+            "style": _source("page.css"),
+            "about": _in_script(about),
+            "program": base64.b64encode(self.image.program()).decode(),
+            "contents": base64.b64encode(self.image.contents()).decode(),
+            "worker": _in_script("\n".join(map(_source, _SCRIPTS))),
+            "script": _in_script("\n".join(map(_source, _PAGE_SCRIPTS))),
+        }
+        page = _source("page.html")
+        for name, text in parts.items():
+            page = page.replace(f"<!--{name}-->", text)
+        return page
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which is complete or absent."""
+        with whole_file(path) as file:
+            file.write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        inner = html.escape(self.html)
+        return (
+            f'<iframe srcdoc="{inner}" style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" '
+            f'title="{html.escape(str(self.network))}"></iframe>'
+        )
+
+
+def _source(name: str) -> str:
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _in_script(text: str) -> str:
+    """A text that can stand in an element `script`, which ends at the first end tag."""
+    return text.replace("</", "<\\/")

@@ -1,0 +1,237 @@
+"use strict";
+// The worker: owns a machine, and answers the page's requests in their order.
+
+class Runner {
+  constructor(about, program, contents) {
+    this.about = about;
+    this.machine = new Machine(about, program, contents);
+    this.queues = queueList(about, this.machine.places);
+    this.fast = this.queues.map(([number, place, queue]) => this.directly(number, place, queue));
+    this.width = Math.max(1, ...this.machine.links.map((link) => link.count));
+    this.dead = new Set();
+  }
+
+  /** Where the level of a queue is, if it is a register. */
+  directly(number, place, queue) {
+    const { words, width } = queue.level;
+    const node = words.length === 1 && !queue.ones ? this.about.kinds[number].nodes[words[0]] : null;
+    if (!node || node[0] !== "register") return null;
+    const count = this.machine.engine.groups[number].registers.length;
+    const at = ((place >> 3) * count + node[2]) * 8 + (place & 7);
+    return [this.machine.tables.get(`state_${number}`).at / 4 + at, 2 ** width - 1];
+  }
+
+  // What the page asks for
+
+  /** As after reset, with these settings: the sources send, and the window is open. */
+  restart(setting, options = { send: 1, measure: 1 }) {
+    this.machine.fill();
+    this.setting = setting;
+    this.apply(setting);
+    for (const gate of this.dead) this.machine.strap(gate, "dead", [1]);
+    for (const [port, value] of Object.entries(options)) this.machine.set(port, value);
+    return this.frame({});
+  }
+
+  /** New straps of all sources while they run; a new seed is used after a restart only. */
+  apply(setting) {
+    this.setting = setting;
+    this.about.bench.sources.forEach((cell, terminal) => {
+      for (const [port, words] of Object.entries(sourceStraps(this.about, setting, terminal)))
+        this.machine.strap(cell, port, words);
+    });
+  }
+
+  /** Close or open the gates of links. */
+  break(channels, dead) {
+    for (const channel of channels) {
+      const gate = this.about.bench.channels.gate[channel];
+      this.dead[dead ? "add" : "delete"](gate);
+      this.machine.strap(gate, "dead", [+dead]);
+    }
+    return this.frame({});
+  }
+
+  inputs(values) {
+    for (const [port, value] of Object.entries(values)) this.machine.set(port, value);
+  }
+
+  /** Run cycles, or as many as fit into some milliseconds. */
+  advance({ cycles = 0, budget = 0, ...wanted }) {
+    let good = true;
+    if (budget) {
+      const end = performance.now() + budget;
+      this.part ??= 1;
+      while (good && performance.now() < end) {
+        const start = performance.now();
+        good = this.machine.advance(this.part);
+        const rate = this.part / Math.max(performance.now() - start, 0.02);
+        this.part = Math.max(1, Math.min(Math.round(rate * budget / 4), 100000));
+      }
+    } else good = this.machine.advance(cycles);
+    return this.frame(wanted);
+  }
+
+  /** What is seen in this cycle: handshakes, packets on links, levels of queues, counters. */
+  frame({ packets = true, histogram = false, look = null }) {
+    const { machine } = this, { links, words, code } = machine;
+    code.settle_all();
+    const now = code.wires() / 4;
+    const state = new Uint8Array(links.length);
+    const payload = packets ? new Uint32Array(links.length * this.width) : null;
+    for (let n = 0; n < links.length; n++) {
+      const link = links[n];
+      const valid = words[now + link.valid] & 1;
+      state[n] = valid | (words[now + machine.readyOf(link)] & 1) << 1;
+      if (valid && payload)
+        for (let w = 0; w < link.count; w++) payload[n * this.width + w] = words[now + link.payload + 8 * w];
+    }
+    const levels = new Uint16Array(this.queues.length);
+    for (let n = 0; n < levels.length; n++) {
+      const direct = this.fast[n];
+      levels[n] = direct ? words[direct[0]] & direct[1] : machine.level(...this.queues[n]);
+    }
+    const counts = (name) => {
+      const { at, bytes } = machine.tables.get(name);
+      return words.slice(at / 4, (at + bytes) / 4);
+    };
+    return {
+      cycle: machine.cycle,
+      event: machine.event(),
+      state, payload, levels,
+      width: this.width,
+      crossed: counts("crossed"),
+      refused: counts("refused"),
+      counters: this.counters(),
+      histogram: histogram ? machine.memorySum(this.about.bench.sinks, "total_histogram") : null,
+      look: look ? this.look(look) : null,
+    };
+  }
+
+  counters() {
+    const { sources, sinks, meters } = this.about.bench;
+    const found = {};
+    for (const port of ["generated", "rejected", "injected", "entered"]) found[port] = this.sum(sources, port);
+    for (const port of ["delivered", "measured", "timed", "latency_sum", "total_sum", "misrouted", "damaged"])
+      found[port] = this.sum(sinks, port);
+    found.total_max = this.machine.most(sinks, "total_max");
+    for (const [name, cells] of Object.entries(meters)) {
+      found[`meter ${name}`] = this.sum(cells, "total");
+      found[`window ${name}`] = this.sum(cells, "measured");
+    }
+    return found;
+  }
+
+  /** The sum of a port over cells; where its words are is looked up once. */
+  sum(cells, port) {
+    const key = `${cells[0]} ${port}`;
+    this.sums ??= new Map();
+    if (!this.sums.has(key)) {
+      const wires = cells.map((cell) => this.machine.wireOf(cell, port)).filter(Boolean);
+      const words = [];
+      for (const [wire, width] of wires)
+        for (let word = 0; word * 32 < width; word++) words.push([word, wire + 8 * word, Math.min(32, width - 32 * word)]);
+      const count = Math.max(0, ...words.map(([word]) => word + 1));
+      this.sums.set(key, Array.from({ length: count }, (_, n) => {
+        const own = words.filter(([word]) => word === n);
+        return [Int32Array.from(own, ([, wire]) => wire), own[0][2] === 32 ? 0xffffffff : 2 ** own[0][2] - 1];
+      }));
+    }
+    const { words, code } = this.machine, now = code.wires() / 4;
+    let total = 0;
+    this.sums.get(key).forEach(([wires, mask], word) => {
+      let part = 0;
+      for (const wire of wires) part += (words[now + wire] & mask) >>> 0;
+      total += part * 2 ** (32 * word);
+    });
+    return total;
+  }
+
+  /** The inside of a cell: its queues, arbiters and box states. */
+  look(cell) {
+    const [number, place] = this.machine.places.get(cell);
+    const kind = this.about.kinds[number];
+    const read = (signal) => bitsOf(this.machine.signal(number, place, signal), 0, signal.width);
+    this.machine.code.settle_all();
+    return {
+      cell,
+      kind: kind.kind,
+      queues: kind.queues.map((queue) => ({
+        name: queue.name,
+        level: this.machine.level(number, place, queue),
+        items: this.machine.items(number, place, queue),
+      })),
+      arbiters: kind.arbiters.map(({ name, request, granted, turn }) => ({
+        name, request: read(request), granted: read(granted), turn: read(turn), count: request.width,
+      })),
+      states: kind.states.map(({ name, signal }) => ({ name, value: read(signal) })),
+      memories: this.machine.engine.groups[number].memories
+        .map((memory, n) => [memory, n])
+        .filter(([memory]) => memory.name === "words")
+        .map(([memory, n]) => ({
+          name: memory.name,
+          rows: Array.from({ length: Math.min(memory.rows, 8) }, (_, row) =>
+            this.machine.row(number, place, n, row)[0]),
+        })),
+    };
+  }
+
+  /** A run as `multicube sim` makes it: warm-up, window, and the packets born in it. */
+  async measure({ setting, warmup, cycles, dead = [] }) {
+    this.dead = new Set(dead.map((channel) => this.about.bench.channels.gate[channel]));
+    this.restart(setting, { send: 1, measure: 0 });
+    const { machine } = this, { sources, sinks } = this.about.bench;
+    const accepted = () => this.sum(sources, "generated") - this.sum(sources, "rejected");
+    const go = async (count) => {
+      for (let left = count; left > 0; left -= 500) {
+        if (!machine.advance(Math.min(left, 500))) throw new Error("An assertion failed");
+        await null;
+      }
+    };
+    await go(warmup);
+    const before = accepted(), offered = this.sum(sources, "generated");
+    machine.set("measure", 1);
+    await go(cycles);
+    machine.set("measure", 0);
+    const born = accepted() - before, generated = this.sum(sources, "generated") - offered;
+    const step = Math.max(25, Math.round(cycles / 50));
+    for (let left = cycles; left > 0 && this.sum(sinks, "timed") < born; left -= step) await go(step);
+    const counters = this.counters();
+    return {
+      load: setting.load, born, generated, counters,
+      throughput: counters.measured / (cycles * sinks.length),
+      offered: generated / (cycles * sources.length),
+      latency: counters.timed ? counters.total_sum / counters.timed : null,
+      histogram: machine.memorySum(sinks, "total_histogram"),
+      complete: counters.timed >= born,
+    };
+  }
+
+  /** The tables that make up the state, in the order of the compiled engine's own. */
+  state() {
+    const { machine } = this;
+    const at = machine.code.wires();
+    const found = [machine.bytes.slice(at, at + 4 * machine.engine.wires)];
+    machine.engine.groups.forEach((group, number) => {
+      const names = [`state_${number}`, ...group.memories.map((_, n) => `memory_${number}_${n}`)];
+      for (const name of names) {
+        const table = machine.tables.get(name);
+        if (table) found.push(machine.bytes.slice(table.at, table.at + table.bytes));
+      }
+    });
+    return found;
+  }
+}
+
+if (typeof WorkerGlobalScope !== "undefined") {
+  let runner = null;
+  self.onmessage = async ({ data: [id, name, args] }) => {
+    try {
+      if (name === "load") runner = new Runner(...args);
+      const result = name === "load" ? null : await runner[name](...args);
+      self.postMessage([id, result]);
+    } catch (error) {
+      self.postMessage([id, null, String(error?.stack ?? error)]);
+    }
+  };
+}

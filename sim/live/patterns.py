@@ -1,0 +1,70 @@
+"""The traffic patterns of a page: what each writes to the straps of the sources."""
+
+from dataclasses import replace
+from typing import Any
+
+from ...hdl.bench import SourcePlan
+from ...hdl.core.errors import MulticubeError
+from ...hdl.networks import Network
+from ..run.run import Run
+from ..workload.pattern import Pattern
+from ..workload.traffic import pattern
+
+__all__ = ["page_patterns"]
+
+_OFFERED = (
+    "uniform",
+    "hotspot:0",
+    "identity",
+    "complement",
+    "perfect-shuffle",
+    "bit-reversal",
+    "transpose",
+    "shift:1",
+    "tornado",
+    "neighbor",
+    "randperm",
+)
+"""What every page offers, as far as the network allows it."""
+
+_VARYING = ("bias", "favourite", "scope", "quota", "spread")
+"""The straps by which patterns differ, besides the load."""
+
+
+def page_patterns(network: Network, run: Run) -> list[dict[str, Any]]:
+    """The patterns of a page, that of the run first.
+
+    Sources that draw from tables, send in bursts or in a closed loop have other hardware: a page
+    with such traffic offers no other.
+    """
+    first = run.traffic
+    assert isinstance(first, Pattern)
+    found = [_straps(network, run, first)]
+    for text in _OFFERED:
+        try:
+            other = pattern(text, network.sources)
+            other.check(network)
+            if other.parts_in(network) or first.parts_in(network) or other.name == first.name:
+                continue
+            found.append(_straps(network, run, other))
+        except MulticubeError:  # it has no meaning here
+            continue
+    return found
+
+
+def _straps(network: Network, run: Run, traffic: Pattern) -> dict[str, Any]:
+    """The straps of all sources; a number stands for a list of equal ones."""
+    plan: SourcePlan = replace(run, traffic=traffic).sources(network)
+    straps: dict[str, Any] = {}
+    for name in _VARYING:
+        values = [own[name] for own in plan.straps if name in own]
+        if values:
+            straps[name] = values[0] if len(set(values)) == 1 else values
+    name = traffic.name.split(":")[0]
+    return {
+        "name": name if name == "hotspot" else traffic.name,
+        "rates": list(traffic.rates),
+        "paced": "load" in plan.straps[0] and not traffic.quota,
+        "hurry": sum(traffic.bursts) / traffic.bursts[0] if traffic.bursts else 1,
+        "straps": straps,
+    }

@@ -1,0 +1,233 @@
+"""The claims that proofs prove, and the page `docs/proofs.md` that lists them.
+
+A test that proves something says so by the decorator `proves`, right above it. The page is made
+from these and from `NOT_PROVED`: `python tests/proof_table.py` writes it.
+"""
+
+import functools
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.lib import wiring
+from claims import PROVED
+
+__all__ = [
+    "FOLDERS",
+    "NOT_PROVED",
+    "PAGE",
+    "PROOFS",
+    "Proof",
+    "components",
+    "load",
+    "page",
+    "proves",
+]
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "proofs.md"
+
+FOLDERS = {
+    "primitives": "Queues, arbiters, random numbers, tags",
+    "boxes": "Boxes of multistage networks",
+    "routers": "Routers and links",
+    "terminals": "Interfaces between terminals and network",
+    "bench": "The bench",
+    "core": "Fabrics",
+}
+"""The folders of `hdl` that have components, and what these are."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a test proves.
+
+    Attributes
+    ----------
+    components : tuple[type, ...]
+    says : str
+    sizes : str
+        For which parameters.
+    cycles : float
+        From reset; infinity for ever.
+    test : str
+    """
+
+    components: tuple[type, ...]
+    says: str
+    sizes: str
+    cycles: float
+    test: str
+
+
+PROOFS: list[Proof] = []
+"""Of all modules that have been imported."""
+
+
+def proves(
+    *components: type, says: str, sizes: str, cycles: float = math.inf
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """State what a test proves about components; it fails if it proves less.
+
+    Parameters
+    ----------
+    components : type
+    says : str
+        The claims. Terms that the page explains: lossless, in order, stream rule, in time.
+    sizes : str
+        The parameters of the components for which this is proved.
+    cycles : float
+        In all runs of how many cycles; by default for ever.
+    """
+
+    def decorated(test: Callable[..., None]) -> Callable[..., None]:
+        file = test.__module__.rpartition(".")[2]
+        PROOFS.append(Proof(components, says, sizes, cycles, f"{file}.py::{test.__name__}"))
+
+        @functools.wraps(test)
+        def checked(*args: Any, **kwargs: Any) -> None:
+            PROVED.clear()
+            test(*args, **kwargs)
+            assert PROVED, "the test proves nothing"
+            assert min(PROVED) >= cycles, f"the proofs are of {min(PROVED)} cycles, not {cycles}"
+
+        return checked
+
+    return decorated
+
+
+def components() -> Iterator[type]:
+    """All components of the library, but for networks, in the order of `FOLDERS`."""
+    for folder in FOLDERS:
+        package = importlib.import_module(f"multicube.hdl.{folder}")
+        names = [package.__name__]
+        names += [
+            name for _, name, _ in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        ]
+        for name in sorted(names):
+            for value in vars(importlib.import_module(name)).values():
+                if (
+                    isinstance(value, type)
+                    and issubclass(value, wiring.Component)
+                    and value.__module__ == name
+                    and not value.__name__.startswith("_")
+                ):
+                    yield value
+
+
+NOT_PROVED: dict[str, str] = {
+    # Parts of proved components, and those whose work is arithmetic.
+    "Combine": "that messages combine as they should; compared with a model in simulation",
+    "PayloadPart": "which values are moved with messages; compared with a model in simulation",
+    "GraphRouter": "has no hardware of its own: the base of WormRouter and PacketRouter",
+    "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",
+    # What is left of proved ones.
+    "RandomBits": "that bits are random: measured",
+    "RandomOrder": "that orders are equally likely: measured",
+    "Xoroshiro128": "that numbers are random: compared with the published generator, in simulation",
+    "ArrivalQueue": "more than 3 inputs (more than 8 have hardware of their own), greater depths",
+    "WormRouter": "a choice of outputs; cut-through and store-and-forward; `timeout`, which "
+    "discards packets; depths above 1",
+    "PacketRouter": "a choice of outputs",
+    "CreditLink": "that a blocked channel's turn comes: this is up to the router before the link",
+    "DCSHRouter": "broadcasts",
+    "LeastDelayDetour": "that the way with the least delay is chosen; compared in simulation",
+    "RejectingWormholeSwitch": "fairness: a rejected packet competes again at a random time",
+    "UnbufferedSwitch": "broadcasts; verdicts over several stages; that all have equal chances",
+    "OutputQueuedSwitch": "more than two inputs; broadcasts with bundles",
+    "InputQueuedSwitch": "more than two inputs; broadcasts with bundles",
+    "WormholeSwitch": "that broadcasts are lossless; more than two inputs",
+    "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",
+    "CircuitInitiator": "that a packet arrives whole: the wires of a circuit carry it",
+    "CombiningBox": "the values of replies: compared with a serial order, in simulation; radix 4",
+    "CombiningQueue": "the work that is combined: compared with a model, in simulation",
+    "InputBufferedBox": "greater depths for ever",
+    "HypercubeNode": "combining of messages",
+    "CircuitParityChecker": "packets that are too long, or have no end",
+    "RetransmissionInterface": "that a packet arrives in the end, if links do not lose it for "
+    "ever; larger windows and longer packets, which are tested in simulation",
+    "MemoryModule": "operands of several sizes, requests of several words, `interval`",
+    "MemoryEnd": "loads, which have no operand to be told apart by",
+    "ProcessorEnd": "loads, which have no operand to be told apart by",
+    "ProcessorMultiplexer": "messages of several words",
+    "MemoryDemultiplexer": "messages of several words",
+    "AxiStreamInput": "packets of several flits, masks",
+    "AxiStreamOutput": "packets of several flits",
+    # The bench.
+    "Timer": "it counts cycles; two engines agree",
+    "WindowAges": "its ages; compared with a model in simulation",
+    "LinkMeter": "its counts; compared with the books in simulation",
+    "EventMeter": "its counts; compared with the books in simulation",
+    "LevelMeter": "its sums; compared with a model in simulation",
+    "Sender": "its queue and its counts; the books of every run are balanced by the sinks",
+    "BernoulliSource": "as Sender; its rates are measured",
+    "ReplaySource": "as Sender",
+    "Sink": "its counts; runs with seeded faults are told by it, and two engines agree",
+    "Bursts": "its rates; measured",
+    "Processor": "its requests; the books of every run, and a serial order of the operations",
+    "StepProcessor": "its steps; compared with a model in simulation",
+    "MessageSource": "its messages; compared with a model in simulation",
+    "Collector": "its sums; compared with a model in simulation",
+    "ProgramPort": "its programs' requests; programs are run",
+}
+"""What is not proved, by the name of a component; the reason, or what is done instead."""
+
+
+def _named(parts: Iterable[Proof]) -> dict[str, list[Proof]]:
+    found: dict[str, list[Proof]] = {}
+    for proof in parts:
+        for part in proof.components:
+            found.setdefault(part.__name__, []).append(proof)
+    return found
+
+
+def load() -> None:
+    """Import all tests, so that `PROOFS` has what they prove."""
+    for path in sorted(ROOT.glob("tests/test_*.py")):
+        if "from proof_table import" in path.read_text() and path.stem != "test_proofs_page":
+            importlib.import_module(path.stem)
+
+
+def _extent(proof: Proof) -> str:
+    return "for ever" if math.isinf(proof.cycles) else f"{proof.cycles} cycles"
+
+
+def table() -> Iterator[str]:
+    """The lines of the page below its introduction."""
+    proofs = _named(PROOFS)
+    for folder, title in FOLDERS.items():
+        yield from ("", f"## {title}", "")
+        yield from ("| component | proved | for | how long | by |", "|---|---|---|---|---|")
+        for part in components():
+            if part.__module__.split(".")[2] != folder:
+                continue
+            for proof in proofs.get(part.__name__, ()):
+                file, _, test = proof.test.partition("::")
+                cells = (proof.says, proof.sizes, _extent(proof))
+                link = f"[{test}](../tests/{file})"
+                yield f"| `{part.__name__}` | {' | '.join(cells)} | {link} |"
+            if part.__name__ in NOT_PROVED:
+                yield f"| `{part.__name__}` | *not:* {NOT_PROVED[part.__name__]} | | | |"
+        if folder == "primitives":
+            for proof in PROOFS:
+                if not proof.components:
+                    file, _, test = proof.test.partition("::")
+                    cells = (proof.says, proof.sizes, _extent(proof))
+                    yield f"| `arbitrate` | {' | '.join(cells)} | [{test}](../tests/{file}) |"
+
+
+def page() -> str:
+    """The text of the page."""
+    return (ROOT / "tests" / "proofs_head.md").read_text() + "\n".join(table()) + "\n"
+
+
+if __name__ == "__main__":
+    # The tests add to the list of the module that they import, which is not this one.
+    import proof_table
+
+    proof_table.load()
+    PAGE.write_text(proof_table.page())

@@ -1,0 +1,341 @@
+# amaranth: UnusedElaboratable=no
+"""Proofs of the boxes of multistage networks: what is common to all, and the unbuffered ones.
+
+What only flits have is in `test_wormhole_proofs.py`, circuits in `test_circuit_proofs.py`, and
+combining in `test_combining_induction.py`.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+from claims import Claims, FickleArbiter, any_bits, needs_yosys
+from conveyance import WITNESS, convey
+from long_runs import long
+from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch, packet_switches
+from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
+from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
+from multicube.hdl.primitives.interchange_box import InterchangeBox
+from multicube.hdl.primitives.packet import Packet
+from proof_table import proves
+
+__all__ = ["any_bits"]
+
+pytestmark = needs_yosys
+
+
+@proves(
+    InterchangeBox,
+    says="Each output shows the input that it selects; an idle one shows zero",
+    sizes="2 x 2 by its state, 2 x 3, 3 x 3, 4 x 4; words of 2 bits",
+)
+@pytest.mark.parametrize(("radix", "outputs"), [long(2, 2), (3, 3), long(2, 3), long(4, 4)])
+def test_interchange_box_shows_what_is_selected(tmp_path: Path, radix: int, outputs: int) -> None:
+    claims = Claims()
+    m = claims.m
+    m.submodules.dut = dut = InterchangeBox(radix, 2, outputs)
+    given = [claims.free(2, f"given_{i}") for i in range(radix)]
+    m.d.comb += [port.eq(value) for port, value in zip(dut.i, given)]
+    select = [claims.free((radix - 1).bit_length(), f"select_{j}") for j in range(outputs)]
+    enable = claims.free(outputs, "enable")
+    dut.set(m, select, enable)
+    for j, port in enumerate(dut.o):
+        for i in range(radix):
+            on = Const(1) if dut.has_state else enable[j]
+            claims.claim((select[j] != i) | (port == Mux(on, given[i], 0)))
+    assert claims.hold(tmp_path)
+
+
+def packet_switch(
+    kind: type[Any],
+    *,
+    depth: int,
+    routing: str = "destination",
+    drain: int,
+    waits: int | None = None,
+    bundle: int = 1,
+    lanes: int = 1,
+) -> Claims:
+    claims = Claims()
+    m = claims.m
+    m.submodules.dut = dut = kind(
+        Packet(1, WITNESS),
+        radix=2,
+        depth=depth,
+        routing=routing,
+        dilation_in=bundle,
+        dilation_out=lanes,
+    )
+    goals = []
+    for i, port in enumerate(dut.i):
+        tag = claims.free(1, f"tag_{i}")
+        m.d.comb += port.payload.tag.eq(tag)
+        goals.append(tag ^ (i // bundle) if routing == "xor" else tag)
+    convey(
+        claims,
+        dut.i,
+        dut.o,
+        goals=goals,
+        capacity=depth * bundle + (lanes if lanes > 1 else 0),
+        drain=drain,
+        waits=waits,
+        ordered=bundle == lanes == 1,
+        lanes=lanes,
+        bundle=bundle,
+    )
+    return claims
+
+
+@proves(
+    OutputQueuedSwitch,
+    InputQueuedSwitch,
+    says="Lossless, in order, stream rule; in time: a packet is inside for at most `depth` cycles "
+    "with output queues, 2 `depth` with input queues, and is accepted after at most `depth`",
+    sizes="2 x 2, depth 1, 2, destination and XOR tags",
+)
+@pytest.mark.parametrize(
+    ("kind", "depth", "routing"),
+    [
+        long(OutputQueuedSwitch, 1, "destination"),
+        long(OutputQueuedSwitch, 1, "xor"),
+        (OutputQueuedSwitch, 2, "xor"),
+        long(OutputQueuedSwitch, 2, "destination"),
+        (InputQueuedSwitch, 1, "xor"),
+        long(InputQueuedSwitch, 1, "destination"),
+        long(InputQueuedSwitch, 2, "destination"),
+        long(InputQueuedSwitch, 2, "xor"),
+    ],
+)
+def test_packet_switch_is_lossless_and_in_time(
+    tmp_path: Path, kind: type[Any], depth: int, routing: str
+) -> None:
+    drain = depth if kind is OutputQueuedSwitch else 2 * depth
+    claims = packet_switch(kind, depth=depth, routing=routing, drain=drain, waits=depth)
+    assert claims.hold(tmp_path)
+
+
+@proves(
+    OutputQueuedSwitch,
+    InputQueuedSwitch,
+    says="Dilated: lossless, stream rule; in time: inside for at most 2 cycles; 1 with input "
+    "queues, 3 if inputs are bundles too",
+    sizes="2 x 2 bundles, of 1 or 2 links each, depth 1",
+)
+@pytest.mark.parametrize(
+    ("kind", "bundle", "drain"),
+    [
+        long(OutputQueuedSwitch, 1, 2),
+        long(OutputQueuedSwitch, 2, 2),
+        (InputQueuedSwitch, 1, 1),
+        long(InputQueuedSwitch, 2, 3),
+    ],
+)
+def test_dilated_switch_is_lossless_and_in_time(
+    tmp_path: Path, kind: type[Any], bundle: int, drain: int
+) -> None:
+    claims = packet_switch(kind, depth=1, drain=drain, bundle=bundle, lanes=2)
+    assert claims.hold(tmp_path)
+
+
+@pytest.mark.long
+def test_proofs_find_an_arbiter_that_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packet_switches, "RoundRobin", FickleArbiter)
+    assert not packet_switch(InputQueuedSwitch, depth=2, drain=9).hold(tmp_path)
+
+
+class Loses(OutputQueuedSwitch):
+    """Takes a packet that meets another one for the same output, and drops it."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        with m.If(self.i[0].valid & self.i[1].valid):
+            m.d.comb += self.i[1].ready.eq(1)
+        return m
+
+
+class Misleads(OutputQueuedSwitch):
+    """Sends a packet elsewhere if both inputs have the same tag."""
+
+    def _target(self, packet: Any, i: int) -> Value:
+        same = self.i[0].valid & self.i[1].valid & (self.i[0].payload.tag == self.i[1].payload.tag)
+        return super()._target(packet, i) ^ same
+
+
+class Damages(InputQueuedSwitch):
+    """Inverts a bit of data while both outputs are in use."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        with m.If(self.o[0].valid & self.o[1].valid):
+            m.d.comb += self.o[1].payload.payload.data.eq(0)
+        return m
+
+
+@pytest.mark.parametrize("kind", [Loses, long(Misleads), long(Damages)])
+def test_proofs_find_a_switch_that_loses_misleads_or_damages(
+    tmp_path: Path, kind: type[Any]
+) -> None:
+    assert not packet_switch(kind, depth=1, drain=9).hold(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [OutputQueuedSwitch, InputQueuedSwitch])
+@pytest.mark.long
+def test_proofs_find_that_packets_take_time(tmp_path: Path, kind: type[Any]) -> None:
+    drain = 1 if kind is OutputQueuedSwitch else 3
+    assert not packet_switch(kind, depth=2, drain=drain).hold(tmp_path)
+
+
+FLITS = Packet(1, WITNESS, flits=True)
+LONGEST = 2
+
+FLIT_SWITCHES: dict[str, tuple[Callable[[], Any], int, int, int]] = {
+    "wormhole, depth 1": (lambda: WormholeSwitch(FLITS, radix=2, depth=1), 1, 3, 2),
+    "wormhole, depth 2": (lambda: WormholeSwitch(FLITS, radix=2, depth=2), 2, 6, 3),
+    "wormhole, output depth 1": (
+        lambda: WormholeSwitch(FLITS, radix=2, depth=1, output_depth=1),
+        *(2, 4, 3),
+    ),
+    **{
+        name: (
+            lambda queues=queues, store=store: CutThroughSwitch(
+                FLITS, radix=2, depth=2, length=LONGEST, queues=queues, store=store
+            ),
+            *(2, 4, 3),
+        )
+        for name, queues, store in (
+            ("cut-through", "input", False),
+            ("cut-through, crosspoint queues", "crosspoint", False),
+            ("store-and-forward", "input", True),
+            ("store-and-forward, crosspoint queues", "crosspoint", True),
+        )
+    },
+}
+"""Each kind, with the flits of a flow that fit, and its greatest delay and wait."""
+
+
+def flit_switch(make: Callable[[], Any], capacity: int, drain: int, waits: int | None) -> Claims:
+    claims = Claims()
+    claims.m.submodules.dut = dut = make()
+    goals = []
+    for i, port in enumerate(dut.i):
+        goals.append(claims.free(1, f"tag_{i}"))
+        claims.m.d.comb += port.payload.tag.eq(goals[i])
+    convey(
+        claims,
+        dut.i,
+        dut.o,
+        goals=goals,
+        capacity=capacity,
+        drain=drain,
+        waits=waits,
+        longest=LONGEST,
+    )
+    return claims
+
+
+@proves(
+    WormholeSwitch,
+    CutThroughSwitch,
+    says="Lossless, in order, stream rule, packets whole; in time: a flit is inside for at most 3 "
+    "cycles (wormhole, depth 1), 6 (depth 2) or 4 (all others), and is accepted after at most 3",
+    sizes="2 x 2, packets of 1 or 2 flits; wormhole: depth 1, 2, or 1 with output buffers of 1; "
+    "cut-through and store-and-forward: depth 2, input and crosspoint queues",
+)
+@pytest.mark.parametrize(
+    "kind", [name if name == "wormhole, depth 1" else long(name) for name in FLIT_SWITCHES]
+)
+def test_flit_switch_is_lossless_and_in_time(tmp_path: Path, kind: str) -> None:
+    assert flit_switch(*FLIT_SWITCHES[kind]).hold(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["wormhole, depth 1", "store-and-forward"])
+@pytest.mark.long
+def test_proofs_find_that_flits_take_time(tmp_path: Path, kind: str) -> None:
+    make, capacity, drain, _ = FLIT_SWITCHES[kind]
+    assert not flit_switch(make, capacity, drain - 1, None).hold(tmp_path)
+
+
+def unbuffered(
+    claims: Claims, *, reject: bool = False, lanes: int = 1, kind: type[Any] = UnbufferedSwitch
+) -> None:
+    """Each packet is shown in the next cycle where it belongs, or dropped now; and with verdicts,
+    the source learns later which."""
+    m = claims.m
+    stages, delay = 1, 1
+    more = {"reject": stages} if reject else {}
+    m.submodules.dut = dut = kind(Packet(1, WITNESS), radix=2, dilation_out=lanes, **more)
+    valid, tags, data = (claims.free(2, name) for name in ("valid", "tag", "data"))
+    ready, verdict = claims.free(len(dut.o), "ready"), claims.free(len(dut.o), "verdict")
+    for i, port in enumerate(dut.i):
+        shown = port.payload.payload
+        m.d.comb += [port.valid.eq(valid[i]), port.payload.tag.eq(tags[i])]
+        m.d.comb += [shown.source.eq(i), shown.goal.eq(tags[i]), shown.data.eq(data[i])]
+        claims.claim(port.ready)
+    for j, port in enumerate(dut.o):
+        m.d.comb += port.ready.eq(ready[j])
+        held = claims.past(port.valid & ~ready[j])
+        payload = Value.cast(port.payload)
+        claims.claim(~held | (port.valid & (payload == claims.past(payload))))
+        claims.claim(~port.valid | (port.payload.payload.goal == j // lanes))
+    free = [~port.valid | ready[j] for j, port in enumerate(dut.o)]
+    for i in range(2):
+        sent = valid[i] & ~dut.dropped[i]
+        claims.claim(valid[i] | ~dut.dropped[i])
+        # It is shown on one link, with its data, if it was sent, and on none otherwise.
+        came = [
+            port.valid
+            & claims.past(free[j])
+            & (port.payload.payload.source == i)
+            & (port.payload.payload.data == claims.past(data[i]))
+            for j, port in enumerate(dut.o)
+        ]
+        claims.claim(~claims.began | (sum(came, start=0) == claims.past(sent)))
+        # It is dropped only if it has lost, or found no free link.
+        mine = [Mux(tags[i], free[lanes + x], free[x]) for x in range(lanes)]
+        rivals = valid[1 - i] & (tags[0] == tags[1])
+        claims.claim(~dut.dropped[i] | ~Cat(mine).all() | (rivals & (lanes == 1)))
+        claims.claim(~(dut.dropped[i] & rivals & dut.dropped[1 - i]) | ~Cat(mine).all())
+        if reject:
+            m.d.comb += dut.delay.eq(delay)
+            m.d.comb += [port.accepted.eq(verdict[j]) for j, port in enumerate(dut.o)]
+            told = claims.past(claims.past(sent))
+            where = claims.past(claims.past(tags[i]))
+            answer = told & claims.past(verdict).bit_select(where, 1)
+            twice = claims.past(claims.began)
+            claims.claim(~twice | (dut.i[i].accepted == answer))
+
+
+@proves(
+    UnbufferedSwitch,
+    says="Each packet is shown in the next cycle, once, where it belongs, as it was, or "
+    "dropped and counted; at most one of two rivals is dropped, and none without a rival; "
+    "stream rule; with a reject signal each source gets the verdict on "
+    "its packet; whatever the random bits",
+    sizes="2 x 2, bundles of 1 or 2 links; with the reject signal, the last stage",
+)
+@pytest.mark.parametrize(("reject", "lanes"), [long(False, 1), (True, 1), long(False, 2)])
+def test_unbuffered_switch_sends_or_drops(
+    tmp_path: Path, any_bits: Claims, reject: bool, lanes: int
+) -> None:
+    unbuffered(any_bits, reject=reject, lanes=lanes)
+    assert any_bits.hold(tmp_path)
+
+
+class Silent(UnbufferedSwitch):
+    """Does not count a packet that found its output in use."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        with m.If(self.o[0].valid & ~self.o[0].ready):
+            m.d.comb += self.dropped.eq(0)
+        return m
+
+
+@pytest.mark.long
+def test_proofs_find_a_drop_that_is_not_counted(tmp_path: Path, any_bits: Claims) -> None:
+    unbuffered(any_bits, kind=Silent)
+    assert not any_bits.hold(tmp_path)

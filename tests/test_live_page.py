@@ -1,0 +1,443 @@
+"""Live pages in a browser: the network that runs there is the one that the engine runs."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Tab, browser, needs_chromium
+from multicube.hdl import build
+from multicube.hdl.bench import bench_for
+from multicube.hdl.core.fabric import Pin
+from multicube.hdl.networks.catalogue import FAMILIES
+from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.live import LivePage, lesson_names, lesson_network
+from multicube.sim.workload.faults import cut, gated
+from multicube.sim.workload.pattern import _random_state
+
+NETWORKS = ("omega ports=8", "ring k=4 length=1:3", "combining ports=4")
+
+_BYTES = """async () => {
+    const tables = await multicube.ask("state");
+    return tables.map((table) => {
+        let text = "";
+        for (const byte of table) text += String.fromCharCode(byte);
+        return btoa(text);
+    });
+}"""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, LivePage]:
+    return {words: LivePage(build(words), load=0.2, seed=7) for words in NETWORKS}
+
+
+@pytest.fixture(scope="module")
+def tabs(
+    chromium: Any, pages: dict[str, LivePage], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Tab]]:
+    folder = tmp_path_factory.mktemp("pages")
+    opened: dict[str, Tab] = {}
+    for number, (words, page) in enumerate(pages.items()):
+        page.save(folder / f"{number}.html")
+        opened[words] = Tab(chromium, folder / f"{number}.html")
+    yield opened
+    for tab in opened.values():
+        tab.close()
+
+
+def _renew(tab: Tab) -> Tab:
+    """A page as it was when it was opened."""
+    tab.do(
+        """async () => {
+            multicube.pause();
+            await multicube.mend();
+            multicube.select(null);
+            Object.assign(multicube.setting, { load: 0.2, pattern: "uniform", seed: 7 });
+            multicube.showSetting();
+            await multicube.restart();
+        }"""
+    )
+    return tab
+
+
+@pytest.fixture
+def omega(tabs: dict[str, Tab]) -> Tab:
+    return _renew(tabs[NETWORKS[0]])
+
+
+def _set(tab: Tab, selector: str, value: float | str) -> None:
+    """Move a control to a value, as a user does, and wait for the engine."""
+    tab.page.locator(selector).evaluate(
+        """(control, value) => {
+            control.value = value;
+            control.dispatchEvent(new Event("input"));
+            control.dispatchEvent(new Event("change"));
+        }""",
+        value,
+    )
+    tab.do("() => multicube.queue")
+
+
+def _counters(tab: Tab) -> dict[str, int]:
+    return tab.do("() => multicube.frame.counters")
+
+
+@needs_chromium
+@pytest.mark.parametrize("words", NETWORKS)
+def test_state_is_that_of_the_compiled_engine(
+    tabs: dict[str, Tab], pages: dict[str, LivePage], words: str
+) -> None:
+    tab, fabric = _renew(tabs[words]), pages[words].bench.fabric
+    tab.do("() => multicube.advance(333)")
+    found = [base64.b64decode(table) for table in tab.do(_BYTES)]
+    with CompiledEngine(fabric) as engine:
+        engine.set("send", 1)
+        engine.set("measure", 1)
+        engine.step(333)
+        assert engine.get(Pin("timer", ("now",))) == tab.do("() => multicube.frame.cycle") == 333
+        tables = engine.save().arrays[0]
+    assert [table.tobytes() for table in tables] == found
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("words", "setting", "traffic"),
+    [
+        (NETWORKS[0], {"pattern": "hotspot", "share": 0.1, "target": 3}, "hotspot:0.1:3"),
+        (NETWORKS[1], {"pattern": "tornado"}, "tornado"),
+        (NETWORKS[2], {"pattern": "uniform"}, "uniform"),
+    ],
+)
+def test_measured_counters_are_those_of_sim(
+    tabs: dict[str, Tab],
+    call: Callable[..., Any],
+    words: str,
+    setting: dict[str, Any],
+    traffic: str,
+) -> None:
+    tab = _renew(tabs[words])
+    found = tab.do(
+        """async (setting) => {
+            Object.assign(multicube.setting, setting, { load: 0.15, seed: 12345678901 % 2 ** 32 });
+            const [result] = await multicube.measureLoads([0.15], { warmup: 200, cycles: 900 });
+            return { ...result, histogram: [...result.histogram] };
+        }""",
+        setting,
+    )
+    options = f"--traffic {traffic} --load 0.15 --seed {12345678901 % 2**32} --warmup 200"
+    done = call("sim", *words.split(), *options.split(), "--cycles", "900", "--json")
+    result = json.loads(done.out)
+    assert found["complete"]
+    assert found["throughput"] == result["throughput"]
+    assert found["latency"] == result["latency"]["mean"]
+    counts = result["latency"]["histogram"]
+    assert found["histogram"][: len(counts)] == counts
+    assert sum(found["histogram"]) == found["counters"]["timed"] == sum(counts)
+    assert found["counters"]["total_max"] == result["latency"]["max"]
+    assert tab.text("#command").endswith(f"{options} --cycles 900")
+
+
+@needs_chromium
+def test_seeds_are_those_of_numpy(omega: Tab) -> None:
+    cases = [(0, 0), (1, 5), (7, 1023), (2**32 - 1, 65535)]
+    found = omega.do("(cases) => cases.map(([seed, key]) => seedWords(seed, key))", cases)
+    for (seed, terminal), words in zip(cases, found):
+        assert sum(word << 32 * n for n, word in enumerate(words)) == _random_state(seed, terminal)
+
+
+@needs_chromium
+def test_step_is_one_cycle_and_run_goes_on(omega: Tab) -> None:
+    omega.page.click("#step")
+    omega.do("() => multicube.stepping")
+    assert omega.text("#cycle") == "1"
+    omega.page.keyboard.press(".")
+    omega.do("() => multicube.stepping")
+    assert omega.text("#cycle") == "2"
+    _set(omega, "#speed", 12)
+    omega.page.click("#run")
+    omega.page.wait_for_function("multicube.frame.cycle > 1000")
+    omega.page.click("#run")
+    omega.do("() => multicube.queue")
+    cycle = omega.do("() => multicube.frame.cycle")
+    omega.page.wait_for_timeout(100)
+    assert omega.do("() => multicube.frame.cycle") == cycle
+    omega.page.click("#reset")
+    omega.page.wait_for_function("multicube.frame.cycle === 0")
+
+
+@needs_chromium
+def test_sliders_act_on_the_running_sources(omega: Tab) -> None:
+    omega.do("() => multicube.advance(500)")
+    before = _counters(omega)
+    _set(omega, "#load", 0.85)
+    assert omega.text("#load-text") == "0.85"
+    omega.do("() => multicube.advance(2000)")
+    after = _counters(omega)
+    assert omega.do("() => multicube.frame.cycle") == 2500  # it was not restarted
+    rate = (after["generated"] - before["generated"]) / 2000 / 8
+    assert rate == pytest.approx(0.85, abs=0.02)
+    _set(omega, "#load", 0)
+    omega.do("() => multicube.advance(400)")
+    counters = _counters(omega)
+    assert counters["generated"] - counters["rejected"] == counters["delivered"]
+
+
+@needs_chromium
+def test_hot_spot_slider_sends_its_share_to_the_hot_terminal(omega: Tab) -> None:
+    _set(omega, "#pattern", "hotspot")
+    _set(omega, "#share", 0.5)
+    _set(omega, "#target", 6)
+    _set(omega, "#load", 0.1)
+    omega.do("() => multicube.advance(4000)")
+    crossed = omega.do(
+        """() => multicube.drawing.lines.filter((line) => line.target[0] === "terminal")
+            .map((line) => [multicube.drawing.terminals[line.target[1]].number,
+                multicube.frame.crossed[line.channels[0]]])"""
+    )
+    counts = dict(crossed)
+    share = counts[6] / sum(counts.values())
+    assert share == pytest.approx(0.5 + 0.5 / 8, abs=0.03)
+
+
+@needs_chromium
+def test_seed_restarts_with_other_packets(omega: Tab) -> None:
+    omega.do("() => multicube.advance(100)")
+    before = _counters(omega)
+    _set(omega, "#seed", 8)
+    omega.page.wait_for_function("multicube.frame.cycle === 0")
+    omega.do("() => multicube.advance(100)")
+    other = _counters(omega)
+    assert other != before
+    _set(omega, "#seed", 7)
+    omega.page.wait_for_function("multicube.frame.cycle === 0")
+    omega.do("() => multicube.advance(100)")
+    assert _counters(omega) == before
+
+
+@needs_chromium
+def test_a_followed_packet_takes_the_path_of_its_tag(omega: Tab) -> None:
+    network = build(NETWORKS[0])
+    for _ in range(4):
+        omega.do(
+            """async () => {
+                do { await multicube.advance(2); }
+                while (!multicube.drawing.dots.some((dot) => dot.line.source[0] === "terminal"));
+                multicube.followAny();
+            }"""
+        )
+        source, destination = map(int, omega.text("#follow-title")[len("Packet ") :].split(" → "))
+        digits = omega.page.locator("#inspector .tag span").all_text_contents()
+        assert digits == list(f"{destination:03b}")
+        for _ in range(40):
+            if omega.do("() => multicube.followed.done !== undefined"):
+                break
+            omega.do("() => multicube.advance(1)")
+        ways = omega.do(
+            """() => multicube.followed.way.map(({ line }) =>
+                ABOUT.bench.channels.name[multicube.drawing.lines[line].channels[0]])"""
+        )
+        path = [str(pin) for pin in network.path(source, destination)]
+        assert ways == [f"source_{source}.o", *path]
+        omega.do("() => multicube.show()")
+        assert "a latency of" in omega.text("#follow-age")
+
+
+@needs_chromium
+def test_a_broken_link_passes_nothing_until_it_is_mended(omega: Tab) -> None:
+    _set(omega, "#load", 0.5)
+    omega.do("() => multicube.advance(100)")
+    index = omega.do(
+        """() => { const index = multicube.drawing.lines.findIndex((line) =>
+            line.link === "stage 1, box 2 -> stage 2, box 0");
+            multicube.select({ what: "line", index }); return index; }"""
+    )
+    crossed = "(index) => multicube.frame.crossed[multicube.drawing.lines[index].channels[0]]"
+    before = omega.do(crossed, index)
+    assert before > 0
+    omega.page.click("#break")
+    omega.page.wait_for_selector("#broken:not([hidden])")
+    omega.do("() => multicube.advance(300)")
+    assert omega.do(crossed, index) == before
+    full = omega.do("() => multicube.statistics.waiting")
+    assert full > 50  # what stands behind it waits in front of the network
+    omega.page.click("#mend")
+    omega.page.wait_for_selector("#broken", state="hidden")
+    omega.do("() => multicube.advance(300)")
+    assert omega.do(crossed, index) > before
+    assert _counters(omega)["misrouted"] == 0
+
+
+@needs_chromium
+def test_a_broken_box_passes_nothing(omega: Tab) -> None:
+    _set(omega, "#load", 0.5)
+    omega.page.focus("#canvas")
+    omega.page.keyboard.press("ArrowRight")
+    omega.page.wait_for_selector("#inspector h2")
+    name = omega.text("#inspector h2")
+    omega.page.keyboard.press("b")
+    omega.page.wait_for_selector("#broken:not([hidden])")
+    assert omega.text("#broken-text") == "4 broken links"
+    omega.do("() => multicube.advance(200)")
+    total = omega.do(
+        """(name) => {
+            const { drawing, frame } = multicube;
+            const node = drawing.nodes.find((each) => each.name === name);
+            return drawing.linesOf(node).reduce((sum, line) =>
+                sum + line.channels.reduce((all, channel) => all + frame.crossed[channel], 0), 0);
+        }""",
+        name,
+    )
+    assert total == 0
+
+
+@needs_chromium
+def test_a_selected_box_shows_the_queues_of_its_hardware(
+    omega: Tab, pages: dict[str, LivePage]
+) -> None:
+    omega.do("() => multicube.advance(0)")
+    _set(omega, "#load", 0.9)
+    omega.do("() => multicube.advance(60)")
+    page = LivePage(build(NETWORKS[0]), load=0.9, seed=7)
+    with CompiledEngine(page.bench.fabric) as engine:
+        engine.set("send", 1)
+        engine.set("measure", 1)
+        engine.step(60)
+        for cell in ("box_0_1", "box_1_0", "box_2_3"):
+            look = omega.do("(cell) => multicube.ask('look', cell)", cell)
+            for number, queue in enumerate(look["queues"]):
+                assert queue["level"] == engine.signal(cell, f"queue_{number}.level")
+                assert len(queue["items"]) == queue["level"]
+                if queue["level"]:
+                    head = sum(word << 32 * n for n, word in enumerate(queue["items"][0]))
+                    assert head == engine.get(Pin(cell, ("o", number, "payload")))
+    shown = omega.do(
+        """async () => {
+            const index = multicube.drawing.nodes.findIndex((node) => node.cells[0] === "box_1_0");
+            multicube.select({ what: "node", index });
+            await multicube.histogram();
+            multicube.inspect();
+            const look = await multicube.ask("look", "box_1_0");
+            return [look.queues.map((queue) => `${queue.level} of 4`),
+                [...document.querySelectorAll("[data-level]")].map((each) => each.textContent)];
+        }"""
+    )
+    assert shown[0] == shown[1]
+
+
+@needs_chromium
+def test_the_status_tells_what_is_counted(omega: Tab) -> None:
+    omega.do("() => multicube.advance(300)")
+    omega.do("() => multicube.step()")
+    said = omega.text("#status")
+    assert said.startswith("Cycle 301: 0.")
+    assert "mean latency" in said
+
+
+@needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_theme_follows_the_system(chromium: Any, tmp_path: Path, scheme: str, pages: Any) -> None:
+    pages[NETWORKS[0]].save(tmp_path / "page.html")
+    tab = Tab(
+        chromium,
+        tmp_path / "page.html",
+        color_scheme=scheme,
+        viewport={"width": 390, "height": 844},
+        has_touch=True,
+    )
+    assert tab.do("() => document.documentElement.dataset.theme") == scheme
+    assert tab.do("() => document.documentElement.scrollWidth <= innerWidth")
+    tab.close()
+
+
+@needs_chromium
+@pytest.mark.long
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_has_a_page(chromium: Any, tmp_path: Path, name: str) -> None:
+    network = build(name, **FAMILIES[name].example)
+    LivePage(network, load=0.2).save(tmp_path / "page.html")
+    tab = Tab(chromium, tmp_path / "page.html")
+    tab.do("async () => { for (let n = 0; n < 80; n++) await multicube.advance(1); }")
+    tab.do("() => multicube.followAny()")
+    tab.do("() => multicube.advance(1)")
+    tab.do("() => { multicube.select({ what: 'node', index: 0 }); multicube.show(); }")
+    tab.do("() => multicube.queue")
+    assert _counters(tab)["delivered"] > 0
+    tab.close()
+
+
+@pytest.mark.parametrize("name", lesson_names())
+def test_lessons_are_for_networks_that_exist(name: str) -> None:
+    network = lesson_network(name)
+    about = LivePage(network, lesson=name).lessons[name]
+    names = {node.name for node in network.diagram.nodes}
+    for step in about["steps"]:
+        assert step["text"]
+        assert {*step.get("break", ()), step.get("select", next(iter(names)))} <= names
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["view", "-o", "page.html"], "A network or --lesson must be given"),
+        (["view", "--lesson", "none", "-o", "page.html"], "Lesson must be one of omega-routing,"),
+        (["view", "cube", "ports=8", "--lesson", "combining", "-o", "p.html"], "is not for cube"),
+        (["view", "cube", "--traffic", "one-each", "-o", "p.html"], "must go on for ever"),
+        (["view", "cube", "--seed", "4294967296", "-o", "p.html"], "less than 2^32"),
+    ],
+)
+def test_view_refuses(
+    words: list[str], message: str, tmp_path: Path, call: Callable[..., Any]
+) -> None:
+    done = call(*words)
+    assert done.status == 2
+    assert message in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_gate_is_a_dead_link(pages: dict[str, LivePage]) -> None:
+    """The page's own component for dead links does what that for faults does."""
+    page = pages[NETWORKS[1]]
+    bench = bench_for(page.network, page.run.sources(page.network), bins=16)
+    output = Pin("router_2", ("o", 1))
+    fabric, gates = gated(bench, [output, Pin("router_0", ("o", 0))])
+    gate = fabric.cells[gates[output]]
+    fabric.cells[gate.name] = replace(gate, straps={"dead": 1})
+    found = []
+    for each in (fabric, cut(bench, [output]), bench):
+        with CompiledEngine(each) as engine:
+            engine.set("send", 1)
+            engine.step(400)
+            found.append([engine.read(bench.sinks, name) for name in ("delivered", "latency_sum")])
+    assert found[0] == found[1] != found[2]
+
+
+@needs_chromium
+def test_the_page_runs_in_the_frame_of_a_notebook(
+    chromium: Any, pages: dict[str, LivePage], tmp_path: Path
+) -> None:
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!DOCTYPE html><body>{pages[NETWORKS[0]]._repr_html_()}</body>")
+    outer = chromium.new_page()
+    outer.goto(path.as_uri())
+    inner = outer.frames[1]
+    inner.wait_for_function("document.documentElement.dataset.ready === 'true'")
+    inner.evaluate("() => multicube.advance(50)")
+    assert inner.text_content("#title") == "omega"
+    assert inner.evaluate("() => multicube.frame.counters.delivered") > 0
+    outer.close()
+
+
+def test_notebooks_show_the_page(pages: dict[str, LivePage]) -> None:
+    shown = pages[NETWORKS[0]]._repr_html_()
+    assert shown.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+    assert shown.count("<") == 2  # the frame's own tags: the page in it is escaped

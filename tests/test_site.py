@@ -1,0 +1,177 @@
+"""The site: every page is reached, no link is dead, and each network has its page.
+
+`make docs` builds it in full; here are the checks that need no Sphinx, and a long one that does.
+"""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from generate.curves import draw_curve, read_curve
+from generate.figures import drawn_items, pictures
+from generate.links import anchors, dead_links, dead_references
+from generate.measurements import COST, CURVES, MEASURES
+from generate.networks import about, default
+from generate.pages import FROM_ROOT, all_pages
+from multicube.hdl import FAMILIES, build
+from multicube.sim import read_records, rerun
+from multicube.sim.papers import ITEMS
+from multicube.sim.theory.prediction import MODELS
+from page_code import PAGES, ROOT
+
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def site() -> dict[str, str]:
+    """All pages by path in the site, as if each network had a drawing and a live page."""
+    return all_pages(FAMILIES, FAMILIES)
+
+
+def _files() -> set[str]:
+    """The files of the site that are no pages, by path."""
+    found = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*") if path.suffix != ".md"}
+    for name in FAMILIES:
+        found |= {f"networks/pictures/{name}{end}.svg" for end in ("", "-curve")}
+    return found | {f"pictures/{item}.svg" for item in drawn_items()}
+
+
+def test_no_dead_link(site: dict[str, str]) -> None:
+    assert not [*dead_references(site, _files())]
+
+
+def test_links_of_the_root_lead_to_files() -> None:
+    """These pages are read without the site, too: on GitHub, and README.md in the package index."""
+    pages = [ROOT / name for name in ("README.md", *FROM_ROOT, "boards/README.md")]
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in [*pages, *PAGES[1:]]}
+    files = [str(path.relative_to(ROOT)) for path in DOCS.rglob("*.*")] + ["LICENSE"]
+    dead = dead_references({str(path.relative_to(ROOT)): path.read_text() for path in pages}, [])
+    for link in dead:
+        page, _, target = link.partition(": ")
+        place, _, anchor = target.partition("#")
+        path = ((ROOT / page).parent / place).resolve().relative_to(ROOT)
+        assert str(path) in files, link
+        assert not anchor or anchor in anchors(texts[str(path)]), link
+
+
+def test_every_page_is_in_the_tree(site: dict[str, str]) -> None:
+    reached = Counter({"index.md": 1})
+    for path, text in site.items():
+        for tree in re.findall(r"^```\{toctree\}\n(.*?)^```$", text, re.M | re.S):
+            entries = [line for line in tree.splitlines() if line and not line.startswith(":")]
+            reached.update(str(Path(path).parent / f"{entry}.md") for entry in entries)
+    assert set(reached) == set(site)
+    assert set(reached.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("text", "dead"),
+    [
+        ("[a](b.md)", []),
+        ("[a](b.md#two-words)", []),
+        ("[a](b.md#two-words-1)", []),
+        ("[a](b.md#two-words-2)", ["a.md: b.md#two-words-2"]),
+        ("[a](#here) ![x](x.svg)\n\n# Here", []),
+        ("[a](#there)", ["a.md: #there"]),
+        ("![a](y.svg)", ["a.md: y.svg"]),
+        ("[a](https://example.org/b.md)", []),
+        ("`[a](no.md)`\n```text\n[a](no.md)\n```", []),
+        ("[a](d/c.md) [b](c.md)", ["a.md: c.md"]),
+    ],
+)
+def test_dead_references(text: str, dead: list[str]) -> None:
+    b = "# Two *words*\n\n## `Two` words\n\n```text\n# two words\n```\n"
+    pages = {"a.md": text, "b.md": b, "d/c.md": "[up](../b.md)"}
+    assert [*dead_references(pages, ["x.svg"])] == dead
+
+
+def test_dead_links_of_a_site(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#x">1</a><a href="b.html#y">2</a><img src="no.svg"><a href="#z">3</a>'
+        '<a href="https://example.org">4</a><a href="sub/">5</a>'
+    )
+    (tmp_path / "b.html").write_text('<p id="x">')
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "index.html").write_text("")
+    assert sorted(dead_links(tmp_path)) == ["a.html: #z", "a.html: b.html#y", "a.html: no.svg"]
+
+
+def test_groups_hold_each_network_once() -> None:
+    named = [name for group in about()["group"] for name in group["networks"]]
+    assert sorted(named) == sorted(FAMILIES)
+    keys = {key for group in about()["group"] for key in group["papers"]}
+    keys |= {key for keys in about()["papers"].values() for key in keys}
+    assert keys <= set(about()["works"])
+    assert set(about()["papers"]) <= set(FAMILIES)
+    assert set(about()["models"]) == set(MODELS)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_page_of_a_network(name: str, site: dict[str, str]) -> None:
+    """All of its parameters, with their limits, and all of its names."""
+    family, page = FAMILIES[name], site[f"networks/{name}.md"]
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    shown = {row[0].strip("| `"): row[1:3] for row in rows}
+    for parameter in family.parameters:
+        assert shown[parameter.name] == [default(parameter), parameter.values]
+    assert all(f"`{alias}`" in page for alias in family.aliases)
+    sections = re.findall("^## (.*)$", page, re.M)
+    assert sections[:5] == ["Drawing", "Live", "Parameters", "Theory", "Measured"]
+    assert "Cost in an FPGA" in sections
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_measurements_are_of_the_network_shown(name: str) -> None:
+    chosen = FAMILIES[name].build(**FAMILIES[name].example).chosen
+    with (CURVES / f"{name}.csv").open(newline="") as file:
+        row = next(csv.DictReader(file))
+    assert row["network"] == name
+    assert build(f"{name} {row['parameters']}").chosen == chosen
+    for folder in (COST, MEASURES):
+        path = folder / f"{name}.json"
+        if path.exists():
+            found = json.loads(path.read_text())
+            assert found["network"] == name
+            assert found["parameters"] == chosen
+
+
+def test_picture_of_a_curve() -> None:
+    """Measured points on both sides, and the formula where it applies."""
+    curve = read_curve(CURVES / "cube.csv")
+    latency, throughput = draw_curve(FAMILIES["cube"], curve).axes
+    measured = latency.containers[0].lines[0]
+    carried = [point for point in curve.points if not point.saturated]
+    assert [*measured.get_ydata()] == [point.latency for point in carried]
+    assert curve.saturation is not None
+    assert "formula" in latency.get_legend_handles_labels()[1]
+    assert "formula" not in throughput.get_legend_handles_labels()[1]
+
+
+def test_pictures_of_the_gallery() -> None:
+    files = {picture.file for picture in pictures()}
+    assert files >= {path.name for path in DOCS.glob("*.svg")} | {"latency.png"}
+    assert set(drawn_items()) <= set(ITEMS)
+    assert not [name for name in drawn_items() if (DOCS / f"{name}.svg").exists()]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FAMILIES)
+def test_curves_can_be_run_again(name: str) -> None:
+    record, *_ = read_records(CURVES / f"{name}.csv")
+    assert not record.differences(rerun(record))
+
+
+@pytest.mark.long
+def test_site_is_built(tmp_path: Path) -> None:
+    """Without a warning, and with no dead link."""
+    pytest.importorskip("sphinx")
+    command = [sys.executable, "-m", "generate.site", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=DOCS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "site" / "networks" / "torus.html").read_text()
+    assert "virtual channels per link" in page.lower()
