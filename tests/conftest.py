@@ -5,6 +5,7 @@ import importlib.util
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -22,6 +23,9 @@ from multicube.sim.engines.compiled.netlist import lowered
 
 # Most runs of tests are so short that a quick compilation is worth more than quick code.
 os.environ.setdefault("CFLAGS", "-O0")
+
+# A run of tests in the background ignores Ctrl-C, and so would all programs that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Many tests start Python: each would translate the library anew, which takes half a second.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

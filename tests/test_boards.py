@@ -4,7 +4,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -34,6 +33,7 @@ from multicube.hdl.networks import Network
 from multicube.sim import Run, pattern, simulate
 from multicube.sim.measure.result import Latency, Result
 from multicube.sim.run.simulation import run_bench
+from started import started
 
 serial = pytest.importorskip("serial")
 
@@ -367,9 +367,8 @@ def test_run_through_a_pseudo_terminal(call: Call, lean_torus: Bench) -> None:
 def test_simulated_board_is_served_until_interrupted(tmp_path: Path) -> None:
     program = "from multicube.sim.command import main; main()"
     words = ["board", "simulate", *CUBE]
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *words], stdout=subprocess.PIPE, text=True, cwd=tmp_path
-    ) as process:
+    words = [sys.executable, "-c", program, *words]
+    with started(words, stderr=None, cwd=tmp_path) as process:
         try:
             path = process.stdout.readline().split()[-1]
             board = BoardBench(

@@ -17,6 +17,7 @@ from multicube.sim import Run, pattern, simulate
 from multicube.sim.engines import checkpoint as checkpoints
 from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.run.record import recorded
+from started import started
 
 OPTIONS: dict[str, Any] = {"load": 0.4, "cycles": 300, "bins": 32, "engine": "compiled", "seed": 3}
 
@@ -146,7 +147,8 @@ def test_killed_command_continues(
     path = tmp_path / "run.npz"
     for _ in range(2):
         before = path.stat().st_mtime_ns if path.exists() else None
-        with subprocess.Popen([*command, "--checkpoint", path.name], cwd=tmp_path) as process:
+        started_ = [*command, "--checkpoint", path.name]
+        with started(started_, cwd=tmp_path, stdout=None, stderr=None) as process:
             while not path.exists() or path.stat().st_mtime_ns == before:
                 assert process.poll() is None
                 time.sleep(0.05)

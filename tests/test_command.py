@@ -13,7 +13,8 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -27,6 +28,7 @@ from multicube.hdl.networks import FAMILIES
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.networks.multistage.parameters import MultistageParameters
 from multicube.sim import SimulationError
+from started import started, wait_for
 
 SHORT = ("--cycles", "40", "--warmup", "10", "--bins", "32")
 COMMANDS = ("list", "sim", "sweep", "export", "draw")
@@ -459,6 +461,14 @@ def test_installed_program(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def open_sizes(process: int) -> Iterator[int]:
+    """The sizes of the files that a process has open: some have no name until they are complete."""
+    yield 0
+    for file in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(OSError):  # closed meanwhile
+            yield file.stat().st_size
+
+
 @pytest.mark.parametrize(("number", "status"), [long(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_program(number: int, status: int, tmp_path: Path) -> None:
     # Small memories, so that the file grows by cycles and not by its first lines.
@@ -466,17 +476,8 @@ def test_interrupted_program(number: int, status: int, tmp_path: Path) -> None:
         "sim cube ports=2 --cycles 100000000 --engine amaranth --vcd waves.vcd --json "
         "--bins 16 --source-depth 4"
     )
-    with subprocess.Popen(
-        [program(), *words.split()],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        deadline = time.monotonic() + 60
-        while not any(file.stat().st_size > 400_000 for file in tmp_path.iterdir()):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    with started([program(), *words.split()], cwd=tmp_path) as process:
+        wait_for(lambda: max(open_sizes(process.pid)) > 400_000)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == status, err
@@ -512,17 +513,8 @@ def test_interrupted_sweep(number: int, status: int, tmp_path: Path) -> None:
         "sweeps.simulate_runs = run\n"
         "command.main()"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", program_, *words.split()],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "begun").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    with started([sys.executable, "-c", program_, *words.split()], cwd=tmp_path) as process:
+        wait_for((tmp_path / "begun").exists)
         time.sleep(3)  # for the other two loads
         below = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)
@@ -541,27 +533,19 @@ def test_an_interrupted_compiler_ends(number: int, status: int, tmp_path: Path) 
     compiler.write_text("#!/bin/sh\ncase $* in *--version*) exit;; esac\nsleep 300; true\n")
     compiler.chmod(0o700)
     cache = tmp_path / "cache"
-    with subprocess.Popen(
-        [program(), *["sim", "cube", "ports=2", "--engine", "compiled"]],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "CC": str(compiler), "MULTICUBE_CACHE": str(cache)},
-    ) as process:
-        deadline = time.monotonic() + 60
-        below: list[psutil.Process] = []
-        while not any(each.name() == "sleep" for each in below):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-            below = psutil.Process(process.pid).children(recursive=True)
+    environment = {**os.environ, "CC": str(compiler), "MULTICUBE_CACHE": str(cache)}
+    words = [program(), "sim", "cube", "ports=2", "--engine", "compiled"]
+    with started(words, cwd=tmp_path, env=environment) as process:
+
+        def below() -> list[psutil.Process]:
+            return psutil.Process(process.pid).children(recursive=True)
+
+        wait_for(lambda: any(each.name() == "sleep" for each in below()))
+        programs = below()
         process.send_signal(number)
-        try:
-            out, err = process.communicate(timeout=30)
-        finally:
-            process.kill()
+        out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err.strip()) == (status, "", "multicube: interrupted")
-    assert not psutil.wait_procs(below, timeout=5)[1]
+    assert not psutil.wait_procs(programs, timeout=5)[1]
     assert not list(cache.iterdir())
 
 
@@ -656,9 +640,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
 
 def test_closed_pipe(tmp_path: Path) -> None:
     # As in `multicube list | head -1`.
-    with subprocess.Popen(
-        [program(), "list"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with started([program(), "list"], cwd=tmp_path) as process:
         process.stdout.close()
         err = process.stderr.read()
     assert "Traceback" not in err

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from multicube.sim.engines.compiled import build
 from multicube.sim.engines.compiled.errors import CompilerFailed, NoCompiler
+from started import started, wait_for
 
 Compilations = list[list[str]]
 
@@ -172,11 +173,9 @@ def test_a_killed_run_leaves_neither_compiler_nor_files(cache: Path, tmp_path: P
     code = "from multicube.sim.engines.compiled import build; build.library('int answer;')"
     environment = {**os.environ, "CC": str(compiler)}
     runs = tmp_path / "cc.runs"
-    with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
-        deadline = time.monotonic() + 60
-        while not (runs.exists() and runs.read_text()):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+    words = [sys.executable, "-c", code]
+    with started(words, env=environment, stdout=None, stderr=None) as process:
+        wait_for(lambda: runs.exists() and runs.read_text())
         (work,) = cache.iterdir()
         assert work == Path(runs.read_text().strip())
         assert (work / "cc1.s").exists()
@@ -186,9 +185,7 @@ def test_a_killed_run_leaves_neither_compiler_nor_files(cache: Path, tmp_path: P
         process.kill()
         _, alive = psutil.wait_procs(programs, timeout=20)
         assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
-        while work.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_for(lambda: not work.exists())
 
 
 def test_processes_at_once(cache: Path) -> None:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from multicube.hdl.core.errors import InvalidValue
 from multicube.sim.run.workers import finished_jobs
+from started import started, wait_for
 
 
 def calls(function: Any, *arguments: Any) -> list:
@@ -24,13 +25,6 @@ def children() -> list[psutil.Process]:
     below = psutil.Process().children(recursive=True)
     lines = [(each, " ".join(each.cmdline())) for each in below]
     return [each for each, line in lines if not re.search("resource_tracker|read -r line", line)]
-
-
-def wait_for(condition: Any, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def count_workers(_: int) -> int:
@@ -117,9 +111,8 @@ print(list(finished_jobs(jobs, len(jobs))))
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_outlives_its_parent(number: int, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("loop", "program")]
-    with subprocess.Popen(
-        [sys.executable, "-c", PARENT, *map(str, files)], stderr=subprocess.DEVNULL
-    ) as parent:
+    words = [sys.executable, "-c", PARENT, *map(str, files)]
+    with started(words, stdout=None, stderr=subprocess.DEVNULL) as parent:
         wait_for(lambda: all(file.exists() for file in files))
         below = psutil.Process(parent.pid).children(recursive=True)
         assert len(below) >= 4  # two workers, a shell and its sleep

@@ -9,7 +9,6 @@ from ..boxes.combining import (
     MERGES,
     CombiningBox,
     InputBufferedBox,
-    MemoryLink,
 )
 from ..boxes.combining.pacing import request_length
 from ..boxes.unbuffered import later_bits
@@ -22,9 +21,6 @@ from ..operations.memory import (
     Operation,
     Policy,
     Rules,
-    check_operations,
-    parts_per_row,
-    words_per_row,
 )
 from ..operations.memory import POLICIES as COMBINE_POLICIES
 from ..terminals.address_hasher import AddressHasher
@@ -200,15 +196,7 @@ class CombiningNetwork(MemoryNetwork):
             self.tags = None
             self._code = redundant.code
             self.tag_bits = redundant.tag_bits
-        self.operations = (
-            OPERATION_SETS[given.operations]
-            if isinstance(given.operations, str)
-            else given.operations
-        )
-        check_operations(self.operations)
-        self.row_words = words_per_row(self.operations)
-        if given.rows % self.row_words:
-            raise InvalidValue(f"Rows must be even for double words, not {given.rows}")
+        self._set_operations(given.operations)
         share = given.processors_per_port
         if share > 1:
             self._code = MixedCode.of((share, *self._code.radices))
@@ -224,14 +212,7 @@ class CombiningNetwork(MemoryNetwork):
         self.ports = given.ports * share
         self.hash = None if given.hashing == "none" else AddressHash(self.ports, self.memory_rows)
         self.stages = len(self.plan.stages)
-        parts = parts_per_row(self.operations)
-        self.link = MemoryLink(
-            tag=len(self.tag_bits),
-            identity=max(1, (given.outstanding - 1).bit_length()),
-            address=max(1, (self.memory_rows - 1).bit_length()) + parts.bit_length() - 1,
-            width=given.width * self.row_words,
-            operations=self.operations,
-        )
+        self.link = self._memory_link(len(self.tag_bits))
         self.box_link = self.link if share == 1 else shared_link(self.link, share)
         self.box = self._box()
         self.box.build()  # An invalid box must be rejected now, not during elaboration.

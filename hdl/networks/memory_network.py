@@ -9,8 +9,16 @@ from amaranth.lib.wiring import In
 
 from ..boxes.combining import MemoryLink
 from ..core.checks import check_integer
+from ..core.errors import InvalidValue
 from ..core.fabric import CellType, Fabric, Pin, Scope
-from ..operations.memory import Operation, find_operation
+from ..operations.memory import (
+    OPERATION_SETS,
+    Operation,
+    check_operations,
+    find_operation,
+    parts_per_row,
+    words_per_row,
+)
 from ..routing.partitions import check_partitionable
 from ..terminals.memory_partition import MemoryPartitionInterface
 from ..topology.redundant_paths import TagBit
@@ -147,6 +155,26 @@ class MemoryNetwork(Network):
         """The memory module that holds a word, and its row there."""
         row, module = divmod(word // self.row_words, self.ports)
         return module, row
+
+    def _set_operations(self, operations: str | tuple[Operation, ...]) -> None:
+        """Take these operations, and rows of memory that hold the largest of their operands."""
+        self.operations = OPERATION_SETS[operations] if isinstance(operations, str) else operations
+        check_operations(self.operations)
+        self.row_words = words_per_row(self.operations)
+        if (rows := self.parameters["rows"]) % self.row_words:
+            raise InvalidValue(f"Rows must be even for double words, not {rows}")
+
+    def _memory_link(self, tag: int) -> MemoryLink:
+        """The link of a processor: for tags of so many bits, and addresses of parts of rows."""
+        given = self.parameters
+        parts = parts_per_row(self.operations)
+        return MemoryLink(
+            tag=tag,
+            identity=max(1, (given["outstanding"] - 1).bit_length()),
+            address=max(1, (self.memory_rows - 1).bit_length()) + parts.bit_length() - 1,
+            width=given["width"] * self.row_words,
+            operations=self.operations,
+        )
 
     @property
     def memory_rows(self) -> int:

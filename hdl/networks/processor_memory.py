@@ -4,7 +4,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..boxes.combining import MemoryLink
 from ..boxes.wormhole import WormholeSwitch
 from ..core.checks import check_integer
 from ..core.errors import InvalidValue
@@ -123,14 +122,8 @@ class ProcessorMemoryNetwork(MemoryNetwork):
         self.ports = given.ports
         self.stages = len(self.plan.stages)
         self.lengths = min(given.words), max(given.words)
-        self.operations = OPERATION_SETS[given.operations]
-        self.link = MemoryLink(
-            tag=self.tags.code.width,
-            identity=max(1, (given.outstanding - 1).bit_length()),
-            address=max(1, (given.rows - 1).bit_length()),
-            width=given.width,
-            operations=self.operations,
-        )
+        self._set_operations(given.operations)
+        self.link = self._memory_link(self.tags.code.width)
         packet = word_packet(self.link)
         depths = {"depth": given.depth, "output_depth": given.output_depth}
         self.box = CellType(WormholeSwitch, packet=packet, radix=given.radix, **depths)
@@ -154,7 +147,7 @@ class ProcessorMemoryNetwork(MemoryNetwork):
         module = CellType(
             MemoryModule,
             link=self.link,
-            rows=given.rows,
+            rows=self.memory_rows,
             latency=given.memory_latency,
             interval=given.memory_interval,
         )

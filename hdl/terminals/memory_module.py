@@ -1,6 +1,6 @@
 """A memory module that performs operations, one at a time."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
@@ -165,11 +165,9 @@ class MemoryModule(wiring.Component):
             codes = [n for n, one in enumerate(link.operations) if link.bits(one) == bits]
             chosen = Value.cast(request.operation).matches(*codes)
             which = part >> (bits // unit).bit_length() - 1
-            old = Mux(chosen, row.word_select(which, bits), old)
-            changed = Cat(
-                Mux(which == n, result[:bits], row.word_select(n, bits))
-                for n in range(link.width // bits)
-            )
+            parts = [row.word_select(n, bits) for n in range(link.width // bits)]
+            old = Mux(chosen, Array(parts)[which], old)
+            changed = Cat(Mux(which == n, result[:bits], each) for n, each in enumerate(parts))
             new = Mux(chosen, changed, new)
         return old, new
 

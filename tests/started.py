@@ -1,0 +1,29 @@
+"""Programs in the background."""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any
+
+
+@contextmanager
+def started(
+    words: Sequence[str | PathLike[str]], **options: Any
+) -> Iterator["subprocess.Popen[str]"]:
+    """A program whose output is text in pipes; it does not outlive a test that fails."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    with subprocess.Popen(words, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until it is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
