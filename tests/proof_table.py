@@ -64,8 +64,8 @@ class Proof:
     test: str
 
 
-PROOFS: list[Proof] = []
-"""Of all modules that have been imported."""
+PROOFS: dict[str, Proof] = {}
+"""By test, of all modules that have been imported, be it twice: by pytest and by this page."""
 
 
 def proves(
@@ -86,7 +86,8 @@ def proves(
 
     def decorated(test: Callable[..., None]) -> Callable[..., None]:
         file = test.__module__.rpartition(".")[2]
-        PROOFS.append(Proof(components, says, sizes, cycles, f"{file}.py::{test.__name__}"))
+        name = f"{file}.py::{test.__name__}"
+        PROOFS[name] = Proof(components, says, sizes, cycles, name)
 
         @functools.wraps(test)
         def checked(*args: Any, **kwargs: Any) -> None:
@@ -198,7 +199,7 @@ def _extent(proof: Proof) -> str:
 
 def table() -> Iterator[str]:
     """The lines of the page below its introduction."""
-    proofs = _named(PROOFS)
+    proofs = _named(PROOFS.values())
     for folder, title in FOLDERS.items():
         yield from ("", f"## {title}", "")
         yield from ("| component | proved | for | how long | by |", "|---|---|---|---|---|")
@@ -208,16 +209,16 @@ def table() -> Iterator[str]:
             for proof in proofs.get(part.__name__, ()):
                 file, _, test = proof.test.partition("::")
                 cells = (proof.says, proof.sizes, _extent(proof))
-                link = f"[{test}](../tests/{file})"
-                yield f"| `{part.__name__}` | {' | '.join(cells)} | {link} |"
+                by = f"`{test}` in {file}"
+                yield f"| `{part.__name__}` | {' | '.join(cells)} | {by} |"
             if part.__name__ in NOT_PROVED:
                 yield f"| `{part.__name__}` | *not:* {NOT_PROVED[part.__name__]} | | | |"
         if folder == "primitives":
-            for proof in PROOFS:
+            for proof in PROOFS.values():
                 if not proof.components:
                     file, _, test = proof.test.partition("::")
                     cells = (proof.says, proof.sizes, _extent(proof))
-                    yield f"| `arbitrate` | {' | '.join(cells)} | [{test}](../tests/{file}) |"
+                    yield f"| `arbitrate` | {' | '.join(cells)} | `{test}` in {file} |"
 
 
 def page() -> str:

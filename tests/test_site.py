@@ -137,7 +137,7 @@ def test_measurements_are_of_the_network_shown(name: str) -> None:
         if path.exists():
             found = json.loads(path.read_text())
             assert found["network"] == name
-            assert found["parameters"] == chosen
+            assert build(name, **found["parameters"]).chosen == chosen
 
 
 def test_picture_of_a_curve() -> None:
