@@ -85,8 +85,7 @@ def proves(
     """
 
     def decorated(test: Callable[..., None]) -> Callable[..., None]:
-        file = test.__module__.rpartition(".")[2]
-        name = f"{file}.py::{test.__name__}"
+        name = f"{Path(test.__code__.co_filename).name}::{test.__name__}"
         PROOFS[name] = Proof(components, says, sizes, cycles, name)
 
         @functools.wraps(test)
@@ -199,7 +198,8 @@ def _extent(proof: Proof) -> str:
 
 def table() -> Iterator[str]:
     """The lines of the page below its introduction."""
-    proofs = _named(PROOFS.values())
+    found = sorted(PROOFS.values(), key=lambda proof: proof.test.partition("::")[0])
+    proofs = _named(found)
     for folder, title in FOLDERS.items():
         yield from ("", f"## {title}", "")
         yield from ("| component | proved | for | how long | by |", "|---|---|---|---|---|")
@@ -214,7 +214,7 @@ def table() -> Iterator[str]:
             if part.__name__ in NOT_PROVED:
                 yield f"| `{part.__name__}` | *not:* {NOT_PROVED[part.__name__]} | | | |"
         if folder == "primitives":
-            for proof in PROOFS.values():
+            for proof in found:
                 if not proof.components:
                     file, _, test = proof.test.partition("::")
                     cells = (proof.says, proof.sizes, _extent(proof))

@@ -11,7 +11,7 @@ from typing import Any
 import cloudpickle
 import dask
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 from multicube.hdl import build
 from multicube.sim.run import sweeps
 from multicube.sim.run.cluster import open_cluster
@@ -59,6 +59,8 @@ def test_jobs(scheduler: str) -> None:
     def whoami(_: int) -> int:
         return os.getpid()
 
+    with Client(scheduler) as client:
+        client.wait_for_workers(2, timeout=60)  # the one that died is being replaced
     with open_cluster(scheduler) as (threads, finished):
         assert threads == 2
         jobs = [(abs, (-number,), {}) for number in range(5)]

@@ -80,7 +80,7 @@ def test_engines_that_differ(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def wrong(jobs: list, _: int) -> Iterator[tuple[int, Timing]]:
-        ((_, (name, *_), _),) = jobs
+        ((_, (_, name, *_), _),) = jobs
         yield 0, Timing(name, 1, 1.0, 2.0, 3.0, 4.0, 5, (len(name),))
 
     monkeypatch.setattr(module, "finished_jobs", wrong)

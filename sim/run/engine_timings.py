@@ -21,7 +21,7 @@ from .probe import crossings
 from .run import Run
 from .workers import Job, finished_jobs
 
-__all__ = ["EnginesDiffer", "Timing", "time_engines"]
+__all__ = ["EnginesDiffer", "Timing", "time_engine", "time_engines"]
 
 _COUNTERS = ("delivered", "total_sum", "network_max")
 _CHECKED_CYCLES = 200
@@ -88,10 +88,10 @@ def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> PortEn
 
 
 def _time(
-    name: str,
     network: Network,
-    load: float,
+    name: str,
     runs: int,
+    load: float,
     seconds: float,
     verilator_limit: float,
 ) -> Timing:
@@ -135,6 +135,25 @@ def _time(
         memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         counters=counters,
     )
+
+
+def time_engine(
+    network: Network,
+    name: str = "compiled",
+    runs: int = 1,
+    *,
+    load: float = 0.5,
+    seconds: float = 5.0,
+    verilator_limit: float = 300.0,
+) -> Timing:
+    """Time one engine, in a process of its own: `name` is amaranth, compiled or verilator.
+
+    The other parameters are those of `time_engines`, which checks them.
+    """
+    job: Job = _time, (network, name, runs, load, seconds, verilator_limit), {}
+    lost = Timing(name, runs, note="process was killed, perhaps for lack of memory")
+    timing: Timing = dict(finished_jobs([job], 1)).get(0, lost)
+    return timing
 
 
 def time_engines(
@@ -186,9 +205,9 @@ def time_engines(
     if verilator_limit:
         plans.append(("verilator", 1))
     for name, runs in plans:
-        job: Job = _time, (name, network, load, runs, seconds, verilator_limit), {}
-        lost = Timing(name, runs, note="process was killed, perhaps for lack of memory")
-        timing = dict(finished_jobs([job], 1)).get(0, lost)
+        timing = time_engine(
+            network, name, runs, load=load, seconds=seconds, verilator_limit=verilator_limit
+        )
         expected = expected or timing.counters
         if timing.counters and timing.counters != expected:
             raise EnginesDiffer(
