@@ -18,7 +18,7 @@ FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long fuzz nightly coverage mutants bench boards docs docs-data lint types clean
+.PHONY: demo test test-long fuzz nightly coverage mutants bench bench-others boards docs docs-data lint types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -64,6 +64,12 @@ bench: $(LIBRARY)
 	$(BIN)/multicube bench cube ports=64 depth=4
 	$(BIN)/multicube bench cube ports=1024 depth=4 --runs 2 --verilator-limit 0
 	$(BIN)/multicube bench torus k=8 depth=4 length=4 --load 0.1 --verilator-limit 0
+
+# Beside BookSim2, of which BOOKSIM is a clone; ten minutes.
+BOOKSIM ?= ../booksim2
+
+bench-others: $(TOOLS)
+	$(BIN)/python examples/booksim.py $(BOOKSIM) -o build/booksim.svg
 
 # Minutes each; the last one takes an hour, and more on a slow machine.
 boards: $(TOOLS)

@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -172,6 +173,34 @@ def test_wiring_rejects(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == "wiring.py: Address must be from 0 to 7, not 8\n"
     assert not list(tmp_path.iterdir())
+
+
+BOOKSIM = """#!/bin/sh
+case $(cat $1) in *injection_rate=0.9*) echo 'Simulation unstable, ending ...';; esac
+printf 'Packet latency average = 31.5\\nTime taken is 12100 cycles\\n'
+printf 'Packet latency average = 32.5 (1 samples)\\nTotal run time 0.5\\n'
+"""
+
+
+def test_booksim(tmp_path: Path) -> None:
+    """What it says is read, from a program that says what BookSim2 says; its checkout is needed."""
+    path = ROOT / "examples" / "booksim.py"
+    spec = importlib.util.spec_from_file_location("booksim_example", path)
+    assert spec is not None and spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = example  # for its dataclasses
+    spec.loader.exec_module(example)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "build").mkdir()
+    (tmp_path / "src" / "Makefile").write_text("all:\n\tchmod +x booksim\n")
+    (tmp_path / "src" / "booksim").write_text(BOOKSIM)
+    program = example.compiled(tmp_path, tmp_path / "build")
+    case = example.CASES[0]
+    assert example.run_booksim(program, case, 0.1, 12_000) == example.Outcome(12_100, 0.5, 32.5)
+    assert example.run_booksim(program, case, 0.9, 12_000) == example.Outcome(0, 0.0, math.inf)
+    done = subprocess.run([sys.executable, path, tmp_path], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"Checkout must be a clone of BookSim2, not {tmp_path}\n")
 
 
 OWN = ROOT / "examples" / "own_network.py"

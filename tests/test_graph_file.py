@@ -148,6 +148,12 @@ TERMINAL = "Terminal 1 must be at"
         ("a.graphml", "<graphml", "File '.*' can't be read: "),
         (
             "a.graphml",
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d0" for="node"'
+            ' attr.name="terminals" attr.type="ong"/><graph/></graphml>',
+            "GraphML has no 'ong', such as a type of attributes",
+        ),
+        (
+            "a.graphml",
             '<?xml version="1.0" encoding="tf-8"?><graphml/>',
             "File .*: It can't be decoded: unknown encoding: tf-8",
         ),

@@ -138,7 +138,10 @@ def _from_graphml(content: bytes) -> ListedGraph:
         raise InvalidValue(f"It can't be decoded: {error}") from None
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)  # of what networkx leaves out, or guesses
-        graph = nx.read_graphml(BytesIO(content))
+        try:
+            graph = nx.read_graphml(BytesIO(content))
+        except KeyError as error:
+            raise InvalidValue(f"GraphML has no {error}, such as a type of attributes") from None
     if unknown := set(graph) - {node.get("id") for node in nodes}:
         one = min(unknown)
         link = next(pair for pair in graph.edges() if one in pair)
