@@ -186,7 +186,8 @@ def test_booksim(tmp_path: Path) -> None:
     """What it says is read, from a program that says what BookSim2 says; its checkout is needed."""
     path = ROOT / "examples" / "booksim.py"
     spec = importlib.util.spec_from_file_location("booksim_example", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     example = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = example  # for its dataclasses
     spec.loader.exec_module(example)

@@ -150,7 +150,7 @@ TERMINAL = "Terminal 1 must be at"
             "a.graphml",
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d0" for="node"'
             ' attr.name="terminals" attr.type="ong"/><graph/></graphml>',
-            "GraphML has no 'ong', such as a type of attributes",
+            "File .*: GraphML has no 'ong', such as a type of attributes",
         ),
         (
             "a.graphml",
