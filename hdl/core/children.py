@@ -3,13 +3,15 @@
 They end with it even if it is killed (SIGKILL): a shell waits for its end, and then cleans up.
 """
 
+import math
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +28,8 @@ Answer = TypeVar("Answer")
 _running: set[subprocess.Popen[str]] = set()
 
 _LOOK_SECONDS = 0.1
+"""How long to wait at once. A signal that comes just as Python begins to wait is not noticed before
+the end of the wait."""
 
 _KILL_GROUP = 'kill -s KILL -- "-$1"'
 # Programs that write to it are killed first.
@@ -85,7 +89,7 @@ def run_program(
     _running.add(process)
     try:
         with _at_death(_KILL_GROUP, str(process.pid)):
-            out, err = process.communicate(timeout=limit)
+            out, err = _said(process, limit)
         if process not in _running:
             raise KeyboardInterrupt
     except BaseException:
@@ -95,6 +99,17 @@ def run_program(
     finally:
         _running.discard(process)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def _said(process: "subprocess.Popen[str]", limit: float | None) -> tuple[str, str]:
+    """What a program has written to standard output and error, at its end."""
+    end = math.inf if limit is None else time.monotonic() + limit
+    while True:
+        try:
+            return process.communicate(timeout=min(_LOOK_SECONDS, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            if time.monotonic() >= end:
+                raise
 
 
 def end_programs() -> None:
@@ -124,6 +139,11 @@ def in_threads(function: Callable[[Item], Answer], items: Iterable[Item]) -> lis
         try:
             with held_interrupts():
                 jobs.extend(pool.submit(function, item) for item in items)
+            waiting: set[Future[Answer]] = set(jobs)
+            while waiting:
+                done, waiting = wait(waiting, _LOOK_SECONDS, FIRST_EXCEPTION)
+                for job in done:
+                    job.result()  # raises its error
             return [job.result() for job in jobs]
         except BaseException:
             begun = [job for job in jobs if not job.cancel()]
