@@ -165,7 +165,7 @@ class Image:
             "wires": self.machine.wire_count,
             "tables": [[each.name, each.bytes, each.contents is not None] for each in self.tables],
             "boundary": boundary,
-            "groups": [_group(group) for group in self.machine.groups],
+            "groups": [_group(self.machine, group) for group in self.machine.groups],
         }
 
 
@@ -173,11 +173,11 @@ def _array(declaration: str, items: Sequence[str]) -> str:
     return f"{declaration} = {{\n" + ",\n".join(items) + "\n};"
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(machine: Machine, group: Group) -> dict[str, Any]:
     module = group.module
     return {
         "type": group.type.name,
-        "cells": [place and place[1] for place in group.names],
+        "cells": [place and place[1] for place in machine.names(group)],
         "first": group.first_wire,
         "registers": [register.width for register in module.registers],
         "outputs": _ports(group.outputs, {p: sum(w) for p, w in module.widths.items()}),

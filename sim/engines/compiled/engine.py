@@ -285,7 +285,7 @@ def _alike(a: Fabric, b: Fabric) -> bool:
     if a is b:
         return True
     return (
-        a.drivers == b.drivers
+        (a.drivers is b.drivers or a.drivers == b.drivers)
         and a.cells.keys() == b.cells.keys()
         and all(
             cell.type == b.cells[name].type and cell.straps.keys() == b.cells[name].straps.keys()

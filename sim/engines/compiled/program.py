@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -45,12 +46,13 @@ def whole_vectors(count: int) -> int:
 class Group:
     """All cells of one type in all runs: their positions and arrays."""
 
-    def __init__(self, type_: CellType, module: Module, classes: Sequence[Sequence[str]]) -> None:
+    def __init__(self, type_: CellType, module: Module, classes: Sequence[np.ndarray]) -> None:
         self.type = type_
         self.module = module
         self.classes = classes
-        self.places: dict[tuple[int, str], int] = {}
-        self.names: list[tuple[int, str] | None] = []
+        # By position: the number of the cell, or -1, and its run.
+        self.numbers: np.ndarray = np.zeros(0, np.int32)
+        self.run_of: np.ndarray = np.zeros(0, np.int32)
         self.ranges: list[tuple[int, int]] = []
         self.outputs = tuple(
             (path, word) for path, widths in module.widths.items() for word in range(len(widths))
@@ -72,19 +74,26 @@ class Group:
 
     def arrange(self, runs: int) -> None:
         """Assign a position to each cell: by class, then by run; each class fills whole vectors."""
-        for names in self.classes:
-            begin = len(self.names)
-            for run in range(runs):
-                for name in names:
-                    self.places[run, name] = len(self.names)
-                    self.names.append((run, name))
-            self.names += [None] * (whole_vectors(len(self.names)) - len(self.names))
-            self.ranges.append((begin, len(self.names)))
+        end = 0
+        for cells in self.classes:
+            begin, end = end, end + whole_vectors(runs * len(cells))
+            self.ranges.append((begin, end))
+        self.numbers = np.full(end, -1, np.int32)
+        self.run_of = np.zeros(end, np.int32)
+        for (begin, _), cells in zip(self.ranges, self.classes):
+            used = slice(begin, begin + runs * len(cells))
+            self.numbers[used] = np.tile(cells, runs)
+            self.run_of[used] = np.repeat(np.arange(runs), len(cells))
 
     @property
     def cells(self) -> int:
         """Number of positions, including padding."""
-        return len(self.names)
+        return len(self.numbers)
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        """The positions that have a cell."""
+        return np.flatnonzero(self.numbers >= 0)
 
     def wire(self, path: Path, word: int, place: Place) -> Place:
         """Number of the wire for a word of an output of the cell at a position, or at several."""
