@@ -179,6 +179,12 @@ class CellType:
         """The paths of all inputs."""
         return self._ports.of(In)
 
+    @cached_property
+    def _allowed(self) -> dict[str, range]:
+        """The values that a strap may have, by the name of the input."""
+        leaves = {path: self.leaves[path] for path in self.inputs if len(path) == 1}
+        return {str(name): range(1 << leaf.width) for (name,), leaf in leaves.items()}
+
     def build(self, contents: Mapping[str, tuple[int, ...]] | None = None) -> wiring.Component:
         """A new component of this type, with its memories initialised from `contents`."""
         return self.component(**self.parameters, **(contents or {}))
@@ -275,13 +281,14 @@ class Fabric:
         """
         if cell.name in self.cells:
             raise InvalidValue(f"Cell name {cell.name!r} is already taken by another cell")
+        allowed = cell.type._allowed
         for name, value in cell.straps.items():
-            leaf = cell.type.leaves.get((name,))
-            if leaf is None or leaf.flow != In:
+            if name not in allowed:
                 raise InvalidValue(f"Strap {name!r} of cell {cell.name!r} is not an input of it")
-            if value not in range(1 << leaf.width):
+            if value not in allowed[name]:
+                width = cell.type.leaves[name,].width
                 raise InvalidValue(
-                    f"Strap {name!r} of cell {cell.name!r} must fit {leaf.width} bits, not {value}"
+                    f"Strap {name!r} of cell {cell.name!r} must fit {width} bits, not {value}"
                 )
         self.cells[cell.name] = cell
         self.drivers.reserve(cell.name, cell.type, cell.type.inputs)
@@ -306,8 +313,10 @@ class Fabric:
             path = drivers.paths.number
             leaves = [(drives, path(one), path(two)) for drives, one, two in self._paired(a, b)]
             pairs = self._pairs[kind] = path(a.path), path(b.path), leaves
-        one, two = drivers.number(a.cell), drivers.number(b.cell)
         path_a, path_b, leaves = pairs
+        known = drivers.cells.numbers
+        one = known[a.cell] if a.cell in known else drivers.number(a.cell)
+        two = known[b.cell] if b.cell in known else drivers.number(b.cell)
         for drives_a, leaf_a, leaf_b in leaves:
             ends = (two, leaf_b, one, leaf_a) if drives_a else (one, leaf_a, two, leaf_b)
             if not drivers.connect(*ends):
@@ -461,9 +470,10 @@ class Fabric:
     def _ports_of(self, pin: Pin) -> _Ports:
         if pin.cell is None:
             return self._ports
-        if pin.cell not in self.cells:
-            raise InvalidValue(f"Pin {pin} names a cell that does not exist")
-        return self.cells[pin.cell].type._ports
+        try:
+            return self.cells[pin.cell].type._ports
+        except KeyError:
+            raise InvalidValue(f"Pin {pin} names a cell that does not exist") from None
 
 
 class Scope:

@@ -100,12 +100,12 @@ class AddressCode:
         """The lowest bit of each digit in a code, least significant first."""
         return tuple(accumulate(self.widths[:-1], initial=0))
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Number of addresses: the product of the radices."""
         return prod(self.radices)
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether the code of an address is the address itself."""
         return {(1 << width) - radix for radix, width in zip(self.radices, self.widths)} == {0}
@@ -190,6 +190,8 @@ class AddressCode:
 
     def encode(self, address: int) -> int:
         """The code of an address."""
+        if self.is_plain and address in range(self.count):
+            return address
         return self.pack(self.split(address))
 
     def decode(self, code: int) -> int:

@@ -221,8 +221,8 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
             if getattr(run, what) != getattr(first, what):
                 name = what.replace("_", " ")
                 raise InvalidValue(f"Parallel runs must have the same {name}")
-    plans = [run.sources(network, number) for run in runs for number in range(run.seeds)]
-    return [bench, *(bench.with_sources(plan) for plan in plans[1:])]
+    _, *further = ((run, number) for run in runs for number in range(run.seeds))
+    return [bench, *(bench.with_sources(run.sources(network, n)) for run, n in further)]
 
 
 def _broken(benches: list[Bench], faults: Sequence[Injection]) -> list[Bench]:

@@ -515,15 +515,28 @@ class Machine:
         self._settled = False
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int) -> list[int]:
-        group = self._groups[self.fabric.cells[cells[0]].type]
-        number = self._memory_number(group, name)
-        if group.module.memories[number].registers is not None:
-            return [sum(rows) for rows in zip(*(self.memory(cell, name, run) for cell in cells))]
-        rows = group.memories[number]
-        total: np.ndarray = np.zeros(rows.shape[1:], dtype=np.uint64)
-        for cell in cells:
-            total += rows[self.place(run, cell)]
+        located = self._located(tuple(cells), run)
+        if located is None:
+            raise KeyError(f"{name} of cells of several types")
+        group, places = located
+        memory = group.module.memories[number := self._memory_number(group, name)]
+        if memory.registers is None:
+            total = group.memories[number][places].sum(axis=0, dtype=np.uint64)
+        else:
+            vectors, lanes = np.divmod(places, LANES)
+            total = np.array(
+                [
+                    [self._masked(group, each, vectors, lanes).sum(dtype=np.uint64) for each in row]
+                    for row in memory.registers
+                ]
+            )
         return [sum(part << WORD * i for i, part in enumerate(row)) for row in total.tolist()]
+
+    @staticmethod
+    def _masked(group: Group, number: int, vectors: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+        """A register of many cells."""
+        width = group.module.registers[number].width
+        return group.state[vectors, number, lanes] & np.uint32(_ones(width))
 
     @staticmethod
     def _register(group: Group, number: int, place: int) -> int:
