@@ -206,7 +206,8 @@ class Drivers(MutableMapping[Pin, Pin]):
         if place is None:
             del self._others[cell, path]
         else:
-            self._cell[self._first[cell] + place] = -1
+            slot = self._first[cell] + place
+            self._cell[slot] = self._path[slot] = -1
         self._count -= 1
 
     def __len__(self) -> int:

@@ -57,11 +57,12 @@ def named_wires(
     for driver, receiver in links:
         if driver.cell != receiver.cell:
             direction, channel = lane(driver)
-            ends = " -> ".join(_title(fabric, pin, terminal) for pin in (driver, receiver))
+            begin, end = _title(fabric, driver, terminal), _title(fabric, receiver, terminal)
+            ends = f"{begin} -> {end}"
             wires[driver] = Wire(f"{ends}, {direction}" if direction else ends, channel)
     alike = Counter(wires.values())
     numbers: Counter[Wire] = Counter()
-    for driver, wire in wires.items():
+    for driver, wire in wires.items() if len(alike) < len(wires) else ():
         if alike[wire] > 1:
             wires[driver] = Wire(f"{wire.link}, link {numbers[wire]}", wire.channel)
             numbers[wire] += 1
