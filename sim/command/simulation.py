@@ -121,6 +121,8 @@ def sim(
     else:
         with messages(outputs):
             print_result(result, unit)
+            if result.activity is not None:
+                click.echo(f"wrote {activity}")
     if failure is not None:
         raise failure
     if result.partial:

@@ -1,4 +1,4 @@
-"""Files in the Switching Activity Interchange Format, SAIF 2.0 (IEEE 1801), which power tools read."""
+"""Files in the Switching Activity Interchange Format (SAIF 2.0, IEEE 1801), for power tools."""
 
 import os
 from collections.abc import Iterable, Iterator

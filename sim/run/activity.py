@@ -34,6 +34,7 @@ def check_observable(
     activity: str | os.PathLike[str] | bool,
     *,
     faults: Sequence[str],
+    vcd: str | os.PathLike[str] | None,
     checkpoint: str | os.PathLike[str] | None,
 ) -> None:
     """Check before the work begins that activity can be measured, and written to a file.
@@ -47,7 +48,7 @@ def check_observable(
         check_output(activity)
     if len(runs) > 1 or runs[0].seeds > 1:
         raise InvalidValue("Activity can only be measured in one run, with one seed")
-    for what, given in (("faults", faults), ("checkpoints", checkpoint)):
+    for what, given in (("faults", faults), ("waveforms", vcd), ("checkpoints", checkpoint)):
         if given:
             raise InvalidValue(f"Activity can't be measured in a run with {what}")
 

@@ -111,7 +111,7 @@ def simulate_runs(
     if checkpoint is not None:
         check_checkpoint(checkpoint)
     if activity is not False:
-        check_observable(runs, activity, faults=faults, checkpoint=checkpoint)
+        check_observable(runs, activity, faults=faults, vcd=vcd, checkpoint=checkpoint)
     found = injections(network, faults)
     in_state = [each for each in found if isinstance(each.place, StateBits)]
     in_links = [each for each in found if not isinstance(each.place, StateBits)]
