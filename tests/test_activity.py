@@ -33,7 +33,7 @@ from multicube.sim.run.rerun import Record, rerun
 Counts = dict[tuple[str, ...], tuple[int, int, int]]
 """T0, T1 and TC of each bit, by instance and name."""
 
-SMALL = {"ports": 4, "depth": 16, "payload": 6}
+SMALL = {"ports": 4, "depth": 16, "payload": 7}
 """A depth whose queues are memories of the compiled engine, not registers."""
 
 
@@ -242,7 +242,7 @@ def test_runs_without_activity_are_refused(
 
 def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "x.saif"
-    words = ["cube", "ports=4", "depth=16", "payload=6", "--cycles", "300", "--load", "0.3"]
+    words = ["cube", "ports=4", "depth=16", "payload=7", "--cycles", "300", "--load", "0.3"]
     with pytest.raises(SystemExit) as end:
         main(["sim", *words, "--activity", str(file)])
     assert end.value.code == 0

@@ -112,14 +112,15 @@ def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = N
     """
     if not isinstance(record, Record):
         record = Record.of(record)
-    activity = record.measured.get("activity") is not None and engine in (None, "compiled")
     network = build(record.network, **record.parameters)
     run, options = run_from(record.run, network)
+    if engine in (None, "compiled"):
+        options["activity"] = record.measured.get("activity") is not None
     if engine is None:
         used = record.measured.get("engine")
         engine = used if used in ENGINES else "auto"
     try:
-        return simulate_runs(network, [run], engine=engine, activity=activity, **options)[0]
+        return simulate_runs(network, [run], engine=engine, **options)[0]
     except SimulationError as error:
         if not isinstance(error.result, Result):
             raise
