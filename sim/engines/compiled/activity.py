@@ -26,12 +26,17 @@ _OBSERVER = (
     DRIVER
     + """
 typedef struct {
+  uint32_t toggles;
+  uint32_t high;           /* cycles of falling edges less those of rising edges, modulo 2^32 */
+} Count;
+
+typedef struct {
   const uint32_t *words;   /* NULL for the wires of this cycle */
   const int64_t *index;    /* of each observed word */
   const uint32_t *mask;    /* its bits */
+  const int64_t *first;    /* the first of its counts */
   uint32_t *old;           /* its value in the cycle before */
-  uint32_t *toggles;       /* [word][bit] */
-  int64_t *high;           /* [word][bit]: cycles of falling edges less those of rising edges */
+  Count *counts;           /* of each bit; those of a word follow each other */
   long count;
 } Observed;
 
@@ -52,8 +57,9 @@ static void compare(const Context *c, Observer *o) {
       if (!o->begun) continue;
       for (; changed; changed &= changed - 1) {
         int bit = __builtin_ctz(changed);
-        s->toggles[32 * i + bit]++;
-        s->high[32 * i + bit] += word >> bit & 1 ? -o->cycle : o->cycle;
+        Count *count = s->counts + s->first[i] + bit;
+        count->toggles++;
+        count->high += word >> bit & 1 ? -o->cycle : o->cycle;
       }
     }
   }
@@ -80,9 +86,9 @@ class _CObserved(ctypes.Structure):
         ("words", ctypes.c_void_p),
         ("index", ctypes.c_void_p),
         ("mask", ctypes.c_void_p),
+        ("first", ctypes.c_void_p),
         ("old", ctypes.c_void_p),
-        ("toggles", ctypes.c_void_p),
-        ("high", ctypes.c_void_p),
+        ("counts", ctypes.c_void_p),
         ("count", ctypes.c_long),
     ]
 
@@ -119,34 +125,34 @@ class Bits(NamedTuple):
 
 
 class _Words:
-    """Words of one array that are observed, and what is counted of them."""
+    """Words of one array that are observed, with their widths, and what is counted of them."""
 
-    def __init__(self, array: np.ndarray | None, index: Sequence[int], mask: Sequence[int]) -> None:
+    def __init__(
+        self, array: np.ndarray | None, index: Sequence[int], widths: Sequence[int]
+    ) -> None:
         self.array = array
+        self.widths = np.array(widths, np.int64)
         self.index = np.array(index, np.int64)
-        self.mask = np.array(mask, np.uint32)
+        self.mask = ((1 << self.widths) - 1).astype(np.uint32)
+        self.first = np.cumsum(self.widths) - self.widths
         self.old = np.zeros(len(index), np.uint32)
-        self.toggles = np.zeros((len(index), WORD), np.uint32)
-        self.high = np.zeros((len(index), WORD), np.int64)
+        self.counts = np.zeros((int(self.widths.sum()), 2), np.uint32)
 
     def c(self) -> _CObserved:
-        arrays = (self.index, self.mask, self.old, self.toggles, self.high)
+        arrays = (self.index, self.mask, self.first, self.old, self.counts)
         words = None if self.array is None else self.array.ctypes.data
         return _CObserved(words, *(each.ctypes.data for each in arrays), len(self.index))
 
     def close(self, cycles: int) -> None:
         """Add the cycles from the last rising edge of each bit to the end."""
-        still = self.old[:, None] >> np.arange(WORD, dtype=np.uint32) & 1
-        self.high += still.astype(np.int64) * cycles
+        bits = np.arange(len(self.counts)) - np.repeat(self.first, self.widths)
+        still = np.repeat(self.old, self.widths) >> bits.astype(np.uint32) & 1
+        self.counts[:, 1] += still * np.uint32(cycles)
 
-    def bits(self, first: int, widths: Sequence[int]) -> Bits:
-        """Those of a value whose words, of these widths, follow each other."""
-        return Bits.joined(
-            [
-                Bits(self.toggles[word, :width], self.high[word, :width])
-                for word, width in enumerate(widths, first)
-            ]
-        )
+    def bits(self, word: int, low: int, width: int) -> Bits:
+        """Those from a bit of a word on, and in the words that follow it."""
+        first = int(self.first[word]) + low
+        return Bits(*self.counts[first : first + width].T)
 
 
 class ActivityMeter:
@@ -171,9 +177,9 @@ class ActivityMeter:
         self._machine = machine
         self._run = run
         self.cycles = 0
-        self._pins: dict[Pin, tuple[int, list[int]]] = {}
+        self._pins: dict[Pin, tuple[int, int]] = {}
         self._states: dict[str, tuple[_Words, int]] = {}
-        self._memories: dict[tuple[str, int], tuple[_Words, int]] = {}
+        self._memories: dict[tuple[str, int], tuple[_Words, int, int]] = {}
         self._wires = self._observed_pins(pins)
         self._all = [self._wires, *self._observed_cells(cells)]
         self._c_observed = (_CObserved * len(self._all))(*(each.c() for each in self._all))
@@ -185,13 +191,14 @@ class ActivityMeter:
 
     def _observed_pins(self, pins: Sequence[Pin]) -> _Words:
         index: list[int] = []
-        masks: list[int] = []
+        widths: list[int] = []
         for pin in pins:
-            widths = word_widths(self._machine.width(pin))
-            self._pins[pin] = len(index), widths
-            index += [self._machine.wire(self._run, pin, word) for word in range(len(widths))]
-            masks += map(_ones, widths)
-        return _Words(None, index, masks)
+            width = self._machine.width(pin)
+            self._pins[pin] = len(index), width
+            for word, part in enumerate(word_widths(width)):
+                index.append(self._machine.wire(self._run, pin, word))
+                widths.append(part)
+        return _Words(None, index, widths)
 
     def _observed_cells(self, cells: Sequence[str]) -> list[_Words]:
         groups: dict[int, tuple[Group, list[str]]] = {}
@@ -207,9 +214,7 @@ class ActivityMeter:
                 for place in places
                 for number in range(len(registers))
             ]
-            words = _Words(
-                group.state, index, [_ones(each.width) for each in registers] * len(names)
-            )
+            words = _Words(group.state, index, [each.width for each in registers] * len(names))
             found.append(words)
             for at, name in enumerate(names):
                 self._states[name] = words, at * len(registers)
@@ -217,11 +222,11 @@ class ActivityMeter:
                 size = rows[0].nbytes
                 spans = [range(p * size // 4, -(-(p + 1) * size // 4)) for p in places]
                 index = [word for span in spans for word in span]
-                words = _Words(rows, index, [_ones(WORD)] * len(index))
+                words = _Words(rows, index, [WORD] * len(index))
                 found.append(words)
                 at = 0
                 for name, place, span in zip(names, places, spans):
-                    self._memories[name, number] = words, WORD * at + 8 * (place * size % 4)
+                    self._memories[name, number] = words, at, 8 * (place * size % 4)
                     at += len(span)
         return found
 
@@ -243,13 +248,14 @@ class ActivityMeter:
 
     def wire(self, pin: Pin) -> Bits:
         """The bits of an observed pin."""
-        return self._wires.bits(*self._pins[pin])
+        word, width = self._pins[pin]
+        return self._wires.bits(word, 0, width)
 
     def register(self, cell: str, number: int) -> Bits:
         """The bits of a register (`Module.registers`) of an observed cell."""
         words, first = self._states[cell]
         width = self.module(cell).registers[number].width
-        return words.bits(first + number, [width])
+        return words.bits(first + number, 0, width)
 
     def memory(self, cell: str, number: int) -> list[Bits]:
         """The bits of each row of a memory (`Module.memories`) of an observed cell."""
@@ -259,19 +265,14 @@ class ActivityMeter:
             return [
                 Bits.joined([self.register(cell, each) for each in row]) for row in memory.registers
             ]
-        words, first = self._memories[cell, number]
+        words, first, low = self._memories[cell, number]
         size = 8 * element_bytes(memory.width)
-        flat = Bits(words.toggles.reshape(-1), words.high.reshape(-1))
         return [
             Bits.joined(
                 [
-                    flat.part(first + (row * len(widths) + word) * size, width)
+                    words.bits(first, low + (row * len(widths) + word) * size, width)
                     for word, width in enumerate(widths)
                 ]
             )
             for row in range(memory.rows)
         ]
-
-
-def _ones(width: int) -> int:
-    return (1 << width) - 1
