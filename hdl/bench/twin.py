@@ -74,10 +74,12 @@ class TwinSource(wiring.Component):
         payload = Signal(width)
         with m.If(self.valid & self.ready):
             m.d.sync += payload.eq(Cat(parts))
+        # Without the seed, the first payload of each source would be 0.
+        shown = payload ^ self.seed.replicate(-(-width // 32))[:width]
         fields = self.packet.members
         m.d.comb += [
             self.o.payload.eq(
-                Cat(payload if name == "payload" else self.word[name] for name in fields)
+                Cat(shown if name == "payload" else self.word[name] for name in fields)
             ),
             self.o.valid.eq(self.valid),
         ]
