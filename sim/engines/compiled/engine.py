@@ -16,6 +16,7 @@ from ....hdl.core.checks import check_integer, check_kind
 from ....hdl.core.errors import InvalidType, InvalidValue
 from ....hdl.core.fabric import Fabric, Pin
 from ....hdl.core.output_file import whole_file
+from .activity import ActivityMeter
 from .errors import NotEnoughMemory
 from .machine import Machine
 from .program import lowered_types
@@ -268,6 +269,32 @@ class CompiledEngine:
             VCDWriter(stream, timescale="1 us") as writer,
         ):
             yield VcdRecorder(self, writer, cells, run)
+
+    @contextmanager
+    def activity(
+        self, pins: Sequence[Pin], cells: Sequence[str], run: int = 0
+    ) -> Iterator[ActivityMeter]:
+        """Count how often bits change: `with engine.activity(...) as meter: engine.step(100)`.
+
+        Parameters
+        ----------
+        pins : Sequence[Pin]
+            Outputs of cells, and inputs of the boundary.
+        cells : Sequence[str]
+            Cells whose registers and memories are observed too.
+        run : int
+        """
+        machine, lane = self._at(run)
+        for pin in pins:
+            self.fabric.check_pin(pin)
+        for cell in cells:
+            self.fabric.check_cell(cell)
+        meter = ActivityMeter(machine, pins, cells, lane)
+        machine.observe(meter)
+        try:
+            yield meter
+        finally:
+            machine.observe(None)
 
     def close(self) -> None:
         """Stop the threads."""

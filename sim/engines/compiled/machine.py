@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In
 
 from ....hdl.core.errors import InvalidValue
 from ....hdl.core.fabric import Cell, CellType, Fabric, Path, Pin
+from .activity import ActivityMeter
 from .build import load_libraries
 from .emit_c import DRIVER, LANES, InputKind, element_bytes
 from .errors import AssertionViolated
@@ -118,6 +119,7 @@ class Machine:
         self.cycle = 0
         self._plan = plan
         self._settled = False
+        self._meter: ActivityMeter | None = None
         self._groups: dict[CellType, Group] = {}
         self._locations: dict[tuple[tuple[str, ...], int], tuple[Group, np.ndarray] | None] = {}
         for type_, module in modules.items():
@@ -361,7 +363,10 @@ class Machine:
         AssertionViolated
             If an assertion fails; the cycle in which it fails is not completed.
         """
-        done = self._driver.run(self._context, cycles)
+        if self._meter is None:
+            done = self._driver.run(self._context, cycles)
+        else:
+            done = self._meter.advance(self._context, cycles)
         self.cycle += done
         if done % 2:
             self._now, self._next = self._next, self._now
@@ -388,7 +393,26 @@ class Machine:
             self._driver.settle(self._context)
             self._settled = True
 
+    def observe(self, meter: ActivityMeter | None) -> None:
+        """Let a meter count what changes from this cycle on; None ends the count of the last."""
+        if self._meter is not None:
+            self._meter.close(self._context)
+        self._meter = meter
+
     # Access
+
+    def group(self, cell: str) -> Group:
+        """All cells of the type of this one."""
+        return self._groups[self.fabric.cells[cell].type]
+
+    def width(self, driver: Pin) -> int:
+        """The width of a pin that drives a wire."""
+        leaves = (
+            self.fabric.boundary
+            if driver.cell is None
+            else self.fabric.cells[driver.cell].type.leaves
+        )
+        return leaves[driver.path].width
 
     def set(self, port: str, value: int, run: int) -> None:
         base, widths = self.boundary[port,]
