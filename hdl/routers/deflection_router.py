@@ -1,0 +1,137 @@
+"""The router of a deflection network: two rings that cross, and no queue."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_integer
+from ..core.errors import InvalidValue
+from ..core.fabric import Meter
+from ..primitives.packet import Packet
+
+__all__ = ["DeflectionRouter"]
+
+
+class DeflectionRouter(wiring.Component):
+    """A node of a torus of one-way rings: a 2 x 2 interchange box, and a register behind each exit.
+
+    A packet takes the *first ring* (dimension 1) to the position of its destination there, then
+    turns to the *second ring* (dimension 0), and leaves from it. In each cycle one packet comes
+    over each ring. Where nothing comes over the first ring, the terminal may send one in its place.
+    What comes from there turns if its position is right, whatever comes over the second ring: that
+    is *deflected* to the first ring, whose place is then free. So the box is either straight or
+    crossed, and one bit decides. This is the rule of HopliteRT (Wasly, Pellizzoni, Kapre, 2017).
+
+    What turns, or goes on in the second ring, leaves for the terminal if its other position is
+    right too and the register there has room. If not, it goes on around the second ring.
+
+    *Nothing is lost*: at most two packets come in, and each goes to another of two links or to the
+    terminal. No packet ever waits in the network, so deadlock is not possible.
+
+    *Delivery is guaranteed* if terminals take packets in the cycle in which they are offered. A
+    deflected packet goes once around the first ring, back to this node, and then turns for sure.
+    From there it can be deflected again in the next node of the second ring at the earliest, so it
+    loses at most k_1 cycles in each of the nodes that it passes in this ring: over a links of the
+    first ring and b of the second it takes at most a + b (k_1 + 1) + 1 cycles, where k_1 is the
+    size of the first ring. If a terminal refuses packets at times, they go around until they find
+    its register free: a packet leaves the network whenever one comes and the register is free, but
+    others may come before it, without limit as long as these are sent. Nothing is said about the
+    time until a packet enters: others may keep the first ring full.
+
+    A packet over h links takes h + 1 cycles if it is not deflected. Throughput is one packet per
+    cycle and output. `o_link` and `o` come from registers, `i.ready` depends on `i_link[1]` only.
+
+    Parameters
+    ----------
+    packet : Packet
+        Its tag holds the positions of the destination: in dimension 0 in the low `digit` bits, in
+        dimension 1 in the `digit` bits above them.
+    digit : int
+        Width of a position in bits, at least 1.
+
+    Members
+    -------
+    address : In(2 * digit)
+        The positions of this node, as in a tag. Constant.
+    i : In(stream.Signature(packet))
+        From the terminal.
+    o : Out(stream.Signature(packet))
+        To the terminal.
+    i_link, o_link : In, Out(stream.Signature(packet)).array(2)
+        The links of the two rings, by dimension. They have no back-pressure: `ready` is always 1,
+        and is ignored.
+    deflected : Out(1)
+        A packet of the second ring is deflected in this cycle.
+    missed : Out(1)
+        A packet has arrived in this cycle, but can't leave: the terminal has not taken the last.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, or packets have several flits.
+    """
+
+    def __init__(self, packet: Packet, *, digit: int) -> None:
+        self.packet = packet
+        self.digit = check_integer("Digit", digit, 1)
+        tag = packet.members["tag"]
+        if tag != 2 * digit:
+            raise InvalidValue(
+                f"Tag of a packet must have {2 * digit} bits with digit={digit}, not {tag}"
+            )
+        if packet.sized or packet.broadcast:
+            raise InvalidValue("Packets of a deflection router must be single flits, without masks")
+        self.meters = (
+            Meter("deflected", "deflected", "pulses"),
+            Meter("missed", "missed", "pulses"),
+        )
+        link = stream.Signature(packet)
+        super().__init__(
+            {
+                "address": In(2 * digit),
+                "i": In(link),
+                "o": Out(link),
+                "i_link": In(link).array(2),
+                "o_link": Out(link).array(2),
+                "deflected": Out(1),
+                "missed": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        second, first = self.i_link
+        to_second, to_first = self.o_link
+        here = [self.address.word_select(dimension, self.digit) for dimension in range(2)]
+
+        def position(packet: data.View, dimension: int) -> Signal:
+            return packet.tag.word_select(dimension, self.digit)
+
+        # What comes over the first ring, or from the terminal in its place.
+        comes, entry = Signal(), Signal(self.packet)
+        m.d.comb += [
+            comes.eq(first.valid | self.i.valid),
+            entry.eq(Mux(first.valid, first.payload, self.i.payload)),
+            self.i.ready.eq(~first.valid),
+            *(link.ready.eq(1) for link in self.i_link),
+        ]
+        turns, goes, ahead = Signal(), Signal(), Signal(self.packet)
+        arrives, room = Signal(), Signal()
+        m.d.comb += [
+            turns.eq(comes & (position(entry, 1) == here[1])),
+            goes.eq(turns | second.valid),
+            ahead.eq(Mux(turns, entry, second.payload)),
+            arrives.eq(goes & (position(ahead, 0) == here[0])),
+            room.eq(~self.o.valid | self.o.ready),
+            self.deflected.eq(turns & second.valid),
+            self.missed.eq(arrives & ~room),
+        ]
+        m.d.sync += [
+            to_first.valid.eq(Mux(turns, second.valid, comes)),
+            to_first.payload.eq(Mux(turns, second.payload, entry)),
+            to_second.valid.eq(goes & ~(arrives & room)),
+            to_second.payload.eq(ahead),
+        ]
+        with m.If(room):
+            m.d.sync += [self.o.valid.eq(arrives), self.o.payload.eq(ahead)]
+        return m
