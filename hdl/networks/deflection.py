@@ -109,7 +109,9 @@ class DeflectionTorus(PacketNetwork):
             DeflectionRouter, packet=packet or self.packet, digit=plan.code.digit_bits
         )
         for node in range(plan.nodes):
-            straps = {"address": plan.code.encode(node)}
+            digits = [(at + 1) % size for at, size in zip(plan.code.split(node), plan.sizes)]
+            beyond = plan.code.join(digits)
+            straps = {"address": plan.code.encode(node), "beyond": plan.code.encode(beyond)}
             fabric.place(Cell(f"router_{node}", type_, straps, title=f"node {plan.name(node)}"))
         for link in plan.links():
             fabric.link(

@@ -1,6 +1,9 @@
 """The router of a deflection network: two rings that cross, and no queue."""
 
-from amaranth.hdl import Module, Mux, Signal
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -86,13 +89,16 @@ class DeflectionRouter(wiring.Component):
             Meter("missed", "missed", "pulses"),
         )
         link = stream.Signature(packet)
+        self.wire = data.StructLayout({"packet": packet, "right": 1, "turns": 1})
+        wire = stream.Signature(self.wire)
         super().__init__(
             {
                 "address": In(2 * digit),
+                "beyond": In(2 * digit),
                 "i": In(link),
                 "o": Out(link),
-                "i_link": In(link).array(2),
-                "o_link": Out(link).array(2),
+                "i_link": In(wire).array(2),
+                "o_link": Out(wire).array(2),
                 "deflected": Out(1),
                 "missed": Out(1),
             }
@@ -102,36 +108,47 @@ class DeflectionRouter(wiring.Component):
         m = Module()
         second, first = self.i_link
         to_second, to_first = self.o_link
-        here = [self.address.word_select(dimension, self.digit) for dimension in range(2)]
+        here, beyond = (
+            [address.word_select(dimension, self.digit) for dimension in range(2)]
+            for address in (self.address, self.beyond)
+        )
 
-        def position(packet: data.View, dimension: int) -> Signal:
-            return packet.tag.word_select(dimension, self.digit)
+        def positions(packet: Any, node: Sequence[Value]) -> list[Value]:
+            """Whether each position of the destination is that of a node."""
+            return [packet.tag.word_select(i, self.digit) == node[i] for i in range(2)]
 
-        # What comes over the first ring, or from the terminal in its place.
-        comes, entry = Signal(), Signal(self.packet)
-        m.d.comb += [
+        # What came over the first ring, or from the terminal in its place.
+        comes, came = Signal(), Signal(self.wire, reset_less=True)
+        turns = Signal()
+        right, turning = positions(self.i.payload, here)
+        m.d.comb += self.i.ready.eq(~first.valid)
+        m.d.sync += [
             comes.eq(first.valid | self.i.valid),
-            entry.eq(Mux(first.valid, first.payload, self.i.payload)),
-            self.i.ready.eq(~first.valid),
-            *(link.ready.eq(1) for link in self.i_link),
+            came.packet.eq(Mux(first.valid, first.payload.packet, self.i.payload)),
+            came.right.eq(Mux(first.valid, first.payload.right, right)),
+            turns.eq(Mux(first.valid, first.payload.turns, self.i.valid & turning)),
         ]
-        turns, goes, ahead = Signal(), Signal(), Signal(self.packet)
+        onward = Signal(self.packet)
         arrives, room = Signal(), Signal()
+        coming, going = positions(came.packet, beyond), positions(second.payload.packet, beyond)
         m.d.comb += [
-            turns.eq(comes & (position(entry, 1) == here[1])),
-            goes.eq(turns | second.valid),
-            ahead.eq(Mux(turns, entry, second.payload)),
-            arrives.eq(goes & (position(ahead, 0) == here[0])),
+            to_first.valid.eq(Mux(turns, second.valid, comes)),
+            to_first.payload.packet.eq(Mux(turns, second.payload.packet, came.packet)),
+            to_first.payload.right.eq(Mux(turns, second.payload.right, came.right)),
+            # What is deflected does not turn in the next node: its position is that of this one.
+            to_first.payload.turns.eq(coming[1]),
+            onward.eq(Mux(turns, came.packet, second.payload.packet)),
+            arrives.eq(Mux(turns, came.right, second.valid & second.payload.right)),
             room.eq(~self.o.valid | self.o.ready),
             self.deflected.eq(turns & second.valid),
             self.missed.eq(arrives & ~room),
+            *(link.ready.eq(1) for link in self.i_link),
         ]
         m.d.sync += [
-            to_first.valid.eq(Mux(turns, second.valid, comes)),
-            to_first.payload.eq(Mux(turns, second.payload, entry)),
-            to_second.valid.eq(goes & ~(arrives & room)),
-            to_second.payload.eq(ahead),
+            to_second.valid.eq((turns | second.valid) & ~(arrives & room)),
+            to_second.payload.packet.eq(onward),
+            to_second.payload.right.eq(Mux(turns, coming[0], going[0])),
         ]
         with m.If(room):
-            m.d.sync += [self.o.valid.eq(arrives), self.o.payload.eq(ahead)]
+            m.d.sync += [self.o.valid.eq(arrives), self.o.payload.eq(onward)]
         return m
