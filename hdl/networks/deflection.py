@@ -36,8 +36,8 @@ class DeflectionTorus(PacketNetwork):
     """Two dimensions of one-way rings, of bufferless routers: after Hoplite (Kapre, Gray, 2015).
 
     Node v is the cell `router_{v}`, a `DeflectionRouter`, which says how packets move and why they
-    arrive. Packets are single words. An undeflected packet over h links takes h + 1 cycles. Packets
-    of one flow may overtake each other.
+    arrive. Packets are single words. A packet over h links takes h + 2 cycles if it is not
+    deflected. Packets of one flow may overtake each other.
 
     Its arguments are those of `DeflectionParameters`.
 
@@ -67,15 +67,19 @@ class DeflectionTorus(PacketNetwork):
     ordered = False
 
     def _set_up(self) -> None:
-        self.relation = Torus(self.parameters.k, 2, directions=1, channels=1)
+        k = self.parameters.k
+        if isinstance(k, str) and k.count("x") != 1:
+            raise InvalidValue(f"Radix k must be a number, or two sizes such as 8x4, not {k!r}")
+        self.relation = Torus(k, 2, directions=1, channels=1)
         self.ports = self.relation.nodes
         self.tags = self.relation.tags
         self.stages = self.relation.diameter + 1
+        self.zero_load_cycles = self.stages + 1
 
     @property
     def longest_flight(self) -> int:
         second, first = self.relation.sizes
-        return first - 1 + (second - 1) * (first + 1) + 1
+        return first - 1 + (second - 1) * (first + 1) + 2
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """As in `Network`.
@@ -105,9 +109,7 @@ class DeflectionTorus(PacketNetwork):
 
     def place(self, fabric: Fabric | Scope, packet: Packet | None = None) -> Terminals:
         plan = self.relation
-        type_ = CellType(
-            DeflectionRouter, packet=packet or self.packet, digit=plan.code.digit_bits
-        )
+        type_ = CellType(DeflectionRouter, packet=packet or self.packet, digit=plan.code.digit_bits)
         for node in range(plan.nodes):
             digits = [(at + 1) % size for at, size in zip(plan.code.split(node), plan.sizes)]
             beyond = plan.code.join(digits)
@@ -119,7 +121,9 @@ class DeflectionTorus(PacketNetwork):
                 Pin(f"router_{link.peer}", ("i_link", link.peer_port)),
             )
         cells = [f"router_{node}" for node in range(plan.nodes)]
-        return Terminals([Pin(cell, ("i",)) for cell in cells], [Pin(cell, ("o",)) for cell in cells])
+        return Terminals(
+            [Pin(cell, ("i",)) for cell in cells], [Pin(cell, ("o",)) for cell in cells]
+        )
 
     @property
     def layout(self) -> Layout:
@@ -142,8 +146,10 @@ class DeflectionTorus(PacketNetwork):
         return Lane("+x" if output.path[1] == 0 else "+y")
 
     def channels(self, source: int, destination: int) -> NoReturn:
-        """Raise ValueError: packets are deflected, over links that depend on others."""
-        raise InvalidValue("A network that deflects packets, over rings of others, can't be partitioned")
+        """Raise ValueError: a deflected packet goes around a ring that others use."""
+        raise InvalidValue(
+            "A network that deflects packets, around rings of others, can't be partitioned"
+        )
 
     def moves(self, destination: int) -> NoReturn:
         """Raise ValueError: packets are deflected, and don't wait for a link."""

@@ -16,33 +16,37 @@ __all__ = ["DeflectionRouter"]
 
 
 class DeflectionRouter(wiring.Component):
-    """A node of a torus of one-way rings: a 2 x 2 interchange box, and a register behind each exit.
+    """A node of a torus of one-way rings: a box of 2 x 2 that is straight or crossed, and no queue.
 
     A packet takes the *first ring* (dimension 1) to the position of its destination there, then
     turns to the *second ring* (dimension 0), and leaves from it. In each cycle one packet comes
     over each ring. Where nothing comes over the first ring, the terminal may send one in its place.
-    What comes from there turns if its position is right, whatever comes over the second ring: that
-    is *deflected* to the first ring, whose place is then free. So the box is either straight or
-    crossed, and one bit decides. This is the rule of HopliteRT (Wasly, Pellizzoni, Kapre, 2017).
+    What comes from there turns if its position is right, whatever comes over the second ring: this
+    is then *deflected* to the first ring, whose place is free. So one bit sets the box. The rule is
+    that of HopliteRT (Wasly, Pellizzoni, Kapre, 2017).
 
-    What turns, or goes on in the second ring, leaves for the terminal if its other position is
-    right too and the register there has room. If not, it goes on around the second ring.
+    What turns, or goes straight on in the second ring, leaves for the terminal if its other
+    position is right too and the terminal's register has room. If not, it goes on around the ring.
 
-    *Nothing is lost*: at most two packets come in, and each goes to another of two links or to the
-    terminal. No packet ever waits in the network, so deadlock is not possible.
+    *Nothing is lost*: at most two packets come in, and each goes to another one of two links or to
+    the terminal. No packet ever waits in the network, so deadlock is not possible.
 
     *Delivery is guaranteed* if terminals take packets in the cycle in which they are offered. A
-    deflected packet goes once around the first ring, back to this node, and then turns for sure.
-    From there it can be deflected again in the next node of the second ring at the earliest, so it
-    loses at most k_1 cycles in each of the nodes that it passes in this ring: over a links of the
-    first ring and b of the second it takes at most a + b (k_1 + 1) + 1 cycles, where k_1 is the
-    size of the first ring. If a terminal refuses packets at times, they go around until they find
-    its register free: a packet leaves the network whenever one comes and the register is free, but
-    others may come before it, without limit as long as these are sent. Nothing is said about the
-    time until a packet enters: others may keep the first ring full.
+    deflected packet goes once around the first ring, back to this node, and then turns for sure. In
+    the node to which it turns it can't be deflected, so it is deflected at most once in each of the
+    nodes behind that. Over a links of the first ring and b of the second it takes at most
+    a + b (k_1 + 1) + 2 cycles, where k_1 is the size of the first ring.
 
-    A packet over h links takes h + 1 cycles if it is not deflected. Throughput is one packet per
-    cycle and output. `o_link` and `o` come from registers, `i.ready` depends on `i_link[1]` only.
+    If a terminal refuses packets at times, they go around until they find its register free. From
+    any state all packets arrive once nothing more is sent and each terminal takes what it is
+    offered. But while others are sent to the same terminal, they may come before a packet any
+    number of times. Nor is there a bound on the time until a packet may enter: others can keep the
+    first ring full, and do so for ever only if packets are sent for ever.
+
+    A packet over h links takes h + 2 cycles if it is not deflected. Each output can carry a packet
+    per cycle. What leaves for the second ring and the terminal comes from registers, what leaves
+    for the first ring passes one multiplexer behind them. `i.ready` is the inverse of
+    `i_link[1].valid`.
 
     Parameters
     ----------
@@ -52,26 +56,36 @@ class DeflectionRouter(wiring.Component):
     digit : int
         Width of a position in bits, at least 1.
 
+    Attributes
+    ----------
+    wire : data.StructLayout
+        What links carry: `packet`, and two bits that the last router has found out, to save time
+        here. `right`: the packet's position in dimension 0 is that of this node. `turns`: so is its
+        position in dimension 1; only of the first ring's packets, since in the second it always is.
+
     Members
     -------
     address : In(2 * digit)
         The positions of this node, as in a tag. Constant.
+    beyond : In(2 * digit)
+        The positions, in each dimension, of the next node. Constant, and other than `address`.
     i : In(stream.Signature(packet))
         From the terminal.
     o : Out(stream.Signature(packet))
         To the terminal.
-    i_link, o_link : In, Out(stream.Signature(packet)).array(2)
+    i_link, o_link : In, Out(stream.Signature(wire)).array(2)
         The links of the two rings, by dimension. They have no back-pressure: `ready` is always 1,
         and is ignored.
     deflected : Out(1)
-        A packet of the second ring is deflected in this cycle.
+        A packet is deflected in this cycle.
     missed : Out(1)
-        A packet has arrived in this cycle, but can't leave: the terminal has not taken the last.
+        A packet in this node is for its terminal, but can't leave in this cycle: the terminal has
+        not taken the last one.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as above, or packets have several flits.
+        If a parameter is not as above, or packets have several flits or masks.
     """
 
     def __init__(self, packet: Packet, *, digit: int) -> None:
@@ -84,12 +98,12 @@ class DeflectionRouter(wiring.Component):
             )
         if packet.sized or packet.broadcast:
             raise InvalidValue("Packets of a deflection router must be single flits, without masks")
+        self.wire = data.StructLayout({"packet": packet, "right": 1, "turns": 1})
         self.meters = (
             Meter("deflected", "deflected", "pulses"),
             Meter("missed", "missed", "pulses"),
         )
         link = stream.Signature(packet)
-        self.wire = data.StructLayout({"packet": packet, "right": 1, "turns": 1})
         wire = stream.Signature(self.wire)
         super().__init__(
             {
@@ -118,8 +132,8 @@ class DeflectionRouter(wiring.Component):
             return [packet.tag.word_select(i, self.digit) == node[i] for i in range(2)]
 
         # What came over the first ring, or from the terminal in its place.
-        comes, came = Signal(), Signal(self.wire, reset_less=True)
-        turns = Signal()
+        layout = data.StructLayout({"packet": self.packet, "right": 1})
+        comes, turns, came = Signal(), Signal(), Signal(layout)
         right, turning = positions(self.i.payload, here)
         m.d.comb += self.i.ready.eq(~first.valid)
         m.d.sync += [
