@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The deflection torus: in lock step with a model of whole packets, bounds of flights, latencies."""
+"""The deflection torus: in lock step with a model of whole packets; flights and latencies."""
 
 import itertools
 import random

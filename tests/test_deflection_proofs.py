@@ -187,6 +187,7 @@ def network(k: str, longest: int) -> Claims:
     "offered",
     sizes="a network of 2 x 2 nodes",
 )
+@pytest.mark.long
 def test_a_small_network_delivers_in_time(tmp_path: Path) -> None:
     """At most 6 cycles: one link up, one along, deflected, once around, and in and out."""
     assert network("2x2", 6).hold(tmp_path)
