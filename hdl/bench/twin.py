@@ -6,7 +6,6 @@ and the same `ready` from the sinks. What a payload holds never changes what a n
 twin does the same in each cycle; `differs` tells if it does not.
 """
 
-from copy import copy
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Module, Signal
@@ -175,9 +174,7 @@ def with_twin(bench: Bench) -> OnBench:
     network = bench.network
     if not isinstance(bench, PacketBench):
         return OnBench(bench, network.fabric)
-    twin = copy(bench)
-    twin.cells, twin.drivers = dict(bench.cells), dict(bench.drivers)
-    twin.links = list(bench.links)
+    twin = bench.copy()
     checks = _place_twin(twin, bench.network)
     return OnBench(twin, network.fabric, f"{_TWIN}_", checks)
 

@@ -57,6 +57,12 @@ __all__ = ["sim", "sweep"]
     metavar="FILE.saif",
     help="Write how often each net and register of the network switches (engine compiled).",
 )
+@click.option(
+    "--threads",
+    type=int,
+    metavar="N",
+    help="Processor cores that share the cells of the network (engine compiled); 1 by default.",
+)
 @run_options
 def sim(
     network: str,

@@ -110,11 +110,10 @@ class Image:
         lines.append(f"uint32_t crossed[{count}], refused[{count}];")
         types = []
         for number, group in enumerate(machine.groups):
-            signature = "(Context *, const Type *)"
-            lines += [f"void {name}_{number}{signature};" for name in ("publish", "update")]
+            lines.append(f"void publish_{number}(Context *, const Type *);")
             lines += [
-                f"void late_{n}_{number}(Context *, const Type *, long, long);"
-                for n in range(program.late[number])
+                f"void {name}_{number}(Context *, const Type *, long, long);"
+                for name in ("update", *(f"late_{n}" for n in range(program.late[number])))
             ]
             memories = ", ".join(
                 f"memory_{number}_{n}" if n in group.memories else "0"

@@ -76,7 +76,8 @@ def simulate_runs(
     vcd : path-like, optional
         File for the waveforms of a single run (engine `amaranth`).
     threads : int, optional
-        Processor cores that the engine `compiled` may use; all if not given.
+        Processor cores that the engine `compiled` uses, as for `CompiledEngine`: by default several
+        runs use all, and a single run one.
     progress : bool
         Show a progress bar on standard error, if it is a terminal and the run takes long.
     checkpoint : path-like, optional

@@ -21,6 +21,7 @@ from .errors import NotEnoughMemory
 from .machine import Machine
 from .program import lowered_types
 from .state import State
+from .threads import MOST_THREADS
 
 __all__ = ["CompiledEngine"]
 
@@ -42,7 +43,9 @@ class CompiledEngine:
     ----------
     fabrics : Fabric or Sequence[Fabric]
     threads : int, optional
-        Cores to use; all if not given.
+        Cores to use. Runs are distributed over them; if there are more cores than runs (or groups
+        of small runs that share vectors), the cells of each run are divided among several. By
+        default several runs use all cores, and a single run one.
 
     Attributes
     ----------
@@ -72,7 +75,7 @@ class CompiledEngine:
         for each in fabrics:
             check_kind("Fabric", each, Fabric, "a Fabric")
         if threads is not None:
-            threads = check_integer("Threads", threads, 1)
+            threads = check_integer("Threads", threads, 1, MOST_THREADS)
         self.fabric = fabric = fabrics[0]
         self.runs = len(fabrics)
         self.cycle = 0
@@ -96,7 +99,9 @@ class CompiledEngine:
         for machine in self._machines:
             machine.load()
         # The code runs in separate threads, where Ctrl-C can't leave a machine inconsistent.
-        self._pool = ThreadPoolExecutor(min(threads or os.cpu_count() or 1, len(self._machines)))
+        side_by_side = min(threads or os.cpu_count() or 1, len(self._machines))
+        self._pool = ThreadPoolExecutor(side_by_side)
+        self._threads = (threads or 1) // side_by_side or 1
         self._rate = 1000.0
 
     def step(self, cycles: int) -> None:
@@ -111,7 +116,7 @@ class CompiledEngine:
         while cycles:
             part = min(cycles, max(1, int(self._rate * _ROUND_SECONDS)))
             start = time.perf_counter()
-            jobs = [self._pool.submit(machine.run, part) for machine in self._machines]
+            jobs = [self._pool.submit(machine.run, part, self._threads) for machine in self._machines]
             try:
                 wait(jobs)
             finally:

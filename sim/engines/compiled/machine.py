@@ -19,6 +19,7 @@ from .ir import WORD, Graph, Module, Node, evaluate
 from .program import Group, Program, whole_vectors
 from .schedule import Schedule
 from .state import check_words
+from .threads import THREADED
 from .words import word_widths
 
 __all__ = ["Machine"]
@@ -47,6 +48,8 @@ class _CTask(ctypes.Structure):
         ("type", ctypes.c_void_p),
         ("begin", ctypes.c_long),
         ("end", ctypes.c_long),
+        ("waits", ctypes.c_long),
+        ("shared", ctypes.c_long),
     ]
 
 
@@ -64,7 +67,7 @@ class _CContext(ctypes.Structure):
     ]
 
 
-_DRIVER_FUNCTIONS = ("publish", "settle", "run")
+_DRIVER_FUNCTIONS = ("publish", "settle", "run", "run_threads")
 
 
 def _address(library: ctypes.CDLL, function: str) -> int | None:
@@ -313,9 +316,13 @@ class Machine:
         wanted = [
             (source, ("publish", "update", *names)) for source, names in zip(program.sources, late)
         ]
-        self._driver, *self._libraries = load_libraries([(DRIVER, _DRIVER_FUNCTIONS), *wanted])
+        self._driver, *self._libraries = load_libraries(
+            [(DRIVER + THREADED, _DRIVER_FUNCTIONS), *wanted]
+        )
         self._driver.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
         self._driver.run.restype = ctypes.c_long
+        self._driver.run_threads.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_long]
+        self._driver.run_threads.restype = ctypes.c_long
         self._c_types = (_CType * len(self.groups))()
         self._keep: list[object] = []
         for c_type, group, library in zip(self._c_types, self.groups, self._libraries):
@@ -338,6 +345,8 @@ class Machine:
                 ctypes.addressof(self._c_types[task.type]),
                 task.begin,
                 task.end,
+                task.waits,
+                task.shared,
             )
             for task in program.tasks
         ]
@@ -355,18 +364,20 @@ class Machine:
 
     # Running
 
-    def run(self, cycles: int) -> None:
-        """Advance all runs.
+    def run(self, cycles: int, threads: int) -> None:
+        """Advance all runs, whose cells are divided among some threads.
 
         Raises
         ------
         AssertionViolated
             If an assertion fails; the cycle in which it fails is not completed.
         """
-        if self._meter is None:
+        if self._meter is not None:
+            done = self._meter.advance(self._context, cycles)
+        elif threads == 1:
             done = self._driver.run(self._context, cycles)
         else:
-            done = self._meter.advance(self._context, cycles)
+            done = self._driver.run_threads(self._context, cycles, threads)
         self.cycle += done
         if done % 2:
             self._now, self._next = self._next, self._now

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -16,6 +17,9 @@ from .schedule import Schedule, schedule
 from .words import word_widths
 
 __all__ = ["Group", "Program", "Task", "lowered_types", "whole_vectors"]
+
+_ALONE = 8 * LANES
+"""Most cells of a level that are not worth a barrier, if the next level has few as well."""
 
 Place = TypeVar("Place", int, np.ndarray)
 """Where a cell is, or an array of such numbers."""
@@ -103,12 +107,18 @@ class Group:
 
 
 class Task(NamedTuple):
-    """Late outputs to be evaluated: a function of a type, for a range of its positions."""
+    """Late outputs to be evaluated: a function of a type, for a range of its positions.
+
+    With several threads, `waits` says whether it follows a barrier, and `shared` whether its cells
+    are divided among them.
+    """
 
     type: int
     function: int
     begin: int
     end: int
+    waits: bool
+    shared: bool
 
 
 @dataclass(frozen=True)
@@ -135,15 +145,21 @@ class Program:
         numbers = {group.type: number for number, group in enumerate(groups)}
         sets: list[dict[tuple[Path, ...], int]] = [{} for _ in groups]
         tasks: list[Task] = []
-        for task in plan.tasks:
-            number = numbers[task.type]
-            function = sets[number].setdefault(task.outputs, len(sets[number]))
-            for begin, end in (groups[number].ranges[each] for each in task.classes):
-                last = tasks[-1] if tasks else None
-                if last and (last.type, last.function, last.end) == (number, function, begin):
-                    tasks[-1] = last._replace(end=end)
-                else:
-                    tasks.append(Task(number, function, begin, end))
+        was_shared = False
+        for _, together in groupby(plan.tasks, lambda task: task.level):
+            ranges: list[tuple[int, int, int, int]] = []
+            for task in together:
+                number = numbers[task.type]
+                function = sets[number].setdefault(task.outputs, len(sets[number]))
+                for begin, end in (groups[number].ranges[each] for each in task.classes):
+                    if ranges and (*ranges[-1][:2], ranges[-1][3]) == (number, function, begin):
+                        begin = ranges.pop()[2]
+                    ranges.append((number, function, begin, end))
+            shared = sum(end - begin for *_, begin, end in ranges) > _ALONE
+            waits = bool(tasks) and (shared or was_shared)
+            for place, each in enumerate(ranges):
+                tasks.append(Task(*each, waits=waits and not place, shared=shared))
+            was_shared = shared
         sources = [
             emit(TypeCode(group.module, group.inputs, group.outputs, group.kinds, tuple(outputs)))
             for group, outputs in zip(groups, sets)

@@ -28,11 +28,14 @@ class Task:
     outputs : tuple[Path, ...]
     classes : tuple[int, ...]
         The classes of cells of this type to evaluate; see `Schedule`.
+    level : int
+        Outputs of a level depend on those of lower levels only.
     """
 
     type: CellType
     outputs: tuple[Path, ...]
     classes: tuple[int, ...]
+    level: int
 
 
 @dataclass
@@ -81,7 +84,7 @@ def schedule(fabric: Fabric, modules: Mapping[CellType, Module]) -> Schedule:
                 together = wanted[level].setdefault(type_, {})
                 together.setdefault(tuple(paths), []).append(number)
     tasks = [
-        Task(type_, outputs, tuple(numbers))
+        Task(type_, outputs, tuple(numbers), level)
         for level in sorted(wanted)
         for type_, together in wanted[level].items()
         for outputs, numbers in together.items()
