@@ -71,6 +71,14 @@ class RouterParameters(Parameters):
     allow_deadlock: int = integer(
         0, "1: build it even if its routing can deadlock", least=0, most=1
     )
+    pipeline: int = integer(
+        0,
+        "cycles more in a router, for a faster clock: 1 with registers before the switch, 2 with a "
+        "stage for routes too",
+        least=0,
+        most=2,
+        plain=0,
+    )
     recovery: str = word("none", "what ends a deadlock", RECOVERIES, plain="none")
     timeout: int = integer(
         16,
@@ -209,7 +217,10 @@ class RoutedNetwork(PacketNetwork):
             )
         links = relation.diameter
         self.stages = links + 1
+        if given.pipeline:
+            self._check_pipeline()
         waits = links * (given.decision - 1 + relation.graph.latency - 1)
+        waits += (links + 1) * given.pipeline
         stored = self.lengths[1] if given.switching == "store-and-forward" else 1
         self.zero_load_cycles = waits + stored * (links + 1) + self._senses
         if self.holds_links:
@@ -258,7 +269,7 @@ class RoutedNetwork(PacketNetwork):
         given, relation = self.parameters, self.relation
         if relation.rewritable:
             raise InvalidValue("Tables must be fixed with switching=packet, not rewritable")
-        for name, plain in (("decision", 1), ("refill", "no"), ("arbiter", "round-robin")):
+        for name, plain in (("decision", 1), ("refill", "no"), ("pipeline", 0), ("arbiter", "round-robin")):
             if given[name] != plain:
                 raise InvalidValue(
                     f"{name.capitalize()} must be {plain} with switching=packet, not {given[name]}"
@@ -278,6 +289,29 @@ class RoutedNetwork(PacketNetwork):
             raise InvalidValue(
                 "Selection must not be first-free with switching=packet if packets have a choice "
                 "of channels"
+            )
+
+    def _check_pipeline(self) -> None:
+        """What needs to know in the same cycle what the router behind a link does."""
+        given, graph = self.parameters, self.relation.graph
+        for name, plain in (("refill", "no"), ("selection", "first-free"), ("recovery", "none")):
+            if given[name] != plain:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be {plain} with pipeline={given.pipeline}, "
+                    f"not {given[name]}"
+                )
+        if self._senses:
+            raise InvalidValue(
+                "Pipeline must be 0 if terminals look at the queues of their router, "
+                f"not {given.pipeline}"
+            )
+        if graph.latency > 1:
+            raise InvalidValue(
+                f"Latency must be 1 with pipeline={given.pipeline}, not {graph.latency}"
+            )
+        if self.relation.choice:
+            raise InvalidValue(
+                f"Pipeline must be 0 if packets have a choice of channels, not {given.pipeline}"
             )
 
     def _check_refill(self) -> None:
@@ -345,7 +379,8 @@ class RoutedNetwork(PacketNetwork):
                 escape = relation.is_escape(Channel(link.node, link.port, number))
                 outputs[link.node].append(((link.port, number), escape, link.interval))
                 end = link.peer_port, number
-                inputs[link.peer].append(InputChannel(end, escape, link.latency > 1))
+                credits = link.latency > 1 or self.parameters.pipeline > 0
+                inputs[link.peer].append(InputChannel(end, escape, credits))
         if graph.alike:
             all_inputs = sorted({one for own in inputs for one in own})
             all_outputs = sorted({one for own in outputs for one in own})
@@ -455,6 +490,7 @@ class RoutedNetwork(PacketNetwork):
                         levels=self._senses,
                         timeout=given.timeout if self.recovers else 0,
                         **selecting,
+                        **({"pipeline": given.pipeline} if given.pipeline else {}),
                     )
                 )
             straps = {}
@@ -523,7 +559,11 @@ class RoutedNetwork(PacketNetwork):
                 fabric.link(Pin(end, ("o",)), comes)
             else:
                 fabric.link(leaves, comes)
-            if c in waits:
+            if given.pipeline:
+                freed = receiver.credited_inputs.index(entry)
+                credit = sender.link_outputs.index(output)
+                fabric.link(Pin(there, ("freed", freed)), Pin(here, ("credit", credit)))
+            elif c in waits:
                 told = Pin(name, ("open", waits.index(c)))
                 if link.latency == 1:
                     space = receiver.guarded_inputs(given.switching).index(entry)

@@ -7,7 +7,14 @@ from amaranth.lib.wiring import In, Out
 from ..core.checks import check_integer
 from ..primitives.packet import Packet
 
-__all__ = ["CreditLink"]
+__all__ = ["CreditLink", "count_credits"]
+
+
+def count_credits(m: Module, name: str, depth: int, back: Value, leaves: Value) -> Signal:
+    """The free places of a queue of `depth` places, as the sender counts them."""
+    free = Signal(range(depth + 1), init=depth, name=f"free_{name}")
+    m.d.sync += free.eq(free + back - leaves)
+    return free
 
 
 class CreditLink(wiring.Component):
@@ -101,9 +108,8 @@ class CreditLink(wiring.Component):
             m.d.sync += [after.eq(before) for before, after in stages]
             sent, back, payload = (after for _, after in stages)
         for c in range(self.channels):
-            free = Signal(range(self.depth + 1), init=self.depth, name=f"free_{c}")
             leaves = self.i[c].valid & self.i[c].ready
-            m.d.sync += free.eq(free + back[c] - leaves)
+            free = count_credits(m, f"{c}", self.depth, back[c], leaves)
             m.d.comb += [
                 self.i[c].ready.eq(free != 0),
                 self.o[c].valid.eq(sent[c]),

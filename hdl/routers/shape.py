@@ -134,6 +134,11 @@ class RouterShape:
         """Inputs whose senders count credits."""
         return [i for i, one in enumerate(self.inputs) if one.credits]
 
+    @property
+    def link_outputs(self) -> list[int]:
+        """Outputs that are channels of links."""
+        return [j for j, one in enumerate(self.outputs) if not one.is_terminal]
+
     def guarded_outputs(self, switching: Switching) -> list[int]:
         """Outputs that a header may take only if the queue behind the link has space."""
         return [j for j, one in enumerate(self.outputs) if _is_guarded(one, switching)]
