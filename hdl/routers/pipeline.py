@@ -7,15 +7,16 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
+from ..primitives.arbiters import arbitrate
 from ..primitives.packet import Packet
 from .credit_link import count_credits
 from .shape import RouterShape
 
-__all__ = ["RouteStage", "Traversal"]
+__all__ = ["Owners", "RouteStage", "Traversal"]
 
 
 class RouteStage(wiring.Component):
-    """A register behind a queue, with the exits of the flit in it: those of a header only.
+    """A register behind a queue, with the exits of the flit in it: those of its packet's header.
 
     One cycle, and one flit per cycle: it takes the next flit in the cycle in which its own leaves.
     `i.ready` depends on `o.ready`; `o.valid` and `o.payload` are registers.
@@ -33,7 +34,7 @@ class RouteStage(wiring.Component):
     route : In(exits)
         The outputs that the flit at `i` may take, if it is a header.
     o : Out(stream.Signature(flit, exits))
-        `exits` is 0 without a header.
+        `exits` is 0 without a flit.
     """
 
     def __init__(self, packet: Packet, exits: int) -> None:
@@ -49,10 +50,11 @@ class RouteStage(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        begins = Signal(init=1)
-        valid, exits = Signal(), Signal.like(self.route)
+        begins, valid = Signal(init=1), Signal()
         flit = Signal(self.packet, reset_less=True)
+        own, found, exits = (Signal.like(self.route, name=name) for name in ("own", "found", "exits"))
         m.d.comb += [
+            found.eq(Mux(begins, self.route, own)),
             self.i.ready.eq(~valid | self.o.ready),
             self.o.valid.eq(valid),
             self.o.payload.flit.eq(flit),
@@ -62,22 +64,120 @@ class RouteStage(wiring.Component):
             m.d.sync += [
                 valid.eq(self.i.valid),
                 flit.eq(self.i.payload),
-                exits.eq(Mux(self.i.valid & begins, self.route, 0)),
+                exits.eq(Mux(self.i.valid, found, 0)),
             ]
             with m.If(self.i.valid):
-                m.d.sync += begins.eq(self.i.payload.last)
+                m.d.sync += [begins.eq(self.i.payload.last), own.eq(found)]
         return m
+
+
+class Owners(wiring.Component):
+    """Which input each output of a router belongs to. An input's flit is offered to its own output.
+
+    An output passes to another input when the tail of a worm leaves, or when its owner offers
+    nothing and is not inside a worm, if another one wants it: in the next cycle, so one packet can
+    follow another without a gap. So it stays with its owner while nobody else wants it. A header
+    whose output belongs to another input waits for one cycle at least. An input that wants an
+    output waits for one worm of each other at most, with round-robin or least-recent arbiters.
+
+    `offered` and `serves` depend on `want` and registers.
+
+    Parameters
+    ----------
+    shape : RouterShape
+    arbiter : str
+        One of `ARBITERS`.
+
+    Members
+    -------
+    seed : In(32)
+        For random arbiters.
+    want : In(outputs).array(inputs)
+        The output of the flit at each input, one bit each; 0 if there is none.
+    last : In(inputs)
+        Whether it is a tail.
+    passed : In(outputs)
+        What is offered to this output leaves.
+    offered : Out(outputs)
+    serves : Out(outputs).array(inputs)
+        To which output the flit of each input is offered.
+    inside : Out(outputs)
+        Whether a worm has begun to leave by it, and its tail has not left.
+    """
+
+    def __init__(self, shape: RouterShape, arbiter: str) -> None:
+        self.shape = shape
+        self.arbiter = arbiter
+        inputs, outputs = len(shape.inputs), len(shape.outputs)
+        super().__init__(
+            {
+                "seed": In(32),
+                "want": In(outputs).array(inputs),
+                "last": In(inputs),
+                "passed": In(outputs),
+                "offered": Out(outputs),
+                "serves": Out(outputs).array(inputs),
+                "inside": Out(outputs),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for j, output in enumerate(self.shape.outputs):
+            entries = output.inputs
+            if not entries:
+                continue
+            owner, want, served, others, next_ = (
+                Signal(len(entries), name=f"{name}_{j}")
+                for name in ("owner", "want", "served", "others", "next")
+            )
+            tail, releases, inside = (
+                Signal(name=f"{name}_{j}") for name in ("tail", "releases", "inside")
+            )
+            m.d.comb += [
+                want.eq(Cat(self.want[i][j] for i in entries)),
+                served.eq(want & owner),
+                Cat(self.serves[i][j] for i in entries).eq(served),
+                self.offered[j].eq(served.any()),
+                tail.eq(Cat(self.last[i] & own for i, own in zip(entries, owner)).any()),
+                releases.eq(Mux(self.offered[j], self.passed[j] & tail, ~inside)),
+                others.eq(want & ~owner),
+                self.inside[j].eq(inside),
+                next_.eq(self._next(m, j, owner, others, releases)),
+            ]
+            with m.If(self.offered[j] & self.passed[j]):
+                m.d.sync += inside.eq(~tail)
+            with m.If(releases & others.any()):
+                m.d.sync += owner.eq(next_)
+        return m
+
+    def _next(self, m: Module, j: int, owner: Value, others: Value, releases: Value) -> Value:
+        """Which other input gets an output that is released."""
+        if self.arbiter == "round-robin":
+            # The first one after the owner, so the owner is all that must be kept.
+            after = Cat(owner[:at].any() for at in range(len(owner)))
+            later = Signal(len(owner), name=f"later_{j}")
+            m.d.comb += later.eq(others & after)
+            return Mux(later.any(), _first(later), _first(others))
+        seed = self.seed.rotate_left(j % 32) if self.arbiter == "random" else Const(1, 32)
+        request = others & releases.replicate(len(others))
+        return arbitrate(m, self.arbiter, f"arbiter_{j}", request, seed)
+
+
+def _first(bits: Value) -> Value:
+    """Keep only the lowest 1 of some bits, by the shortest path."""
+    return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
 
 
 class Traversal(wiring.Component):
     """Registers in front of the switch of a router, and the credits of its links.
 
     What an input sends in a cycle crosses the switch in the next. The queues behind links have
-    room for all that is sent to them, as credits are counted here. The flit for a terminal that is
-    not ready stays in the register of its input, which is *stalled*: it must not send, and nothing
-    else may be sent to this terminal.
+    room for all that is sent to them, as credits are counted here. A flit that its terminal does
+    not take at once waits in a register.
 
-    `ready` and `stalled` depend on registers and, for terminals, on `o[*].ready`.
+    `ready` depends on registers and, for terminals, on `o[*].ready`; `o[*].valid` and `.payload` on
+    registers.
 
     Parameters
     ----------
@@ -98,7 +198,6 @@ class Traversal(wiring.Component):
         Of each link the channel, if any, that has the wires.
     sent : In(outputs)
         To which outputs a flit is sent: only to those that are `ready` and have the wires.
-    stalled : Out(inputs)
     ready : Out(outputs)
     open : Out(outputs)
         Whether there are so many places as needed; 1 if the output is not guarded.
@@ -121,7 +220,6 @@ class Traversal(wiring.Component):
             "uses": In(outputs).array(inputs),
             "turn": In(outputs),
             "sent": In(outputs),
-            "stalled": Out(inputs),
             "ready": Out(outputs),
             "open": Out(outputs),
             "o": Out(stream.Signature(packet)).array(outputs),
@@ -132,36 +230,27 @@ class Traversal(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        stalls: dict[int, list[Value]] = {i: [] for i in range(len(self.shape.inputs))}
-        flits = [Signal(self.packet, name=f"flit_{i}", reset_less=True) for i in stalls]
-        for i, flit in enumerate(flits):
-            with m.If(~self.stalled[i]):
-                m.d.sync += flit.eq(self.i[i])
+        flits = []
+        for i, port in enumerate(self.i):
+            flits.append(Signal(self.packet, name=f"flit_{i}", reset_less=True))
+            m.d.sync += flits[i].eq(port)
         for number, link in enumerate(self.shape.links):
             entries = sorted({i for j in link for i in self.shape.outputs[j].inputs})
             selects = Signal(len(entries), name=f"select_{number}")
             goes = Signal(len(link), name=f"goes_{number}")
-            moves: Value = Const(1)
-            if self.shape.outputs[link[0]].is_terminal:
-                moves = ~goes | self.o[link[0]].ready
-                m.d.comb += self.ready[link[0]].eq(moves)
-                for i, select in zip(entries, selects):
-                    stalls[i].append(select & ~moves)
-            with m.If(moves):
-                m.d.sync += [
-                    selects.eq(
-                        Cat(
-                            Cat(self.uses[i][j] & self.turn[j] for j in link).any() for i in entries
-                        )
-                    ),
-                    goes.eq(Cat(self.sent[j] for j in link)),
-                ]
+            m.d.sync += [
+                bit.eq(Cat(self.uses[i][j] & self.turn[j] for j in link).any())
+                for i, bit in zip(entries, selects)
+            ]
+            m.d.sync += goes.eq(Cat(self.sent[j] for j in link))
             payload: Value = Const(0)
             for i, select in zip(entries, selects):
                 payload |= Mux(select, flits[i].as_value(), 0)
-            for j, valid in zip(link, goes):
-                m.d.comb += [self.o[j].valid.eq(valid), self.o[j].payload.eq(payload)]
-        m.d.comb += self.stalled.eq(Cat(Cat(own).any() for own in stalls.values()))
+            if self.shape.outputs[link[0]].is_terminal:
+                self._end(m, link[0], goes, payload)
+            else:
+                for j, valid in zip(link, goes):
+                    m.d.comb += [self.o[j].valid.eq(valid), self.o[j].payload.eq(payload)]
         for number, j in enumerate(self.shape.link_outputs):
             free = count_credits(m, f"{j}", self.depth, self.credit[number], self.sent[j])
             m.d.comb += [
@@ -169,3 +258,19 @@ class Traversal(wiring.Component):
                 self.open[j].eq(free >= self.needed[j] if j in self.needed else 1),
             ]
         return m
+
+    def _end(self, m: Module, j: int, comes: Value, payload: Value) -> None:
+        """The output of a terminal, with a place for a flit that it does not take at once."""
+        port = self.o[j]
+        waits = Signal(name=f"waits_{j}")
+        place = Signal(self.packet, name=f"place_{j}", reset_less=True)
+        m.d.comb += [
+            port.valid.eq(comes | waits),
+            port.payload.eq(Mux(waits, place.as_value(), payload)),
+            self.open[j].eq(1),
+            # Nothing comes while a flit waits: it was not sent.
+            self.ready[j].eq(~port.valid | port.ready),
+        ]
+        m.d.sync += waits.eq(port.valid & ~port.ready)
+        with m.If(comes):
+            m.d.sync += place.eq(payload)

@@ -16,7 +16,7 @@ from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin, lowest
 from .discarding import discarding
 from .graph_router import GraphRouter, RouteLogic
-from .pipeline import RouteStage, Traversal
+from .pipeline import Owners, RouteStage, Traversal
 from .selection import Selection, Selector
 from .shape import SWITCHINGS, RouterShape, Switching, space_needed
 
@@ -251,6 +251,9 @@ class WormRouter(GraphRouter):
         # Bit by bit: linters take a chain of partly used words for a combinational loop.
         grants = {i: [Signal(name=f"granted_{i}_{j}") for j in outputs] for i in inputs}
         traversal = self._traversal(m)
+        if traversal is not None and self.pipeline == 2:
+            self._stages(m, traversal)
+            return m
         readies = [output.ready for output in self.o] if traversal is None else traversal.ready
         passed = [Signal(name=f"passed_{j}") for j in outputs]
         held = Signal(len(outputs))
@@ -261,10 +264,8 @@ class WormRouter(GraphRouter):
             m.d.comb += selector.held.eq(held)
         for i in inputs:
             exits = self._exits(i)
-            stalled = None if traversal is None else traversal.stalled[i]
-            heads[i], asked = head, _ = self._receive(m, i, exits, selector, stalled)
-            # The route stage gives exits to headers only, and those that have one find it held.
-            header = head.valid & (1 if self.pipeline == 2 else ~kept[i].any())
+            heads[i], asked = head, _ = self._receive(m, i, exits, selector)
+            header = head.valid & ~kept[i].any()
             swallows, begins = self._discard(m, i, head, asked)
             header &= ~swallows
             m.d.comb += [
@@ -322,12 +323,7 @@ class WormRouter(GraphRouter):
         return [j for j, output in enumerate(self.shape.outputs) if i in output.inputs]
 
     def _receive(
-        self,
-        m: Module,
-        i: int,
-        exits: Sequence[int],
-        selector: Selector | None,
-        stalled: Value | None,
+        self, m: Module, i: int, exits: Sequence[int], selector: Selector | None
     ) -> tuple[stream.Interface, Signal]:
         """The head of an input's queue, and the outputs that it may take if it is a header, one bit
         each.
@@ -370,13 +366,6 @@ class WormRouter(GraphRouter):
             source.ready.eq(arrival.ready),
             *(asked[j].eq(bit) for j, bit in zip(exits, head.payload.exits)),
         ]
-        if stalled is not None:
-            behind, head = head, head.signature.create(path=(f"head_{i}",))
-            m.d.comb += [
-                head.valid.eq(behind.valid & ~stalled),
-                head.payload.eq(behind.payload),
-                behind.ready.eq(head.ready & ~stalled),
-            ]
         if i in self.guarded_inputs:
             space = self.space[self.guarded_inputs.index(i)]
             needed = space_needed(self.switching, self.depth, self.longest)
@@ -407,6 +396,33 @@ class WormRouter(GraphRouter):
             *(own.ready.eq(port.ready) for port, own in zip(self.o, traversal.o)),
         ]
         return traversal
+
+    def _stages(self, m: Module, traversal: Traversal) -> None:
+        """Routes, arbitration and the switch in stages of their own."""
+        m.submodules.owners = owners = Owners(self.shape, self.arbiter)
+        if self.arbiter == "random":
+            m.d.comb += owners.seed.eq(self.seed)
+        for i in range(len(self.shape.inputs)):
+            if not (exits := self._exits(i)):
+                continue
+            head, asked = self._receive(m, i, exits, None)
+            allowed = self._open(m, i, head, traversal)
+            m.d.comb += [
+                owners.want[i].eq(asked),
+                owners.last[i].eq(head.payload.flit.last),
+                head.ready.eq((owners.serves[i] & owners.passed).any()),
+                traversal.i[i].eq(head.payload.flit),
+                traversal.uses[i].eq(owners.serves[i]),
+            ]
+        may = traversal.ready & (traversal.open | owners.inside)
+        for number, link in enumerate(self.shape.links):
+            turns = self._turns(m, number, [(owners.offered[j], may[j]) for j in link])
+            for j, turn in zip(link, turns):
+                m.d.comb += [
+                    owners.passed[j].eq(may[j] & turn),
+                    traversal.turn[j].eq(turn),
+                    traversal.sent[j].eq(owners.offered[j] & owners.passed[j]),
+                ]
 
     def _switch(
         self,
