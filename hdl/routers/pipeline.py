@@ -12,7 +12,20 @@ from ..primitives.packet import Packet
 from .credit_link import count_credits
 from .shape import RouterShape
 
-__all__ = ["Owners", "RouteStage", "Traversal"]
+__all__ = ["Owners", "RouteStage", "Traversal", "worm_exits"]
+
+
+def worm_exits(m: Module, name: str, port: stream.Interface, last: Value, route: Value) -> Signal:
+    """The exits of the flit at a port: those of its packet's header.
+
+    `last` says that the flit is a tail, and `route` what its exits are if it is a header.
+    """
+    begins = Signal(init=1, name=f"begins_{name}")
+    own, found = (Signal(len(route), name=f"{kind}_{name}") for kind in ("own", "found"))
+    m.d.comb += found.eq(Mux(begins, route, own))
+    with m.If(port.valid & port.ready):
+        m.d.sync += [begins.eq(last), own.eq(found)]
+    return found
 
 
 class RouteStage(wiring.Component):
@@ -50,11 +63,10 @@ class RouteStage(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        begins, valid = Signal(init=1), Signal()
+        valid, exits = Signal(), Signal.like(self.route)
         flit = Signal(self.packet, reset_less=True)
-        own, found, exits = (Signal.like(self.route, name=name) for name in ("own", "found", "exits"))
+        found = worm_exits(m, "worm", self.i, self.i.payload.last, self.route)
         m.d.comb += [
-            found.eq(Mux(begins, self.route, own)),
             self.i.ready.eq(~valid | self.o.ready),
             self.o.valid.eq(valid),
             self.o.payload.flit.eq(flit),
@@ -66,8 +78,6 @@ class RouteStage(wiring.Component):
                 flit.eq(self.i.payload),
                 exits.eq(Mux(self.i.valid, found, 0)),
             ]
-            with m.If(self.i.valid):
-                m.d.sync += [begins.eq(self.i.payload.last), own.eq(found)]
         return m
 
 

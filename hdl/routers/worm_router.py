@@ -16,7 +16,7 @@ from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin, lowest
 from .discarding import discarding
 from .graph_router import GraphRouter, RouteLogic
-from .pipeline import Owners, RouteStage, Traversal
+from .pipeline import Owners, RouteStage, Traversal, worm_exits
 from .selection import Selection, Selector
 from .shape import SWITCHINGS, RouterShape, Switching, space_needed
 
@@ -251,7 +251,7 @@ class WormRouter(GraphRouter):
         # Bit by bit: linters take a chain of partly used words for a combinational loop.
         grants = {i: [Signal(name=f"granted_{i}_{j}") for j in outputs] for i in inputs}
         traversal = self._traversal(m)
-        if traversal is not None and self.pipeline == 2:
+        if traversal is not None:
             self._stages(m, traversal)
             return m
         readies = [output.ready for output in self.o] if traversal is None else traversal.ready
@@ -358,6 +358,8 @@ class WormRouter(GraphRouter):
             ]
             head = stage.o
         else:
+            if self.pipeline:
+                found = worm_exits(m, f"{i}", source, source.payload.last, found)
             m.d.comb += arrival.payload.exits.eq(found)
         m.d.comb += [
             route.eq(offered),
@@ -408,7 +410,7 @@ class WormRouter(GraphRouter):
             head, asked = self._receive(m, i, exits, None)
             allowed = self._open(m, i, head, traversal)
             m.d.comb += [
-                owners.want[i].eq(asked),
+                owners.want[i].eq(Mux(head.valid, asked, 0)),
                 owners.last[i].eq(head.payload.flit.last),
                 head.ready.eq((owners.serves[i] & owners.passed).any()),
                 traversal.i[i].eq(head.payload.flit),
