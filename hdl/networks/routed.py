@@ -294,7 +294,12 @@ class RoutedNetwork(PacketNetwork):
     def _check_pipeline(self) -> None:
         """What needs to know in the same cycle what the router behind a link does."""
         given, graph = self.parameters, self.relation.graph
-        for name, plain in (("refill", "no"), ("selection", "first-free"), ("recovery", "none")):
+        for name, plain in (
+            ("decision", 1),
+            ("refill", "no"),
+            ("selection", "first-free"),
+            ("recovery", "none"),
+        ):
             if given[name] != plain:
                 raise InvalidValue(
                     f"{name.capitalize()} must be {plain} with pipeline={given.pipeline}, "
@@ -309,9 +314,15 @@ class RoutedNetwork(PacketNetwork):
             raise InvalidValue(
                 f"Latency must be 1 with pipeline={given.pipeline}, not {graph.latency}"
             )
-        if self.relation.choice:
+        if given.switching == "store-and-forward":
             raise InvalidValue(
-                f"Pipeline must be 0 if packets have a choice of channels, not {given.pipeline}"
+                f"Switching must be wormhole or cut-through with pipeline={given.pipeline}, "
+                f"not {given.switching}"
+            )
+        if self.relation.choice and given.pipeline == 1:
+            raise InvalidValue(
+                "Pipeline must be 0 or 2 if packets have a choice of channels, "
+                f"not {given.pipeline}"
             )
 
     def _check_refill(self) -> None:

@@ -193,13 +193,20 @@ class WormRouter(GraphRouter):
         self.pipeline = check_integer("Pipeline", pipeline, 0, 2)
         if self.pipeline:
             for name, given, plain in (
-                ("Choice of outputs", shape.choice, False),
+                ("Decision time", decision, 1),
                 ("Refill", refill, False),
                 ("Levels", levels, False),
                 ("Timeout", timeout, 0),
             ):
                 if given != plain:
                     raise InvalidValue(f"{name} must be {plain} with a pipeline, not {given}")
+            if switching == "store-and-forward":
+                raise InvalidValue(
+                    "Switching must be wormhole or cut-through with a pipeline, "
+                    f"not {switching!r}"
+                )
+            if shape.choice and self.pipeline == 1:
+                raise InvalidValue("Pipeline must be 0 or 2 if headers have a choice, not 1")
         self.depth = depth
         self.decision = decision
         self.switching = switching
@@ -323,7 +330,12 @@ class WormRouter(GraphRouter):
         return [j for j, output in enumerate(self.shape.outputs) if i in output.inputs]
 
     def _receive(
-        self, m: Module, i: int, exits: Sequence[int], selector: Selector | None
+        self,
+        m: Module,
+        i: int,
+        exits: Sequence[int],
+        selector: Selector | None,
+        free: Value | None = None,
     ) -> tuple[stream.Interface, Signal]:
         """The head of an input's queue, and the outputs that it may take if it is a header, one bit
         each.
@@ -349,7 +361,11 @@ class WormRouter(GraphRouter):
         found = Cat(route[j] for j in exits)
         head = queue.o
         if late:
-            m.submodules[f"route_{i}"] = stage = RouteStage(self.packet, len(exits))
+            m.submodules[f"route_{i}"] = stage = RouteStage(
+                self.packet, [self.shape.outputs[j] for j in exits], choice=self.shape.choice
+            )
+            if self.shape.choice:
+                m.d.comb += stage.free.eq(Cat(free[j] for j in exits))
             m.d.comb += [
                 stage.i.valid.eq(queue.o.valid),
                 stage.i.payload.eq(queue.o.payload.flit),
@@ -404,11 +420,11 @@ class WormRouter(GraphRouter):
         m.submodules.owners = owners = Owners(self.shape, self.arbiter)
         if self.arbiter == "random":
             m.d.comb += owners.seed.eq(self.seed)
+        free = traversal.ready & traversal.open & ~owners.inside
         for i in range(len(self.shape.inputs)):
             if not (exits := self._exits(i)):
                 continue
-            head, asked = self._receive(m, i, exits, None)
-            allowed = self._open(m, i, head, traversal)
+            head, asked = self._receive(m, i, exits, None, free)
             m.d.comb += [
                 owners.want[i].eq(Mux(head.valid, asked, 0)),
                 owners.last[i].eq(head.payload.flit.last),
