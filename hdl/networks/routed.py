@@ -23,6 +23,7 @@ from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
 from ..routers.graph_router import RouteLogic
 from ..routers.packet_router import PacketRouter
+from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
 from ..routers.selection import SELECTIONS, Selection
 from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, space_needed
@@ -73,8 +74,7 @@ class RouterParameters(Parameters):
     )
     pipeline: int = integer(
         0,
-        "cycles more in a router, for a faster clock: 1 with registers before the switch, 2 with a "
-        "stage for routes too",
+        "1: arbitration and switch in cycles of their own, for a faster clock; 2: routes too",
         least=0,
         most=2,
         plain=0,
@@ -217,10 +217,11 @@ class RoutedNetwork(PacketNetwork):
             )
         links = relation.diameter
         self.stages = links + 1
-        if given.pipeline:
+        if given.pipeline and not self.holds_links:
             self._check_pipeline()
         waits = links * (given.decision - 1 + relation.graph.latency - 1)
-        waits += (links + 1) * given.pipeline
+        if given.pipeline:
+            waits += (links + 1) * (given.pipeline + 1)
         stored = self.lengths[1] if given.switching == "store-and-forward" else 1
         self.zero_load_cycles = waits + stored * (links + 1) + self._senses
         if self.holds_links:
@@ -305,6 +306,8 @@ class RoutedNetwork(PacketNetwork):
                     f"{name.capitalize()} must be {plain} with pipeline={given.pipeline}, "
                     f"not {given[name]}"
                 )
+        if self.relation.rewritable:
+            raise InvalidValue(f"Tables must be fixed with pipeline={given.pipeline}")
         if self._senses:
             raise InvalidValue(
                 "Pipeline must be 0 if terminals look at the queues of their router, "
@@ -480,29 +483,11 @@ class RoutedNetwork(PacketNetwork):
         self, fabric: Fabric | Scope, packet: Packet, logic: RouteLogic | None
     ) -> None:
         given = self.parameters
-        selecting: dict[str, Any] = {}
-        if self._selects:
-            selecting = {"selection": given.selection, "weights": self._weights}
         types: dict[RouterShape, CellType] = {}
         for node, shape in enumerate(self.shapes):
             if shape not in types:
-                common = {"packet": packet, "shape": shape, "logic": logic, "depth": given.depth}
-                types[shape] = (
-                    CellType(PacketRouter, **common, **selecting)
-                    if self.holds_links
-                    else CellType(
-                        WormRouter,
-                        **common,
-                        decision=given.decision,
-                        switching=given.switching,
-                        longest=self.lengths[1],
-                        arbiter=given.arbiter,
-                        refill=given.refill == "yes",
-                        levels=self._senses,
-                        timeout=given.timeout if self.recovers else 0,
-                        **selecting,
-                        **({"pipeline": given.pipeline} if given.pipeline else {}),
-                    )
+                types[shape] = self._router_type(
+                    {"packet": packet, "shape": shape, "logic": logic, "depth": given.depth}
                 )
             straps = {}
             if logic is not None and logic.address:
@@ -511,6 +496,31 @@ class RoutedNetwork(PacketNetwork):
                 straps["seed"] = scattered_seed(node)
             title = f"node {self.relation.graph.name(node)}"
             fabric.place(Cell(f"router_{node}", types[shape], straps, title=title))
+
+    def _router_type(self, common: dict[str, Any]) -> CellType:
+        """The routers of a shape."""
+        given = self.parameters
+        selecting: dict[str, Any] = {}
+        if self._selects:
+            selecting = {"selection": given.selection, "weights": self._weights}
+        if self.holds_links:
+            return CellType(PacketRouter, **common, **selecting)
+        common |= {
+            "switching": given.switching,
+            "longest": self.lengths[1],
+            "arbiter": given.arbiter,
+        }
+        if given.pipeline:
+            return CellType(PipelinedRouter, **common, pipeline=given.pipeline)
+        return CellType(
+            WormRouter,
+            **common,
+            decision=given.decision,
+            refill=given.refill == "yes",
+            levels=self._senses,
+            timeout=given.timeout if self.recovers else 0,
+            **selecting,
+        )
 
     def _place_tables(self, fabric: Fabric | Scope) -> None:
         """A table beside each router: rows of outputs, by tag."""

@@ -128,6 +128,10 @@ class GraphRouter(wiring.Component):
             own["seed"] = In(32)
         super().__init__({**own, **members})
 
+    def _exits(self, i: int) -> list[int]:
+        """The outputs that worms of an input can leave by."""
+        return [j for j, output in enumerate(self.shape.outputs) if i in output.inputs]
+
     def _permitted(self, m: Module, i: int, tag: Value) -> Value:
         """The outputs that a header with this tag may take from input i, one bit each (or their
         weights)."""

@@ -13,12 +13,12 @@ from ..core.fabric import Meter
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
-from ..primitives.round_robin import RoundRobin, lowest
+from ..primitives.round_robin import lowest
 from .discarding import discarding
 from .graph_router import GraphRouter, RouteLogic
-from .pipeline import Owners, RouteStage, Traversal, worm_exits
 from .selection import Selection, Selector
 from .shape import SWITCHINGS, RouterShape, Switching, space_needed
+from .shared_wires import shared_wires
 
 __all__ = ["WormRouter", "check_worms", "decided"]
 
@@ -166,7 +166,6 @@ class WormRouter(GraphRouter):
         selection: Selection = "first-free",
         weights: int = 1,
         timeout: int = 0,
-        pipeline: int = 0,
     ) -> None:
         timeout = check_integer("Timeout", timeout, 0)
         depth = check_integer("Depth", depth, 1)
@@ -190,23 +189,6 @@ class WormRouter(GraphRouter):
             raise InvalidValue("Timeout must be 0 if headers have a choice of outputs")
         if refill and max(map(len, shape.links)) > 2:
             raise InvalidValue("Refill must be off if a link has more than two channels")
-        self.pipeline = check_integer("Pipeline", pipeline, 0, 2)
-        if self.pipeline:
-            for name, given, plain in (
-                ("Decision time", decision, 1),
-                ("Refill", refill, False),
-                ("Levels", levels, False),
-                ("Timeout", timeout, 0),
-            ):
-                if given != plain:
-                    raise InvalidValue(f"{name} must be {plain} with a pipeline, not {given}")
-            if switching == "store-and-forward":
-                raise InvalidValue(
-                    "Switching must be wormhole or cut-through with a pipeline, "
-                    f"not {switching!r}"
-                )
-            if shape.choice and self.pipeline == 1:
-                raise InvalidValue("Pipeline must be 0 or 2 if headers have a choice, not 1")
         self.depth = depth
         self.decision = decision
         self.switching = switching
@@ -215,15 +197,13 @@ class WormRouter(GraphRouter):
         self.refill = refill
         self.levels = levels
         self.timeout = timeout
-        # With a pipeline the router counts the credits of its links, and so knows what is open.
-        self.guarded_outputs = [] if pipeline else shape.guarded_outputs(switching)
+        self.guarded_outputs = shape.guarded_outputs(switching)
         self.guarded_inputs = shape.guarded_inputs(switching)
         members = {}
         for name, flow, count in (
             ("open", In, len(self.guarded_outputs)),
             ("space", Out, len(self.guarded_inputs)),
             ("freed", Out, len(shape.credited_inputs)),
-            ("credit", In, len(shape.link_outputs) if pipeline else 0),
         ):
             if count:
                 members[name] = flow(1).array(count)
@@ -257,11 +237,7 @@ class WormRouter(GraphRouter):
         )
         # Bit by bit: linters take a chain of partly used words for a combinational loop.
         grants = {i: [Signal(name=f"granted_{i}_{j}") for j in outputs] for i in inputs}
-        traversal = self._traversal(m)
-        if traversal is not None:
-            self._stages(m, traversal)
-            return m
-        readies = [output.ready for output in self.o] if traversal is None else traversal.ready
+        readies = [output.ready for output in self.o]
         passed = [Signal(name=f"passed_{j}") for j in outputs]
         held = Signal(len(outputs))
         m.d.comb += held.eq(Cat(Cat(one[j] for one in kept.values()).any() for j in outputs))
@@ -271,12 +247,13 @@ class WormRouter(GraphRouter):
             m.d.comb += selector.held.eq(held)
         for i in inputs:
             exits = self._exits(i)
-            heads[i], asked = head, _ = self._receive(m, i, exits, selector)
+            queue, asked = self._receive(m, i, exits, selector)
+            heads[i] = head = queue.o
             header = head.valid & ~kept[i].any()
             swallows, begins = self._discard(m, i, head, asked)
             header &= ~swallows
             m.d.comb += [
-                requests[i].eq(Mux(header, asked & self._open(m, i, head, traversal) & ~held, 0)),
+                requests[i].eq(Mux(header, asked & self._open(m, i, queue) & ~held, 0)),
                 takes[i].eq(
                     self._choice(m, i, grants[i], readies) if self.shape.choice else Cat(grants[i])
                 ),
@@ -311,46 +288,34 @@ class WormRouter(GraphRouter):
             ]
         for number, link in enumerate(self.shape.links):
             turns = self._turns(m, number, [(offered[j], readies[j]) for j in link])
+            payload: Value = Const(0)
+            for i in sorted({i for j in link for i in entries[j]}):
+                sends = Cat(uses[i][j] & turn for j, turn in zip(link, turns)).any()
+                flit = heads[i].payload.flit.as_value()
+                payload |= Mux(sends, flit, 0)
             for j, turn in zip(link, turns):
-                m.d.comb += passed[j].eq(readies[j] & turn)
-            if traversal is None:
-                self._switch(m, link, turns, uses, offered, passed, heads)
-            else:
                 m.d.comb += [
-                    *(traversal.turn[j].eq(turn) for j, turn in zip(link, turns)),
-                    *(traversal.sent[j].eq(offered[j] & passed[j]) for j in link),
+                    passed[j].eq(readies[j] & turn),
+                    self.o[j].valid.eq(offered[j] & (passed[j] if len(link) > 1 else 1)),
+                    self.o[j].payload.eq(payload),
                 ]
-        if traversal is not None:
-            for i in inputs:
-                m.d.comb += [traversal.i[i].eq(heads[i].payload.flit), traversal.uses[i].eq(uses[i])]
         return m
 
-    def _exits(self, i: int) -> list[int]:
-        """The outputs that worms of an input can leave by."""
-        return [j for j, output in enumerate(self.shape.outputs) if i in output.inputs]
-
     def _receive(
-        self,
-        m: Module,
-        i: int,
-        exits: Sequence[int],
-        selector: Selector | None,
-        free: Value | None = None,
-    ) -> tuple[stream.Interface, Signal]:
-        """The head of an input's queue, and the outputs that it may take if it is a header, one bit
-        each.
-
-        The queue stores a bit for each exit with every flit, unless a stage of its own finds them.
-        """
-        late = self.pipeline == 2
-        stored = StructLayout({"flit": self.packet, "exits": 0 if late else len(exits)})
-        queue = ArrivalQueue(stored, depth=self.depth, refill=self.refill)
+        self, m: Module, i: int, exits: Sequence[int], selector: Selector | None
+    ) -> tuple[ArrivalQueue, Signal]:
+        """The queue of an input, which stores a bit for each of its exits with every flit; and the
+        outputs that the header at its head may take, one bit each."""
+        queue = ArrivalQueue(
+            StructLayout({"flit": self.packet, "exits": len(exits)}),
+            depth=self.depth,
+            refill=self.refill,
+        )
         m.submodules[f"queue_{i}"] = queue
         source, arrival = self.i[i], queue.i[0]
         count = len(self.shape.outputs)
         route, asked = (Signal(count, name=f"{name}_{i}") for name in ("route", "asked"))
-        where = queue.o.payload.flit if late else source.payload
-        offered = self._permitted(m, i, where.tag)
+        offered = self._permitted(m, i, source.payload.tag)
         if selector is not None:
             begins = Signal(init=1, name=f"begins_{i}")
             enters = arrival.valid & arrival.ready
@@ -358,31 +323,13 @@ class WormRouter(GraphRouter):
                 m.d.sync += begins.eq(source.payload.last)
             m.d.comb += [selector.offered[i].eq(offered), selector.accepted[i].eq(enters & begins)]
             offered = selector.exits[i]
-        found = Cat(route[j] for j in exits)
-        head = queue.o
-        if late:
-            m.submodules[f"route_{i}"] = stage = RouteStage(
-                self.packet, [self.shape.outputs[j] for j in exits], choice=self.shape.choice
-            )
-            if self.shape.choice:
-                m.d.comb += stage.free.eq(Cat(free[j] for j in exits))
-            m.d.comb += [
-                stage.i.valid.eq(queue.o.valid),
-                stage.i.payload.eq(queue.o.payload.flit),
-                stage.route.eq(found),
-                queue.o.ready.eq(stage.i.ready),
-            ]
-            head = stage.o
-        else:
-            if self.pipeline:
-                found = worm_exits(m, f"{i}", source, source.payload.last, found)
-            m.d.comb += arrival.payload.exits.eq(found)
         m.d.comb += [
             route.eq(offered),
             arrival.payload.flit.eq(source.payload),
+            arrival.payload.exits.eq(Cat(route[j] for j in exits)),
             arrival.valid.eq(source.valid),
             source.ready.eq(arrival.ready),
-            *(asked[j].eq(bit) for j, bit in zip(exits, head.payload.exits)),
+            *(asked[j].eq(bit) for j, bit in zip(exits, queue.o.payload.exits)),
         ]
         if i in self.guarded_inputs:
             space = self.space[self.guarded_inputs.index(i)]
@@ -392,76 +339,8 @@ class WormRouter(GraphRouter):
             m.d.comb += self.level[i].eq(queue.level)
         if self.shape.inputs[i].credits:
             freed = self.freed[self.shape.credited_inputs.index(i)]
-            domain = m.d.sync if self.pipeline else m.d.comb
-            domain += freed.eq(queue.o.valid & queue.o.ready)
-        return head, asked
-
-    def _traversal(self, m: Module) -> Traversal | None:
-        """The switch behind registers, if there is a pipeline."""
-        if not self.pipeline:
-            return None
-        needed = space_needed(self.switching, self.depth, self.longest)
-        m.submodules.traversal = traversal = Traversal(
-            self.packet,
-            self.shape,
-            depth=self.depth,
-            needed=dict.fromkeys(self.shape.guarded_outputs(self.switching), needed),
-        )
-        m.d.comb += [
-            *(bit.eq(given) for bit, given in zip(traversal.credit, self.credit)),
-            *(port.valid.eq(own.valid) for port, own in zip(self.o, traversal.o)),
-            *(port.payload.eq(own.payload) for port, own in zip(self.o, traversal.o)),
-            *(own.ready.eq(port.ready) for port, own in zip(self.o, traversal.o)),
-        ]
-        return traversal
-
-    def _stages(self, m: Module, traversal: Traversal) -> None:
-        """Routes, arbitration and the switch in stages of their own."""
-        m.submodules.owners = owners = Owners(self.shape, self.arbiter)
-        if self.arbiter == "random":
-            m.d.comb += owners.seed.eq(self.seed)
-        free = traversal.ready & traversal.open & ~owners.inside
-        for i in range(len(self.shape.inputs)):
-            if not (exits := self._exits(i)):
-                continue
-            head, asked = self._receive(m, i, exits, None, free)
-            m.d.comb += [
-                owners.want[i].eq(Mux(head.valid, asked, 0)),
-                owners.last[i].eq(head.payload.flit.last),
-                head.ready.eq((owners.serves[i] & owners.passed).any()),
-                traversal.i[i].eq(head.payload.flit),
-                traversal.uses[i].eq(owners.serves[i]),
-            ]
-        may = traversal.ready & (traversal.open | owners.inside)
-        for number, link in enumerate(self.shape.links):
-            turns = self._turns(m, number, [(owners.offered[j], may[j]) for j in link])
-            for j, turn in zip(link, turns):
-                m.d.comb += [
-                    owners.passed[j].eq(may[j] & turn),
-                    traversal.turn[j].eq(turn),
-                    traversal.sent[j].eq(owners.offered[j] & owners.passed[j]),
-                ]
-
-    def _switch(
-        self,
-        m: Module,
-        link: Sequence[int],
-        turns: Sequence[Value],
-        uses: dict[int, Signal],
-        offered: Signal,
-        passed: Sequence[Value],
-        heads: dict[int, stream.Interface],
-    ) -> None:
-        """What a link carries in the cycle of the arbitration."""
-        payload: Value = Const(0)
-        for i in sorted({i for j in link for i in self.shape.outputs[j].inputs if i in heads}):
-            sends = Cat(uses[i][j] & turn for j, turn in zip(link, turns)).any()
-            payload |= Mux(sends, heads[i].payload.flit.as_value(), 0)
-        for j in link:
-            m.d.comb += [
-                self.o[j].valid.eq(offered[j] & (passed[j] if len(link) > 1 else 1)),
-                self.o[j].payload.eq(payload),
-            ]
+            m.d.comb += freed.eq(queue.o.valid & queue.o.ready)
+        return queue, asked
 
     def _discard(
         self, m: Module, i: int, head: stream.Interface, asked: Value
@@ -475,28 +354,24 @@ class WormRouter(GraphRouter):
         m.d.comb += self.discarded[i].eq(begins)
         return swallows, begins
 
-    def _open(
-        self, m: Module, i: int, head: stream.Interface, traversal: Traversal | None
-    ) -> Value:
+    def _open(self, m: Module, i: int, queue: ArrivalQueue) -> Value:
         """The outputs that the header at the head of input i's queue may request, one bit each."""
-        ready = decided(m, f"{i}", head, self.decision)
+        ready = decided(m, f"{i}", queue.o, self.decision)
         if self.switching == "store-and-forward":
-            # Tails in the queue, and in the register behind it: whole packets.
-            tails = Signal(range(self.depth + 2), name=f"tails_{i}")
-            arrival = self.i[i]
-            comes = arrival.valid & arrival.ready & arrival.payload.last
-            goes = head.valid & head.ready & head.payload.flit.last
+            # Tails in the queue: whole packets.
+            tails = Signal(range(self.depth + 1), name=f"tails_{i}")
+            arrival = queue.i[0]
+            comes = arrival.valid & arrival.ready & arrival.payload.flit.last
+            goes = queue.o.valid & queue.o.ready & queue.o.payload.flit.last
             m.d.sync += tails.eq(tails + comes - goes)
             whole: Value = tails != 0
         else:
             whole = Const(1)
-        guarded = self.shape.guarded_outputs(self.switching)
-        opens = [self.open[at] if traversal is None else traversal.open[j]
-                 for at, j in enumerate(guarded)]
+        guarded = self.guarded_outputs
         bits = []
         for j, output in enumerate(self.shape.outputs):
             bit = whole if output.is_terminal else whole & ready
-            bits.append(bit & opens[guarded.index(j)] if j in guarded else bit)
+            bits.append(bit & self.open[guarded.index(j)] if j in guarded else bit)
         return Cat(bits)
 
     def _choice(
@@ -526,26 +401,5 @@ class WormRouter(GraphRouter):
         return self.seed.rotate_left(j % 32) if self.arbiter == "random" else Const(1, 32)
 
     def _turns(self, m: Module, link: int, channels: Sequence[tuple[Value, Value]]) -> list[Value]:
-        """Which channel of a link uses the wires in this cycle.
-
-        For each channel, whether it has a flit, and whether its receiver is ready.
-        """
-        if len(channels) == 1:
-            return [Const(1)]
-        goes = [offered & ready for offered, ready in channels]
-        if len(channels) > 2:
-            m.submodules[f"turn_{link}"] = arbiter = RoundRobin(len(goes))
-            m.d.comb += [arbiter.request.eq(Cat(goes)), arbiter.taken.eq(1)]
-            return list(arbiter.granted)
-        turn = Signal(name=f"turn_{link}")
-        first, second = (Signal(name=f"{name}_{link}") for name in ("first", "second"))
-        yields = turn & goes[1]
-        if self.refill:
-            # Nothing was sent to a ready receiver, so it is still ready.
-            sure = Signal(name=f"sure_{link}")
-            m.d.sync += sure.eq(channels[1][1] & ~second)
-            yields = turn & sure & channels[1][0]
-        m.d.comb += [first.eq(goes[0] & ~yields), second.eq(goes[1] & ~first)]
-        with m.If(goes[0] | goes[1]):
-            m.d.sync += turn.eq(~second)
-        return [first, second]
+        """As `shared_wires`."""
+        return shared_wires(m, link, channels, refill=self.refill)

@@ -1,0 +1,46 @@
+"""Which channel of a link uses its wires."""
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+
+from ..primitives.round_robin import RoundRobin
+
+__all__ = ["shared_wires"]
+
+
+def shared_wires(
+    m: Module, link: int, channels: Sequence[tuple[Value, Value]], *, refill: bool = False
+) -> list[Value]:
+    """Which channel of a link uses the wires in this cycle: in turn, if several could.
+
+    Parameters
+    ----------
+    m : Module
+        Where the logic is added.
+    link : int
+        The number of the link, for names.
+    channels : Sequence[tuple[Value, Value]]
+        For each channel, whether it has a flit, and whether its receiver is ready.
+    refill : bool
+        Whether the first of two channels must not wait for the second one's `ready`.
+    """
+    if len(channels) == 1:
+        return [Const(1)]
+    goes = [offered & ready for offered, ready in channels]
+    if len(channels) > 2:
+        m.submodules[f"turn_{link}"] = arbiter = RoundRobin(len(goes))
+        m.d.comb += [arbiter.request.eq(Cat(goes)), arbiter.taken.eq(1)]
+        return list(arbiter.granted)
+    turn = Signal(name=f"turn_{link}")
+    first, second = (Signal(name=f"{name}_{link}") for name in ("first", "second"))
+    yields = turn & goes[1]
+    if refill:
+        # Nothing was sent to a ready receiver, so it is still ready.
+        sure = Signal(name=f"sure_{link}")
+        m.d.sync += sure.eq(channels[1][1] & ~second)
+        yields = turn & sure & channels[1][0]
+    m.d.comb += [first.eq(goes[0] & ~yields), second.eq(goes[1] & ~first)]
+    with m.If(goes[0] | goes[1]):
+        m.d.sync += turn.eq(~second)
+    return [first, second]
