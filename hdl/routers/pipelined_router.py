@@ -161,11 +161,11 @@ class PipelinedRouter(GraphRouter):
                 traversal.uses[i].eq(owners.serves[i]),
             ]
         for number, link in enumerate(self.shape.links):
-            turns = self._turns(m, number, [(owners.offered[j], may[j]) for j in link])
-            for j, turn in zip(link, turns):
+            wires = shared_wires(m, number, [(owners.offered[j], may[j]) for j in link])
+            for j, taken, unused in zip(link, wires.taken, wires.free):
                 m.d.comb += [
-                    owners.passed[j].eq(may[j] & turn),
-                    traversal.turn[j].eq(turn),
+                    owners.passed[j].eq(may[j] & unused),
+                    traversal.turn[j].eq(taken),
                     traversal.sent[j].eq(owners.offered[j] & owners.passed[j]),
                 ]
         return m
@@ -213,7 +213,3 @@ class PipelinedRouter(GraphRouter):
             head.ready.eq(shown.ready),
         ]
         return shown
-
-    def _turns(self, m: Module, link: int, channels: Sequence[tuple[Value, Value]]) -> list[Value]:
-        """As `shared_wires`."""
-        return shared_wires(m, link, channels)

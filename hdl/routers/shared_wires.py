@@ -1,17 +1,33 @@
 """Which channel of a link uses its wires."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 from ..primitives.round_robin import RoundRobin
 
-__all__ = ["shared_wires"]
+__all__ = ["Wires", "shared_wires"]
+
+
+class Wires(NamedTuple):
+    """The wires of a link, for each of its channels.
+
+    Attributes
+    ----------
+    taken : list[Value]
+        Whether it uses them; at most one does.
+    free : list[Value]
+        Whether it would, if it has a flit and its receiver is ready: by a shorter path.
+    """
+
+    taken: list[Value]
+    free: list[Value]
 
 
 def shared_wires(
     m: Module, link: int, channels: Sequence[tuple[Value, Value]], *, refill: bool = False
-) -> list[Value]:
+) -> Wires:
     """Which channel of a link uses the wires in this cycle: in turn, if several could.
 
     Parameters
@@ -26,12 +42,12 @@ def shared_wires(
         Whether the first of two channels must not wait for the second one's `ready`.
     """
     if len(channels) == 1:
-        return [Const(1)]
+        return Wires([Const(1)], [Const(1)])
     goes = [offered & ready for offered, ready in channels]
     if len(channels) > 2:
         m.submodules[f"turn_{link}"] = arbiter = RoundRobin(len(goes))
         m.d.comb += [arbiter.request.eq(Cat(goes)), arbiter.taken.eq(1)]
-        return list(arbiter.granted)
+        return Wires(list(arbiter.granted), list(arbiter.granted))
     turn = Signal(name=f"turn_{link}")
     first, second = (Signal(name=f"{name}_{link}") for name in ("first", "second"))
     yields = turn & goes[1]
@@ -43,4 +59,4 @@ def shared_wires(
     m.d.comb += [first.eq(goes[0] & ~yields), second.eq(goes[1] & ~first)]
     with m.If(goes[0] | goes[1]):
         m.d.sync += turn.eq(~second)
-    return [first, second]
+    return Wires([first, second], [~yields, ~(goes[0] & ~turn)])

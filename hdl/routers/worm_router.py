@@ -401,5 +401,8 @@ class WormRouter(GraphRouter):
         return self.seed.rotate_left(j % 32) if self.arbiter == "random" else Const(1, 32)
 
     def _turns(self, m: Module, link: int, channels: Sequence[tuple[Value, Value]]) -> list[Value]:
-        """As `shared_wires`."""
-        return shared_wires(m, link, channels, refill=self.refill)
+        """Which channel of a link uses the wires in this cycle.
+
+        For each channel, whether it has a flit, and whether its receiver is ready.
+        """
+        return shared_wires(m, link, channels, refill=self.refill).taken
