@@ -123,7 +123,8 @@ NOT_PROVED: dict[str, str] = {
     # Parts of proved components, and those whose work is arithmetic.
     "Combine": "that messages combine as they should; compared with a model in simulation",
     "PayloadPart": "which values are moved with messages; compared with a model in simulation",
-    "GraphRouter": "has no hardware of its own: the base of WormRouter and PacketRouter",
+    "GraphRouter": "has no hardware of its own: the base of WormRouter, PacketRouter and "
+    "PipelinedRouter",
     "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",
     # What is left of proved ones.
     "RandomBits": "that bits are random: measured",
@@ -133,6 +134,8 @@ NOT_PROVED: dict[str, str] = {
     "WormRouter": "a choice of outputs; cut-through and store-and-forward; `timeout`, which "
     "discards packets; depths above 1",
     "PacketRouter": "a choice of outputs",
+    "PipelinedRouter": "a choice of outputs; cut-through; greater depths",
+    "RouteStage": "a choice of exits",
     "CreditLink": "that a blocked channel's turn comes: this is up to the router before the link",
     "DCSHRouter": "broadcasts",
     "LeastDelayDetour": "that the way with the least delay is chosen; compared in simulation",

@@ -21,7 +21,9 @@ from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.output_owners import OutputOwners
 from multicube.hdl.routers.pipelined_router import PipelinedRouter
+from multicube.hdl.routers.route_stage import RouteStage
 from multicube.hdl.routers.shape import InputChannel, OutputChannel, RouterShape
+from multicube.hdl.routers.traversal import Traversal
 from multicube.hdl.topology.graph import Channel
 from multicube.sim.run.simulation import simulate
 from multicube.sim.workload.trace import Trace, TracePacket
@@ -76,8 +78,11 @@ def test_a_router_takes_its_stages(pipeline: int, engine: str) -> None:
     pairs = list(itertools.product(range(network.ports), repeat=2))
     if engine == "amaranth":
         pairs = pairs[:40]
-    trace = Trace("pairs", tuple(TracePacket(60 * n, *p, length) for n, p in enumerate(pairs)))
-    result = simulate(network, traffic=trace, bins=96, engine=engine)
+    trace = Trace(
+        "pairs", tuple(TracePacket(60 * n, a, b, length) for n, (a, b) in enumerate(pairs))
+    )
+    result = simulate(network, traffic=Trace("pairs", packets), bins=96, engine=engine)
+    assert network.relation is not None
     owner: dict[Channel, Any] = {}
     expected: Counter[int] = Counter()
     for source, destination in pairs:
@@ -100,13 +105,12 @@ def test_a_stream_fills_a_link(pipeline: int, length: int, engine: str) -> None:
     network = build("torus", k=4, n=1, pipeline=pipeline, length=length)
     traffic = Trace(
         "neighbours",
-        tuple(
-            TracePacket(0, node, (node + 1) % 4, length) for _ in range(60) for node in range(4)
-        ),
+        tuple(TracePacket(0, node, (node + 1) % 4, length) for _ in range(60) for node in range(4)),
     )
     result = simulate(network, traffic=traffic, engine=engine)
     assert result.delivered == 240
     # The last packet of a source is offered after the others, and does not wait.
+    assert result.latency.max is not None
     assert result.latency.max <= 60 * length + 2 * (pipeline + 2)
 
 
@@ -134,7 +138,8 @@ def test_terminals_that_wait_lose_nothing(pipeline: int) -> None:
             for index in range(length)
         ]
     ready = [[draw.random() < 0.4 for _ in range(PERIOD)] for _ in range(4)]
-    moved = in_hardware(Case(network, offers, ready))
+    moved = in_hardware(Case(network, offers, ready))  # type: ignore[arg-type]
+    assert network.relation is not None
     for exit_ in network.relation.graph.exits:
         left = [one.flit for one in moved if one.channel == exit_]
         for at, flit in enumerate(left):
@@ -227,6 +232,9 @@ def pipelined_router(drain: int, *, pipeline: int, kind: type = PipelinedRouter)
 @needs_yosys
 @proves(
     PipelinedRouter,
+    OutputOwners,
+    RouteStage,
+    Traversal,
     says="Lossless, in order, stream rule, packets whole, in the virtual channel that the route "
     "names, and never more than the queues behind the links have places for",
     sizes="one link of 2 channels and one terminal, each in and out, with the queues behind the "
@@ -281,4 +289,4 @@ def test_router_rejects_what_it_has_not() -> None:
         ),
     ):
         with pytest.raises(InvalidValue, match=message):
-            PipelinedRouter(FLITS, given, depth=2, **others)  # type: ignore[arg-type]
+            PipelinedRouter(FLITS, given, depth=2, **others)

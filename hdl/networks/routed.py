@@ -270,7 +270,12 @@ class RoutedNetwork(PacketNetwork):
         given, relation = self.parameters, self.relation
         if relation.rewritable:
             raise InvalidValue("Tables must be fixed with switching=packet, not rewritable")
-        for name, plain in (("decision", 1), ("refill", "no"), ("pipeline", 0), ("arbiter", "round-robin")):
+        for name, plain in (
+            ("decision", 1),
+            ("refill", "no"),
+            ("pipeline", 0),
+            ("arbiter", "round-robin"),
+        ):
             if given[name] != plain:
                 raise InvalidValue(
                     f"{name.capitalize()} must be {plain} with switching=packet, not {given[name]}"

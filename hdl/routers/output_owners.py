@@ -14,8 +14,8 @@ __all__ = ["OutputOwners", "first_of"]
 
 def first_of(bits: Iterable[Value]) -> Value:
     """Keep only the first 1 of some bits, by the shortest path."""
-    bits = Cat(bits)
-    return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
+    all_ = Cat(bits)
+    return Cat(all_[at] & ~all_[:at].any() for at in range(len(all_)))
 
 
 class OutputOwners(wiring.Component):

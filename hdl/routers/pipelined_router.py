@@ -13,10 +13,10 @@ from ..primitives.arbiters import check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
 from .graph_router import GraphRouter, RouteLogic
+from .output_owners import OutputOwners
 from .route_stage import RouteStage, worm_exits
 from .shape import RouterShape, Switching, space_needed
 from .shared_wires import shared_wires
-from .output_owners import OutputOwners
 from .traversal import Traversal
 
 __all__ = ["PipelinedRouter"]
@@ -37,9 +37,9 @@ class PipelinedRouter(GraphRouter):
     behind it follow, one per cycle. Channels of a link share its wires, one flit per cycle, in turn
     if several could send.
 
-    A place in a queue can be used again four cycles after a flit was sent to it, at the earliest: so
-    a depth of 4 gives the full throughput of one flit per cycle. Terminals, too, take one flit per
-    cycle; a flit that one does not take at once waits behind the switch. With a `pipeline` of 2
+    A place in a queue can be used again four cycles after a flit was sent to it, at the earliest:
+    so a depth of 4 gives the full throughput of one flit per cycle. Terminals, too, take one flit
+    per cycle; a flit that one does not take at once waits behind the switch. With a `pipeline` of 2
     there is room for one flit more, in the stage of routes.
 
     An input that wants an output waits for one worm of each other one at most, with round-robin or
@@ -170,9 +170,7 @@ class PipelinedRouter(GraphRouter):
                 ]
         return m
 
-    def _receive(
-        self, m: Module, i: int, exits: Sequence[int], free: Value
-    ) -> stream.Interface:
+    def _receive(self, m: Module, i: int, exits: Sequence[int], free: Value) -> stream.Interface:
         """The head of an input's queue, with the exit that it wants, if any: a bit for each."""
         late = self.pipeline == 2
         layout = StructLayout({"flit": self.packet, "exits": 0 if late else len(exits)})
