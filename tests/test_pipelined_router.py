@@ -19,6 +19,7 @@ from multicube.hdl import build
 from multicube.hdl.core.errors import InvalidValue
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.routers.credit_link import count_credits
 from multicube.hdl.routers.output_owners import OutputOwners
 from multicube.hdl.routers.pipelined_router import PipelinedRouter
 from multicube.hdl.routers.route_stage import RouteStage
@@ -78,9 +79,7 @@ def test_a_router_takes_its_stages(pipeline: int, engine: str) -> None:
     pairs = list(itertools.product(range(network.ports), repeat=2))
     if engine == "amaranth":
         pairs = pairs[:40]
-    trace = Trace(
-        "pairs", tuple(TracePacket(60 * n, a, b, length) for n, (a, b) in enumerate(pairs))
-    )
+    packets = tuple(TracePacket(60 * n, a, b, length) for n, (a, b) in enumerate(pairs))
     result = simulate(network, traffic=Trace("pairs", packets), bins=96, engine=engine)
     assert network.relation is not None
     owner: dict[Channel, Any] = {}
@@ -196,19 +195,31 @@ def pipelined_router(drain: int, *, pipeline: int, kind: type = PipelinedRouter)
     claims = Claims()
     m = claims.m
     m.submodules.dut = dut = kind(FLITS, SHAPE, depth=1, pipeline=pipeline)
+    # What comes over the link has credits.
+    entries: list[stream.Interface] = [*dut.i]
+    for i, port in enumerate(dut.i[:2]):
+        entries[i] = stream.Signature(FLITS).create(path=(f"entry_{i}",))
+        sent = entries[i].valid & entries[i].ready
+        free = count_credits(m, f"{i}", dut.places, dut.freed[i], sent)
+        m.d.comb += [
+            entries[i].ready.eq(free != 0),
+            port.valid.eq(sent),
+            port.payload.eq(entries[i].payload),
+        ]
+        claims.claim(~port.valid | port.ready)
     goals = []
-    for i, port in enumerate(dut.i):
+    for i in range(len(dut.i)):
         tag = claims.free(2, f"tag_{i}")
         turns = [i in output.inputs for output in SHAPE.outputs]
         claims.assume(Cat(tag == j for j, turn in enumerate(turns) if turn).any())
         m.d.comb += [
-            port.payload.tag.eq(tag),
+            entries[i].payload.tag.eq(tag),
             dut.exits[i].eq(Cat(dut.tag[i] == j for j in range(len(turns)))),
         ]
         goals.append(tag)
     exits: list[stream.Interface] = []
     for j, port in enumerate(dut.o[:2]):
-        m.submodules[f"behind_{j}"] = queue = ArrivalQueue(FLITS, depth=1)
+        m.submodules[f"behind_{j}"] = queue = ArrivalQueue(FLITS, depth=dut.places)
         m.d.comb += [
             queue.i[0].valid.eq(port.valid),
             queue.i[0].payload.eq(port.payload),
@@ -219,10 +230,10 @@ def pipelined_router(drain: int, *, pipeline: int, kind: type = PipelinedRouter)
     claims.claim(~(dut.o[0].valid & dut.o[1].valid))
     convey(
         claims,
-        dut.i,
+        entries,
         [*exits, dut.o[2]],
         goals=goals,
-        capacity=4 + pipeline,
+        capacity=4 + 3 * dut.places,
         drain=drain,
         longest=2,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream
+from amaranth.lib import stream, wiring
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
@@ -17,6 +17,7 @@ from .output_owners import OutputOwners
 from .route_stage import RouteStage, worm_exits
 from .shape import RouterShape, Switching, space_needed
 from .shared_wires import shared_wires
+from .split_queue import SplitQueue
 from .traversal import Traversal
 
 __all__ = ["PipelinedRouter"]
@@ -40,10 +41,13 @@ class PipelinedRouter(GraphRouter):
     A place in a queue can be used again four cycles after a flit was sent to it, at the earliest:
     so a depth of 4 gives the full throughput of one flit per cycle. Terminals, too, take one flit
     per cycle; a flit that one does not take at once waits behind the switch. With a `pipeline` of 2
-    there is room for one flit more, in the stage of routes.
+    it is five cycles, and there is room for one flit more.
 
     An input that wants an output waits for one worm of each other one at most, with round-robin or
     least-recent arbiters. Headers with a choice need a stage for routes, and choose there.
+
+    With a `pipeline` of 2 links must not send more than their credits allow: `ready` of their
+    inputs is always 1.
 
     `i[*].ready`, `o[*].valid`, `o[*].payload` and `freed` come from registers. `ready` of a link's
     outputs is not looked at. All registers but those of payloads are reset.
@@ -104,6 +108,8 @@ class PipelinedRouter(GraphRouter):
             raise InvalidValue("Packet must have flits, and no broadcast mask")
         if shape.choice and pipeline == 1:
             raise InvalidValue("Pipeline must be 2 if headers have a choice of outputs, not 1")
+        # With a stage for routes a flit is in the queue for a cycle more.
+        self.places = self.depth + (self.pipeline == 2)
         self.switching = switching
         self.longest = longest
         self.arbiter = check_arbiter(arbiter, shape.most_inputs)
@@ -127,11 +133,11 @@ class PipelinedRouter(GraphRouter):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        needed = space_needed(self.switching, self.depth, self.longest)
+        needed = space_needed(self.switching, self.places, self.longest)
         m.submodules.traversal = traversal = Traversal(
             self.packet,
             self.shape,
-            depth=self.depth,
+            depth=self.places,
             needed=dict.fromkeys(self.shape.guarded_outputs(self.switching), needed),
         )
         m.submodules.owners = owners = OutputOwners(self.shape, self.arbiter)
@@ -171,43 +177,65 @@ class PipelinedRouter(GraphRouter):
         return m
 
     def _receive(self, m: Module, i: int, exits: Sequence[int], free: Value) -> stream.Interface:
-        """The head of an input's queue, with the exit that it wants, if any: a bit for each."""
-        late = self.pipeline == 2
-        layout = StructLayout({"flit": self.packet, "exits": 0 if late else len(exits)})
-        m.submodules[f"queue_{i}"] = queue = ArrivalQueue(layout, depth=self.depth)
-        source, arrival, head = self.i[i], queue.i[0], queue.o
-        route = Signal(len(self.shape.outputs), name=f"route_{i}")
-        header = head.payload.flit if late else source.payload
-        m.d.comb += [
-            route.eq(self._permitted(m, i, header.tag)),
-            arrival.valid.eq(source.valid),
-            arrival.payload.flit.eq(source.payload),
-            source.ready.eq(arrival.ready),
-        ]
-        found = Cat(route[j] for j in exits)
+        """The head of an input's queue, with the exit that it wants, if any: a bit for each.
+
+        It is taken only if there is a flit.
+        """
+        layout = StructLayout({"flit": self.packet, "exits": len(exits)})
+        head = stream.Signature(layout).create(path=(f"head_{i}",))
+        receive = self._route_late if self.pipeline == 2 else self._route_early
+        receive(m, i, exits, head, free)
         if self.shape.inputs[i].credits:
             freed = self.freed[self.shape.credited_inputs.index(i)]
-            m.d.sync += freed.eq(queue.o.valid & queue.o.ready)
-        if late:
-            leaving = [self.shape.outputs[j] for j in exits]
-            stage = RouteStage(self.packet, leaving, choice=self.shape.choice)
-            m.submodules[f"stage_{i}"] = stage
-            m.d.comb += [
-                stage.i.valid.eq(head.valid),
-                stage.i.payload.eq(header),
-                stage.route.eq(found),
-                head.ready.eq(stage.i.ready),
-            ]
-            if self.shape.choice:
-                m.d.comb += stage.free.eq(Cat(free[j] for j in exits))
-            return stage.o
+            m.d.sync += freed.eq(head.ready)
+        return head
+
+    def _found(self, m: Module, i: int, exits: Sequence[int], tag: Value) -> Value:
+        """The exits of a header with a tag, one bit each."""
+        route = Signal(len(self.shape.outputs), name=f"route_{i}")
+        m.d.comb += route.eq(self._permitted(m, i, tag))
+        return Cat(route[j] for j in exits)
+
+    def _route_early(
+        self, m: Module, i: int, exits: Sequence[int], head: stream.Interface, free: Value
+    ) -> None:
+        """Exits are found before the queue, and stored with the flits."""
+        m.submodules[f"queue_{i}"] = queue = ArrivalQueue(head.payload.shape(), depth=self.depth)
+        source, arrival = self.i[i], queue.i[0]
+        found = self._found(m, i, exits, source.payload.tag)
         found = worm_exits(m, f"{i}", source, source.payload.last, found)
-        m.d.comb += arrival.payload.exits.eq(found)
-        shown = head.signature.create(path=(f"head_{i}",))
         m.d.comb += [
-            shown.valid.eq(head.valid),
-            shown.payload.flit.eq(head.payload.flit),
-            shown.payload.exits.eq(Mux(head.valid, head.payload.exits, 0)),
-            head.ready.eq(shown.ready),
+            arrival.valid.eq(source.valid),
+            arrival.payload.flit.eq(source.payload),
+            arrival.payload.exits.eq(found),
+            source.ready.eq(arrival.ready),
+            head.valid.eq(queue.o.valid),
+            head.payload.flit.eq(queue.o.payload.flit),
+            head.payload.exits.eq(Mux(head.valid, queue.o.payload.exits, 0)),
+            queue.o.ready.eq(head.ready),
         ]
-        return shown
+
+    def _route_late(
+        self, m: Module, i: int, exits: Sequence[int], head: stream.Interface, free: Value
+    ) -> None:
+        """Exits are found behind the queue, where only the tag goes ahead."""
+        m.submodules[f"queue_{i}"] = queue = SplitQueue(
+            self.packet, depth=self.places, credits=self.shape.inputs[i].credits
+        )
+        leaving = [self.shape.outputs[j] for j in exits]
+        stage = RouteStage(self.packet, leaving, choice=self.shape.choice)
+        m.submodules[f"stage_{i}"] = stage
+        wiring.connect(m, wiring.flipped(self.i[i]), queue.i)
+        wiring.connect(m, queue.front, stage.i)
+        m.d.comb += [
+            stage.route.eq(self._found(m, i, exits, queue.front.payload.tag)),
+            head.valid.eq(stage.o.valid),
+            head.payload.flit.tag.eq(stage.o.payload.tag),
+            head.payload.flit.payload.eq(queue.payload),
+            head.payload.flit.last.eq(stage.o.payload.last),
+            head.payload.exits.eq(stage.o.payload.exits),
+            stage.o.ready.eq(head.ready),
+            queue.leaves.eq(head.ready),
+        ]
+        if self.shape.choice:
+            m.d.comb += stage.free.eq(Cat(free[j] for j in exits))

@@ -28,7 +28,7 @@ def worm_exits(m: Module, name: str, port: stream.Interface, last: Value, route:
 
 
 class RouteStage(wiring.Component):
-    """A register behind a queue, with the exit that the flit in it wants: that of its header.
+    """A register behind a queue, with the exit that a flit wants: that of its packet's header.
 
     One cycle, and one flit per cycle: it takes the next flit in the cycle in which its own leaves.
     `i.ready` depends on `o.ready`; `o.valid` and `o.payload` come from registers.
@@ -49,12 +49,12 @@ class RouteStage(wiring.Component):
 
     Members
     -------
-    i : In(stream.Signature(packet))
+    i : In(stream.Signature(tag, last))
     route : In(exits)
         The outputs that the flit at `i` may take, if it is a header.
     free : In(exits)
         With a choice: whether a header could leave by them now.
-    o : Out(stream.Signature(flit, exits))
+    o : Out(stream.Signature(tag, last, exits))
         `exits` has one bit; none without a flit.
     """
 
@@ -64,11 +64,11 @@ class RouteStage(wiring.Component):
         self.packet = packet
         self.exits = exits
         self.choice = choice
-        self.layout = StructLayout({"flit": packet, "exits": len(exits)})
+        front = {"tag": packet.members["tag"], "last": 1}
         members = {
-            "i": In(stream.Signature(packet)),
+            "i": In(stream.Signature(StructLayout(front))),
             "route": In(len(exits)),
-            "o": Out(stream.Signature(self.layout)),
+            "o": Out(stream.Signature(StructLayout({**front, "exits": len(exits)}))),
         }
         if choice:
             members["free"] = In(len(exits))
@@ -77,14 +77,15 @@ class RouteStage(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         valid = Signal()
-        flit = Signal(self.packet, reset_less=True)
+        front = Signal(self.i.payload.shape(), reset_less=True)
         m.d.comb += [
             self.i.ready.eq(~valid | self.o.ready),
             self.o.valid.eq(valid),
-            self.o.payload.flit.eq(flit),
+            self.o.payload.tag.eq(front.tag),
+            self.o.payload.last.eq(front.last),
         ]
         with m.If(self.i.ready):
-            m.d.sync += [valid.eq(self.i.valid), flit.eq(self.i.payload)]
+            m.d.sync += [valid.eq(self.i.valid), front.eq(self.i.payload)]
         if self.choice:
             self._choose(m, valid)
         else:
