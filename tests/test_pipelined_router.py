@@ -24,6 +24,7 @@ from multicube.hdl.routers.output_owners import OutputOwners
 from multicube.hdl.routers.pipelined_router import PipelinedRouter
 from multicube.hdl.routers.route_stage import RouteStage
 from multicube.hdl.routers.shape import InputChannel, OutputChannel, RouterShape
+from multicube.hdl.routers.split_queue import SplitQueue
 from multicube.hdl.routers.traversal import Traversal
 from multicube.hdl.topology.graph import Channel
 from multicube.sim.run.simulation import simulate
@@ -248,6 +249,7 @@ def pipelined_router(drain: int, *, pipeline: int, kind: type = PipelinedRouter)
     PipelinedRouter,
     OutputOwners,
     RouteStage,
+    SplitQueue,
     Traversal,
     says="Lossless, in order, stream rule, packets whole, in the virtual channel that the route "
     "names, and never more than the queues behind the links have places for",
