@@ -134,7 +134,8 @@ NOT_PROVED: dict[str, str] = {
     "WormRouter": "a choice of outputs; cut-through and store-and-forward; `timeout`, which "
     "discards packets; depths above 1",
     "PacketRouter": "a choice of outputs",
-    "PipelinedRouter": "a choice of outputs; cut-through; greater depths",
+    "PipelinedRouter": "a choice of outputs; cut-through; greater depths; `pipeline` 2 as a "
+    "whole: its queue and stage are, as parts",
     "RouteStage": "a choice of exits",
     "CreditLink": "that a blocked channel's turn comes: this is up to the router before the link",
     "DCSHRouter": "broadcasts",

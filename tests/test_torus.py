@@ -333,6 +333,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
         "switching": "wormhole",
         "refill": "no",
         "selection": "first-free",
+        "pipeline": 0,
         "recovery": "none",
         "timeout": 16,
         "window": 4,
