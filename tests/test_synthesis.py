@@ -521,27 +521,3 @@ def test_design_of_two_clocks() -> None:
     report = {"fmax": {"clk$glb_clk": {"achieved": 50.0}, "half$glb": {"achieved": 90.0}}}
     with pytest.raises(SynthesisError, match=r"^Only designs with a single .* with clk, half$"):
         _route(1, report)
-
-
-@pytest.mark.parametrize(
-    ("begin", "end", "expected"),
-    [
-        (
-            "scan_in_bits[350].o_TRELLIS_FF_Q",
-            "subject.alone.queue_8__level_TRELLIS_FF_Q_2",
-            "an input to queue_8.level, 3.0 ns (1.0 of them in primitives)",
-        ),
-        (
-            "subject.alone.queue_4__bank_0.0.11_DO_LUT4_Z",
-            "scan_out_bits[25].caught_TRELLIS_FF_Q",
-            "queue_4.bank_0.0.11 to an output, 3.0 ns (1.0 of them in primitives)",
-        ),
-        (
-            "subject.router_1__kept_5_SB_DFFSR_Q_4",
-            "subject.alone.stage_7__front_TRELLIS_FF_Q_3",
-            "router_1.kept_5 to stage_7.front, 3.0 ns (1.0 of them in primitives)",
-        ),
-    ],
-)
-def test_longest_path_has_the_names_of_the_source(begin: str, end: str, expected: str) -> None:
-    assert Route(1, 100.0, 1.0, 2.0, begin, end).longest_path == expected

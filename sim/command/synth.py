@@ -141,9 +141,5 @@ def _print(what: dict[str, Any], found: "Measurement") -> None:
         words = f"cell {what['cell']} of {words}"
     click.echo(words)
     Console(highlight=False).print(table)
-    if found.routes:
-        # Of an even number of seeds, the slower of the two in the middle.
-        middle = sorted(found.routes, key=lambda route: route.fmax)[(len(found.routes) - 1) // 2]
-        click.echo(f"longest path: {middle.longest_path}")
     tools = ", ".join(f"{package} {version}" for package, version in found.tools.items())
     click.echo(f"{found.setup.target.part}; {' '.join([tools, found.setup.flags]).strip()}")

@@ -64,22 +64,6 @@ class Route(NamedTuple):
     begin: str
     end: str
 
-    @property
-    def longest_path(self) -> str:
-        """Where the longest path begins and ends, by the names of the source, and its delays."""
-        ends = " to ".join(map(_source_name, (self.begin, self.end)))
-        total = self.logic + self.routing
-        return f"{ends}, {total:.1f} ns ({self.logic:.1f} of them in primitives)"
-
-
-def _source_name(cell: str) -> str:
-    """The register of the source from which a primitive was made."""
-    if cell.startswith(("scan_in", "scan_out")):
-        return "an input" if cell.startswith("scan_in") else "an output"
-    name = cell.removeprefix("subject.").removeprefix("alone.")
-    name = re.sub(r"[_$](TRELLIS|LUT4|CCU2C|PFUMX|L6MUX21|DPRAM|SB_|DO_)\w*.*", "", name)
-    return name.replace("__", ".")
-
 
 @dataclass(frozen=True)
 class Setup:
