@@ -8,13 +8,14 @@ from amaranth.lib import wiring
 from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..operations.bus import bus_operations, check_data_bits, row_bits
+from ..terminals.axi import Axi, AxiTarget
 from ..terminals.bus_words import WordMap
 from ..terminals.wishbone import Wishbone, WishboneTarget
 from .memory_network import MemoryNetwork
 from .network import Network, PacketNetwork
 from .remote_memory import RemoteMemory
 
-__all__ = ["BusPorts", "WishboneNetwork", "bus_memory"]
+__all__ = ["AxiNetwork", "BusPorts", "WishboneNetwork", "bus_memory"]
 
 
 def bus_memory(
@@ -169,4 +170,67 @@ class WishboneNetwork(BusPorts):
             words=self.words,
             data=self.data,
             lengths=self.memory.side_by_side,
+        )
+
+
+class AxiNetwork(BusPorts):
+    """A network between processors and memory, with an AXI4 port for each processor.
+
+    Word a, in module a mod N, has the address a times data / 8 at each port; the two address bits
+    above choose what a write does. `terminals.axi.AxiTarget` says how.
+
+    Parameters
+    ----------
+    network, data, rows
+        As in `bus_memory`.
+    ids : int
+        Width of identities.
+    atomics : bool
+        Whether the ports have `awatop`, of AXI5.
+
+    Attributes
+    ----------
+    memory, data, ports, words
+        As in `BusPorts`.
+
+    Members
+    -------
+    s_axi_{p}_awid, _awaddr, ...
+        For each processor p: the members of `terminals.axi.Axi`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `bus_memory`.
+    """
+
+    prefix = "s_axi"
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        data: int | None = None,
+        rows: int | None = None,
+        ids: int = 4,
+        atomics: bool = False,
+    ) -> None:
+        self.options: dict[str, Any] = {"ids": ids, "atomics": atomics}
+        super().__init__(network, data=data, rows=rows)
+        self.target.build()  # Invalid options must be rejected now, not during elaboration.
+
+    @property
+    def bus(self) -> Axi:
+        lanes = (self.data // 8).bit_length() - 1
+        return Axi(address=lanes + self.words.bits + 2, data=self.data, **self.options)
+
+    @property
+    def target(self) -> CellType:
+        return CellType(
+            AxiTarget,
+            link=self.memory.link,
+            words=self.words,
+            data=self.data,
+            lengths=self.memory.side_by_side,
+            **self.options,
         )
