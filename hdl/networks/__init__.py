@@ -84,6 +84,7 @@ __all__ = [
     "PartitionedNetwork",
     "ProcessorMemoryNetwork",
     "ReconfigurableExtraStageCube",
+    "RemoteMemory",
     "RingNetwork",
     "ShuffleExchangeNetwork",
     "ShuffleNearestNeighborNetwork",
@@ -94,5 +95,6 @@ __all__ = [
     "TorusNetwork",
     "TreeNetwork",
     "TwoLevelNetwork",
+    "WishboneNetwork",
     "build",
 ]

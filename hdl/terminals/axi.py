@@ -158,9 +158,7 @@ class AxiTarget(wiring.Component):
         self.data = check_data_bits(data)
         self.lengths = lengths
         self.lane_bits = (data // 8).bit_length() - 1
-        self.axi = Axi(
-            address=self.lane_bits + words.bits + 2, data=data, ids=ids, atomics=atomics
-        )
+        self.axi = Axi(address=self.lane_bits + words.bits + 2, data=data, ids=ids, atomics=atomics)
         super().__init__({"bus": In(self.axi), "o": Out(link)})
 
     @property
@@ -183,7 +181,9 @@ class AxiTarget(wiring.Component):
         ids = self.axi.ids
         last = {"id": ids, "last": 1, "response": 2}
         reads = OrderedRequests(
-            half, words=self.words, note=data.StructLayout({**last, "fetched": 1, "value": self.data})
+            half,
+            words=self.words,
+            note=data.StructLayout({**last, "fetched": 1, "value": self.data}),
         )
         writes = OrderedRequests(
             half, words=self.words, note=data.StructLayout({**last, "update": 1, "answers": 1})
@@ -299,9 +299,7 @@ class AxiTarget(wiring.Component):
                 m.d.comb += [
                     operation.eq(Mux(swap, self._code("masked-store"), codes[atop[:2]])),
                     operand.eq(words.data ^ (~swap & (atop[:2] == 1)).replicate(self.data)),
-                    wrong.eq(
-                        ~whole | (burst.len != 0) | Mux(swap, atop[:4] != 0, atop[2:4] != 0)
-                    ),
+                    wrong.eq(~whole | (burst.len != 0) | Mux(swap, atop[:4] != 0, atop[2:4] != 0)),
                 ]
         failed = Mux(response != _OKAY, response, Mux(wrong, _SLVERR, _OKAY))
         m.d.comb += [

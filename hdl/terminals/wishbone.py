@@ -135,4 +135,3 @@ class WishboneTarget(wiring.Component):
                     m.d.sync += old.eq(value)
                 m.next = "idle"
         return m
-

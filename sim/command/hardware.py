@@ -136,8 +136,8 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     type=click.Choice(["streams", *FACES]),
     default="streams",
     show_default=True,
-    help="Ports of the terminals: streams of packets, or AXI4-Streams; or buses of processors, with "
-    "memory behind the network.",
+    help="Ports of the terminals: streams of packets, AXI4-Streams, or buses, with memory behind "
+    "the network.",
 )
 @click.option("--rows", type=int, help="With buses: words of memory at each terminal.")
 @click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")

@@ -146,9 +146,7 @@ async def wishbone(dut: Any) -> None:
     required = ("cyc", "stb", "we", "adr", "ack")
     names = {**{name: name for name in required}, "datwr": "dat_w", "datrd": "dat_r"}
     initiators = [
-        WishboneMaster(
-            dut, f"wb_{p}", dut.clk, timeout=200, width=8 * LANES, signals_dict=names
-        )
+        WishboneMaster(dut, f"wb_{p}", dut.clk, timeout=200, width=8 * LANES, signals_dict=names)
         for p in PORTS
     ]
     for initiator in initiators:
