@@ -133,7 +133,7 @@ class RemoteMemory(FabricComponent):
             fabric.link(Pin(None, ("i", index)), pin)
         return fabric
 
-    def place(self, fabric: Fabric | Scope) -> list[Pin]:
+    def place(self, fabric: Fabric) -> list[Pin]:
         """Add all cells to a fabric; return the pins for the processors."""
         network, link = self.network, self.link
         request = network.packet_of(request_payload(link))
