@@ -6,6 +6,7 @@ from ..hdl.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ..hdl.core.errors import MulticubeError
+    from .measure.activity import Activity, Energy
     from .measure.curve import Sweep
     from .measure.result import Result, SimulationError
     from .report.save import save_sweep
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from .workload.traffic import Trace, TracePacket, pattern, read_trace
 
 __all__ = [
+    "Activity",
     "Copies",
     "CopyRun",
+    "Energy",
     "Message",
     "MessageRun",
     "Messenger",
@@ -64,6 +67,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "..hdl.core.errors": "MulticubeError",
+        ".measure.activity": "Activity Energy",
         ".measure.curve": "Sweep",
         ".measure.result": "Result SimulationError",
         ".report.save": "save_sweep",

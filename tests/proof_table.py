@@ -167,6 +167,8 @@ NOT_PROVED: dict[str, str] = {
     "BernoulliSource": "as Sender; its rates are measured",
     "ReplaySource": "as Sender",
     "Sink": "its counts; runs with seeded faults are told by it, and two engines agree",
+    "TwinSource": "its payloads; the changes of wires that they cause are measured",
+    "TwinSink": "that it tells a twin that differs; both engines and Verilator agree on the twin",
     "Bursts": "its rates; measured",
     "Processor": "its requests; the books of every run, and a serial order of the operations",
     "StepProcessor": "its steps; compared with a model in simulation",

@@ -142,6 +142,12 @@ class Bench(Fabric):
             self.link_meters.append((meter.name, [driver for driver, _ in pairs]))
             self._metered += pairs
 
+    @property
+    def deliveries(self) -> list[Pin]:
+        """Those of the metered outputs that lead to a sink."""
+        sinks = set(self.sinks)
+        return [driver for driver, receiver in self._metered if receiver.cell in sinks]
+
     @cached_property
     def wires(self) -> dict[Pin, Wire]:
         return named_wires(self, self._metered, self.network.lane)

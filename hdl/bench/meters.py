@@ -29,19 +29,21 @@ def place_meters(
         By statistic and by the name of the cell: the name of the meter.
     """
     placed: dict[str, dict[str, str]] = {}
-    types: dict[CellType, CellType] = {}
+    # Sharing one object for equal types also shares what is cached about their ports.
+    types: dict[tuple[str, int], CellType] = {}
     for statistic, outputs in fabric.metered().items():
         if only is not None and statistic not in only:
             continue
         for pin, declared in outputs:
-            width = fabric.resolve(pin)[()][0].width
-            if declared.kind == "level":
-                type_, port = CellType(LevelMeter, width=width), "level"
-            else:
-                number = declared.kind == "number"
-                type_, port = CellType(EventMeter, width=width, number=number), "events"
-            # Sharing one object for equal types also shares what is cached about their ports.
-            type_ = types.setdefault(type_, type_)
+            width = fabric.cells[str(pin.cell)].type.leaves[pin.path].width
+            level = declared.kind == "level"
+            if (declared.kind, width) not in types:
+                types[declared.kind, width] = (
+                    CellType(LevelMeter, width=width)
+                    if level
+                    else CellType(EventMeter, width=width, number=declared.kind == "number")
+                )
+            type_, port = types[declared.kind, width], "level" if level else "events"
             meter = fabric.place(Cell(f"meter_{pin.cell}_{declared.port}", type_))
             fabric.link(measure, Pin(meter.name, ("measure",)))
             fabric.link(pin, Pin(meter.name, (port,)))

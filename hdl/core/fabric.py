@@ -10,18 +10,21 @@ a *strap*, an input held constant, so that all cells of one `CellType` share one
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
+import numpy as np
 from amaranth.hdl import Module, Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .checks import check_kind
 from .errors import InvalidType, InvalidValue
+from .wire_arrays import Drivers, Links, Path, Pin
 
 __all__ = [
     "Cell",
@@ -36,24 +39,8 @@ __all__ = [
     "member",
 ]
 
-Path = tuple[str | int, ...]
-
-
 _MOST_INPUT_BITS = 2**16 - 4
 """Netlists of Amaranth number the input bits of a module, clock and reset included, in 16 bits."""
-
-
-class Pin(NamedTuple):
-    """One end of a wire: a member of a cell's signature, or of the fabric's own if `cell` is None.
-
-    `path` leads to an interface such as `("o", 1)` or to one leaf of it, `("o", 1, "valid")`.
-    """
-
-    cell: str | None
-    path: Path
-
-    def __str__(self) -> str:
-        return ".".join(str(part) for part in ((self.cell or "(boundary)"), *self.path))
 
 
 class Meter(NamedTuple):
@@ -101,6 +88,10 @@ class _Ports:
         for path, leaf in self.leaves.items():
             for depth in range(len(path) + 1):
                 self.below.setdefault(path[:depth], {})[path[depth:]] = leaf
+
+    def of(self, flow: wiring.Flow) -> tuple[Path, ...]:
+        """The leaves of one direction, as seen by the component."""
+        return tuple(path for path, leaf in self.leaves.items() if leaf.flow == flow)
 
 
 def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
@@ -183,12 +174,27 @@ class CellType:
         """All ports of the component, by their path in its signature."""
         return self._ports.leaves
 
+    @cached_property
+    def inputs(self) -> tuple[Path, ...]:
+        """The paths of all inputs."""
+        return self._ports.of(In)
+
+    @cached_property
+    def _allowed(self) -> dict[str, range]:
+        """The values that a strap may have, by the name of the input."""
+        leaves = {path: self.leaves[path] for path in self.inputs if len(path) == 1}
+        return {str(name): range(1 << leaf.width) for (name,), leaf in leaves.items()}
+
     def build(self, contents: Mapping[str, tuple[int, ...]] | None = None) -> wiring.Component:
         """A new component of this type, with its memories initialised from `contents`."""
         return self.component(**self.parameters, **(contents or {}))
 
 
-@dataclass(frozen=True)
+_NOTHING: Mapping[str, Any] = {}
+"""Straps and contents of all cells that have none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """An instance of a cell type.
 
@@ -210,8 +216,8 @@ class Cell:
 
     name: str
     type: CellType
-    straps: Mapping[str, int] = field(default_factory=dict)
-    contents: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    straps: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    contents: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _NOTHING)
     title: str = ""
 
     def __post_init__(self) -> None:
@@ -231,10 +237,10 @@ class Fabric:
     ----------
     cells : dict[str, Cell]
         By name, in the order of placement.
-    drivers : dict[Pin, Pin]
+    drivers : MutableMapping[Pin, Pin]
         For each receiving leaf (an input of a cell or an output of the boundary), the leaf that
         drives it (an output of a cell or an input of the boundary). One leaf may drive several.
-    links : list[tuple[Pin, Pin]]
+    links : MutableSequence[tuple[Pin, Pin]]
         The pairs that `link` connected, in order: the fabric at the level of interfaces.
     """
 
@@ -243,10 +249,11 @@ class Fabric:
         self._ports = _Ports(self.signature)
         self.boundary = self._ports.leaves
         self.cells: dict[str, Cell] = {}
-        self.drivers: dict[Pin, Pin] = {}
-        self.links: list[tuple[Pin, Pin]] = []
+        self.drivers = Drivers()
+        self.drivers.reserve(None, None, self._ports.of(Out))
+        self.links = Links(self.drivers)
         # A pair of interfaces is the same for all cells of a type, so it is compared only once.
-        self._pairs: dict[tuple, list[tuple[bool, Path, Path]]] = {}
+        self._pairs: dict[tuple, tuple[int, int, list[tuple[bool, int, int]]]] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self.cells)} cells, {len(self.links)} links>"
@@ -274,15 +281,17 @@ class Fabric:
         """
         if cell.name in self.cells:
             raise InvalidValue(f"Cell name {cell.name!r} is already taken by another cell")
+        allowed = cell.type._allowed
         for name, value in cell.straps.items():
-            leaf = cell.type.leaves.get((name,))
-            if leaf is None or leaf.flow != In:
+            if name not in allowed:
                 raise InvalidValue(f"Strap {name!r} of cell {cell.name!r} is not an input of it")
-            if value not in range(1 << leaf.width):
+            if value not in allowed[name]:
+                width = cell.type.leaves[name,].width
                 raise InvalidValue(
-                    f"Strap {name!r} of cell {cell.name!r} must fit {leaf.width} bits, not {value}"
+                    f"Strap {name!r} of cell {cell.name!r} must fit {width} bits, not {value}"
                 )
         self.cells[cell.name] = cell
+        self.drivers.reserve(cell.name, cell.type, cell.type.inputs)
         return cell
 
     def link(self, a: Pin, b: Pin) -> None:
@@ -297,21 +306,26 @@ class Fabric:
         ValueError
             If a leaf has two drivers or none, or a cell does not exist.
         """
-        kind = self._ports_of(a), a.cell is None, a.path, self._ports_of(b), b.cell is None, b.path
+        drivers = self.drivers
+        kind = self._ports_of(a), a.path, self._ports_of(b), b.path
         pairs = self._pairs.get(kind)
         if pairs is None:
-            pairs = self._pairs[kind] = list(self._paired(a, b))
-        for drives_a, path_a, path_b in pairs:
-            driver, receiver = Pin(a.cell, path_a), Pin(b.cell, path_b)
-            if not drives_a:
-                driver, receiver = receiver, driver
-            if receiver in self.drivers:
+            path = drivers.paths.number
+            leaves = [(drives, path(one), path(two)) for drives, one, two in self._paired(a, b)]
+            pairs = self._pairs[kind] = path(a.path), path(b.path), leaves
+        path_a, path_b, leaves = pairs
+        known = drivers.cells.numbers
+        one = known[a.cell] if a.cell in known else drivers.number(a.cell)
+        two = known[b.cell] if b.cell in known else drivers.number(b.cell)
+        for drives_a, leaf_a, leaf_b in leaves:
+            ends = (two, leaf_b, one, leaf_a) if drives_a else (one, leaf_a, two, leaf_b)
+            if not drivers.connect(*ends):
+                receiver, driver = drivers.pin(*ends[:2]), drivers.pin(*ends[2:])
                 raise InvalidValue(
                     f"Pin {receiver} can't be driven by {driver}: "
-                    f"it is already driven by {self.drivers[receiver]}"
+                    f"it is already driven by {drivers[receiver]}"
                 )
-            self.drivers[receiver] = driver
-        self.links.append((a, b))
+        self.links.add(one, path_a, two, path_b)
 
     def _paired(self, a: Pin, b: Pin) -> Iterator[tuple[bool, Path, Path]]:
         """The matching leaves of two interfaces, and whether the leaf of `a` is the driver."""
@@ -352,36 +366,55 @@ class Fabric:
 
     def check(self) -> None:
         """Raise ValueError if an input of a cell or an output of the boundary has no driver."""
-        for receiver in self.receivers():
-            if receiver not in self.drivers:
-                raise InvalidValue(f"Pin {receiver} is not driven")
+        if not self._all_driven():
+            for receiver in self.receivers():
+                if receiver not in self.drivers:
+                    raise InvalidValue(f"Pin {receiver} is not driven")
+
+    def _all_driven(self) -> bool:
+        """Whether all inputs of the cells are driven or strapped, and all outputs are driven."""
+        for type_, cells in self.types().items():
+            numbers = self.numbers(cells)
+            straps = {tuple(cell.straps) for cell in cells}
+            for path in type_.inputs:
+                if any(path[0] not in names for names in straps):
+                    open_ = np.flatnonzero(self.drivers.of(numbers, path)[0] < 0)
+                    if any(path[0] not in cells[at].straps for at in open_.tolist()):
+                        return False
+        return all(Pin(None, path) in self.drivers for path in self._ports.of(Out))
+
+    def numbers(self, cells: Sequence[Cell]) -> np.ndarray:
+        """The numbers of cells among `drivers.cells`."""
+        number = self.drivers.number
+        return np.fromiter((number(cell.name) for cell in cells), np.int64, len(cells))
 
     def receivers(self) -> Iterator[Pin]:
         """All leaves that need a driver; strapped inputs do not."""
-        inputs: dict[CellType, list[Path]] = {}
         for cell in self.cells.values():
-            if cell.type not in inputs:
-                leaves = cell.type.leaves.items()
-                inputs[cell.type] = [path for path, leaf in leaves if leaf.flow == In]
-            for path in inputs[cell.type]:
+            for path in cell.type.inputs:
                 if path[0] not in cell.straps:
                     yield Pin(cell.name, path)
-        for path, leaf in self.boundary.items():
-            if leaf.flow == Out:
-                yield Pin(None, path)
+        for path in self._ports.of(Out):
+            yield Pin(None, path)
 
     def types(self) -> dict[CellType, list[Cell]]:
         """The cells of each type, with the types in the order of their first cell."""
         types: dict[CellType, list[Cell]] = {}
+        known: dict[int, list[Cell]] = {}  # to compare each object only once
         for cell in self.cells.values():
-            types.setdefault(cell.type, []).append(cell)
+            if id(cell.type) not in known:
+                known[id(cell.type)] = types.setdefault(cell.type, [])
+            known[id(cell.type)].append(cell)
         return types
 
     def metered(self) -> dict[str, list[tuple[Pin, Meter]]]:
         """The outputs of cells to be counted, by statistic."""
         found: dict[str, list[tuple[Pin, Meter]]] = {}
+        meters: dict[int, tuple[Meter, ...]] = {}
         for cell in self.cells.values():
-            for meter in cell.type.meters:
+            if id(cell.type) not in meters:
+                meters[id(cell.type)] = cell.type.meters
+            for meter in meters[id(cell.type)]:
                 pins = found.setdefault(meter.statistic, [])
                 pins.append((Pin(cell.name, (meter.port,)), meter))
         return found
@@ -397,15 +430,25 @@ class Fabric:
         needed = {path[0] for path, leaf in type_.leaves.items() if leaf.flow == In or path in used}
         return {str(path[0]) for path in type_.leaves if path[0] not in needed}
 
+    def copy(self) -> Self:
+        """A copy of the same class, whose cells and wires can be changed."""
+        other = copy(self)
+        other._be_like(self)
+        return other
+
+    def _be_like(self, given: "Fabric") -> None:
+        """Take copies of the cells and wires of another fabric."""
+        self.cells = dict(given.cells)
+        self.drivers = given.drivers.copy()
+        self.links = given.links.copy(self.drivers)
+
     def exposing(self, pins: Mapping[str, Pin]) -> "Fabric":
         """A copy of this fabric with further boundary outputs, by name, each driven by a pin."""
         members = dict(self.signature.members)
         for name, pin in pins.items():
             members[name] = Out(self.resolve(pin)[()][0].shape)
         other = Fabric(members)
-        other.cells = dict(self.cells)
-        other.drivers = dict(self.drivers)
-        other.links = list(self.links)
+        other._be_like(self)
         for name, pin in pins.items():
             other.link(pin, Pin(None, (name,)))
         return other
@@ -427,9 +470,10 @@ class Fabric:
     def _ports_of(self, pin: Pin) -> _Ports:
         if pin.cell is None:
             return self._ports
-        if pin.cell not in self.cells:
-            raise InvalidValue(f"Pin {pin} names a cell that does not exist")
-        return self.cells[pin.cell].type._ports
+        try:
+            return self.cells[pin.cell].type._ports
+        except KeyError:
+            raise InvalidValue(f"Pin {pin} names a cell that does not exist") from None
 
 
 class Scope:

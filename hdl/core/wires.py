@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from .fabric import Fabric, Pin
+from .fabric import Fabric, Path, Pin
 
 __all__ = ["Lane", "Wire", "named_wires", "streams"]
 
@@ -57,11 +57,12 @@ def named_wires(
     for driver, receiver in links:
         if driver.cell != receiver.cell:
             direction, channel = lane(driver)
-            ends = " -> ".join(_title(fabric, pin, terminal) for pin in (driver, receiver))
+            begin, end = _title(fabric, driver, terminal), _title(fabric, receiver, terminal)
+            ends = f"{begin} -> {end}"
             wires[driver] = Wire(f"{ends}, {direction}" if direction else ends, channel)
     alike = Counter(wires.values())
     numbers: Counter[Wire] = Counter()
-    for driver, wire in wires.items():
+    for driver, wire in wires.items() if len(alike) < len(wires) else ():
         if alike[wire] > 1:
             wires[driver] = Wire(f"{wire.link}, link {numbers[wire]}", wire.channel)
             numbers[wire] += 1
@@ -73,12 +74,22 @@ def streams(fabric: Fabric, links: Iterable[tuple[Pin, Pin]]) -> Iterator[tuple[
 
     A link may have one in each direction, such as requests and replies.
     """
+    known: dict[tuple, list[tuple[Path, bool]]] = {}
     for a, b in links:
-        drives = {suffix: drives for suffix, (_, drives) in fabric.resolve(a).items()}
-        for suffix, forward in drives.items():
-            if suffix[-1:] == ("valid",) and drives.get((*suffix[:-1], "ready")) is not forward:
-                ends = [Pin(pin.cell, pin.path + suffix[:-1]) for pin in (a, b)]
-                yield (ends[0], ends[1]) if forward else (ends[1], ends[0])
+        kind = (a.cell and id(fabric.cells[a.cell].type), a.path)
+        if kind not in known:
+            known[kind] = list(_streams_below(fabric, a))
+        for below, forward in known[kind]:
+            ends = Pin(a.cell, a.path + below), Pin(b.cell, b.path + below)
+            yield ends if forward else (ends[1], ends[0])
+
+
+def _streams_below(fabric: Fabric, pin: Pin) -> Iterator[tuple[Path, bool]]:
+    """The streams of an interface: the rest of the path of each, and whether the pin sends it."""
+    drives = {suffix: drives for suffix, (_, drives) in fabric.resolve(pin).items()}
+    for suffix, forward in drives.items():
+        if suffix[-1:] == ("valid",) and drives.get((*suffix[:-1], "ready")) is not forward:
+            yield suffix[:-1], forward
 
 
 def _title(fabric: Fabric, pin: Pin, terminal: str) -> str:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -25,13 +26,13 @@ from amaranth.lib.wiring import In
 
 from ..core.checks import check_kind
 from ..core.errors import InvalidValue
-from ..core.fabric import Cell, Fabric, Leaf, Path, Pin
+from ..core.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
 from ..core.output_file import check_output, is_regular, whole_file
 from .fusesoc import core_text
-from .verilog_module import ModuleTemplate, module_text
-from .verilog_names import check_name
+from .verilog_module import ModuleTemplate, Storage, module_storage, module_text
+from .verilog_names import check_name, net_name, port_name
 
-__all__ = ["Clock", "port_list", "verilog_text", "write_verilog"]
+__all__ = ["Clock", "port_list", "storage_of", "verilog_text", "write_verilog"]
 
 _CLOCK = ("clk", "rst")
 """The names of the clock and reset in the modules of cells."""
@@ -82,10 +83,6 @@ _WAIVE_CLOCK = """\
 _WAIVE_ENDS = "/* verilator lint_on DECLFILENAME */"
 
 
-def _flat(path: Path) -> str:
-    return "__".join(map(str, path))
-
-
 def _range(width: int) -> str:
     return f"[{width - 1}:0] " if width > 1 else ""
 
@@ -121,7 +118,7 @@ def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
         if not leaf.width:
             continue
         direction = "input" if leaf.flow == In else "output"
-        port = {"name": _flat(path), "direction": direction, "width": leaf.width}
+        port = {"name": port_name(path), "direction": direction, "width": leaf.width}
         if fields := list(_fields(leaf.shape)):
             port["fields"] = {
                 name: {"offset": offset, "width": width} for name, offset, width in fields
@@ -139,7 +136,7 @@ class _Modules:
         names: set[str] = set()
         numbers: dict[str, int] = {}
         for type_, cells in fabric.types().items():
-            ports = [*_CLOCK, *map(_flat, type_.leaves)]
+            ports = _ports(type_)
             # Memory contents are part of a module's text: cells with different contents share none,
             # but their texts differ in the rows only.
             templates: dict[tuple[str, ...], ModuleTemplate] = {}
@@ -170,17 +167,23 @@ class _Modules:
         return self._of[cell.type, _frozen(cell)]
 
 
+def _ports(type_: CellType) -> list[str]:
+    return [*_CLOCK, *map(port_name, type_.leaves)]
+
+
+@lru_cache(maxsize=256)
+def storage_of(type_: CellType) -> tuple[Storage, ...]:
+    """The registers and memories in the Verilog module of a cell type, by their names there."""
+    text = module_text(type_.build(), f"network_{type_.name}", _ports(type_))
+    return tuple(module_storage(text))
+
+
 def _frozen(cell: Cell) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple(sorted(cell.contents.items()))
 
 
-def _wire(pin: Pin) -> str:
-    """The net that a driving leaf drives: a port of the top, or a wire named after the cell."""
-    return _flat(pin.path) if pin.cell is None else f"{pin.cell}__{_flat(pin.path)}"
-
-
 def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator[str]:
-    ports = {_flat(path): leaf for path, leaf in fabric.boundary.items() if leaf.width}
+    ports = {port_name(path): leaf for path, leaf in fabric.boundary.items() if leaf.width}
     yield f"module {name} ("
     yield f"  input {clock.name},\n  input {clock.reset}" + ("," if ports else "")
     for index, (port, leaf) in enumerate(ports.items()):
@@ -198,10 +201,10 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator
             f".{port}({net})" for port, net in zip(_CLOCK, clock.nets) if port in present
         ]
         for path, leaf in cell.type.leaves.items():
-            if _flat(path) not in present:
+            if port_name(path) not in present:
                 continue
             net = _connection(fabric, cell, path, leaf, read)
-            connections.append(f".{_flat(path)}({net})")
+            connections.append(f".{port_name(path)}({net})")
             if leaf.flow != In and net:
                 yield f"  wire {_range(leaf.width)}{net};"
         joined = ",\n    ".join(connections)
@@ -209,17 +212,17 @@ def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator
     yield from instances
     for path, leaf in fabric.boundary.items():
         if leaf.flow != In and leaf.width:
-            yield f"  assign {_flat(path)} = {_wire(fabric.drivers[Pin(None, path)])};"
+            yield f"  assign {port_name(path)} = {net_name(fabric.drivers[Pin(None, path)])};"
     yield "endmodule"
 
 
 def _connection(fabric: Fabric, cell: Cell, path: Path, leaf: Leaf, read: set[Pin]) -> str:
     pin = Pin(cell.name, path)
     if leaf.flow != In:
-        return _wire(pin) if pin in read else ""
+        return net_name(pin) if pin in read else ""
     if path[0] in cell.straps:
         return f"{leaf.width}'d{cell.straps[str(path[0])]}"
-    return _wire(fabric.drivers[pin])
+    return net_name(fabric.drivers[pin])
 
 
 def _cells(fabric: Fabric) -> str:
@@ -274,10 +277,10 @@ def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
     if clock.name == clock.reset:
         raise InvalidValue(f"Clock and reset must have different names, not both {clock.name!r}")
     taken = dict.fromkeys((*clock.ports, *clock.nets), "the clock and reset")
-    named = [("Port", _flat(path)) for path in fabric.boundary]
+    named = [("Port", port_name(path)) for path in fabric.boundary]
     named += [("Cell", cell) for cell in fabric.cells]
     named += [
-        ("Net", _wire(driver))
+        ("Net", net_name(driver))
         for driver in dict.fromkeys(fabric.drivers.values())
         if driver.cell is not None
     ]

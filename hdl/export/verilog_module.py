@@ -7,7 +7,8 @@ signature.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from amaranth.back import rtlil
 from amaranth.back.verilog import YosysError, find_yosys
@@ -16,7 +17,7 @@ from amaranth.lib import wiring
 from ..core.errors import MulticubeError
 from .verilog_names import legal_names
 
-__all__ = ["ModuleTemplate", "module_text"]
+__all__ = ["ModuleTemplate", "Storage", "module_storage", "module_text"]
 
 _TIDY = [
     "proc -norom",
@@ -89,6 +90,21 @@ class ModuleTemplate:
         """Where the rows of memories are set, in the order of the text."""
         blocks = [(memory, _rows(memory, self._rest)) for memory in memories]
         return sorted(blocks, key=lambda each: each[1].start())
+
+
+class Storage(NamedTuple):
+    """A register or a memory of a module: its name, its width, and the rows of a memory."""
+
+    name: str
+    width: int
+    rows: int | None
+
+
+def module_storage(text: str) -> Iterator[Storage]:
+    """The registers and memories that the text of a module declares."""
+    declared = r"^  (?:output )?reg (?:\[(\d+):0\] )?(\w+)(?: \[(\d+):0\])?[;,]?$"
+    for top, name, last in re.findall(declared, text, re.MULTILINE):
+        yield Storage(name, int(top or 0) + 1, int(last) + 1 if last else None)
 
 
 def _rows(memory: str, text: str) -> re.Match[str]:

@@ -4,8 +4,17 @@ import re
 
 from ..core.checks import check_kind
 from ..core.errors import InvalidValue
+from ..core.fabric import Path, Pin
 
-__all__ = ["KEYWORDS", "check_name", "is_identifier", "legal_names"]
+__all__ = [
+    "KEYWORDS",
+    "check_name",
+    "is_identifier",
+    "legal_names",
+    "net_name",
+    "plain_name",
+    "port_name",
+]
 
 _WORDS = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic
@@ -49,15 +58,32 @@ def check_name(what: str, name: str) -> None:
         raise InvalidValue(f"{what} must be a Verilog identifier, not {name!r}")
 
 
+def port_name(path: Path) -> str:
+    """The Verilog port of a leaf: its path, joined by two underscores."""
+    return "__".join(map(str, path))
+
+
+def net_name(pin: Pin) -> str:
+    """The net that a driving leaf drives: a port of the top, or a wire named after the cell."""
+    port = port_name(pin.path)
+    return port if pin.cell is None else f"{pin.cell}__{port}"
+
+
+def plain_name(name: str) -> str:
+    """A name without the characters that only an escaped identifier has."""
+    stem = re.sub(r"\W", "_", name)
+    if is_identifier(stem):
+        return stem
+    return f"{stem}_" if stem in KEYWORDS else f"n{stem}"
+
+
 def legal_names(text: str) -> str:
     r"""Verilog text with each escaped identifier, such as `\ready$28 `, replaced by a plain one."""
     escaped = dict.fromkeys(re.findall(r"\\(\S+)(?=\s)", text))
     taken = set(re.findall(r"(?<![\\\w$])[A-Za-z_]\w*", text))
     plain = {}
     for name in escaped:
-        stem = re.sub(r"\W", "_", name)
-        if not is_identifier(stem):
-            stem = f"{stem}_" if stem in KEYWORDS else f"n{stem}"
+        stem = plain_name(name)
         candidate, number = stem, 1
         while candidate in taken:
             number += 1

@@ -7,6 +7,7 @@ from .catalogue import FAMILIES, build
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
 from .dcsh import DCSHNetwork
+from .deflection import DeflectionTorus
 from .graph import GraphNetwork
 from .hierarchical import CyclesNetwork, HierarchicalNetwork, TwoLevelNetwork
 from .hypercube import HypercubeNetwork
@@ -64,6 +65,7 @@ __all__ = [
     "CyclesNetwork",
     "DCSHNetwork",
     "DeBruijnNetwork",
+    "DeflectionTorus",
     "DeltaNetwork",
     "DragonflyNetwork",
     "ExpressMeshNetwork",

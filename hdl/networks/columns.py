@@ -1,8 +1,9 @@
 """Columns of boxes linked according to a wiring plan, as in all multistage networks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
 from typing import NamedTuple
+
+import numpy as np
 
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..topology.multistage import MultistagePlan
@@ -50,25 +51,35 @@ def place_columns(
     last = len(plan.stages) - 1
     inputs: list[Pin] = []
     # For each line, by its label after the last column: the pins that drive it.
-    drivers: list[list[Pin]] = []
+    drivers: list[list[Pin]] = [[]] * plan.sources
     for s in range(last + 1):
-        for x in range(plan.columns[s]):
+        cells = [f"{name}_{s}_{x}" for x in range(plan.columns[s])]
+        for x, cell in enumerate(cells):
             title = f"{within}stage {s}, box {x}"
-            fabric.place(Cell(f"{name}_{s}_{x}", boxes[s], straps(s, x), title=title))
-        for label in range(len(drivers) if s else plan.sources):
-            box, port = plan.port(s, plan.relabel(s, label))
-            if s == 0:
-                inputs.append(Pin(f"{name}_0_{box}", ("i", port)))
-                continue
-            for link, driver in enumerate(drivers[label]):
-                fabric.link(driver, Pin(f"{name}_{s}_{box}", ("i", port * dilation + link)))
+            fabric.place(Cell(cell, boxes[s], straps(s, x), title=title))
+        # Wires are numbered stage by stage: a million at once take no longer than a thousand.
+        before, lines = len(drivers), plan.relabel(s, np.arange(len(drivers)))
+        reached = zip(*(_listed(each, before) for each in plan.port(s, lines)))
+        if s == 0:
+            inputs = [Pin(cells[box], ("i", port)) for box, port in reached]
+        else:
+            for driving, (box, port) in zip(drivers, reached):
+                for link, driver in enumerate(driving, port * dilation):
+                    fabric.link(driver, Pin(cells[box], ("i", link)))
         links = 1 if s == last else dilation
-        leaving = {}
-        for x, port in product(range(plan.columns[s]), range(plan.outputs[s])):
-            ends = range(port * links, (port + 1) * links)
-            leaving[plan.line(s, x, port)] = [Pin(f"{name}_{s}_{x}", ("o", end)) for end in ends]
-        drivers = [leaving[label] for label in range(len(leaving))]
+        drivers = [[]] * (len(cells) * plan.outputs[s])
+        for port in range(plan.outputs[s]):
+            paths = [("o", end) for end in range(port * links, (port + 1) * links)]
+            leaving = plan.line(s, np.arange(len(cells)), np.array(port))
+            for cell, label in zip(cells, _listed(leaving, len(cells))):
+                drivers[label] = [Pin(cell, path) for path in paths]
     outputs: list[Pin] = [Pin(None, ())] * plan.sinks
-    for label, (driver,) in enumerate(drivers):
-        outputs[plan.relabel(last + 1, label)] = driver
+    sinks = plan.relabel(last + 1, np.arange(len(drivers)))
+    for sink, (driver,) in zip(_listed(sinks, len(drivers)), drivers):
+        outputs[sink] = driver
     return Columns(inputs, outputs)
+
+
+def _listed(numbers: np.ndarray, count: int) -> list[int]:
+    """The numbers as a list; there is only one if all are alike."""
+    return np.broadcast_to(numbers, count).tolist()

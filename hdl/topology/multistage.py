@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
-from .tags import AddressCode, MixedCode, Routing, TagScheme
+from .tags import AddressCode, MixedCode, Numbers, Routing, TagScheme
 
 __all__ = [
     "ALIASES",
@@ -169,8 +169,8 @@ class MultistagePlan:
             for code, stage in zip(self.codes, self.stages)
         )
 
-    def relabel(self, stage: int, line: int) -> int:
-        """The label in a stage of a line with this label before it.
+    def relabel(self, stage: int, line: Numbers) -> Numbers:
+        """The label in a stage of a line with this label before it, or of an array of lines.
 
         Before the first stage the label is the number of the source; with `stage` one more than
         that of the last, the result is the number of the sink.
@@ -182,14 +182,17 @@ class MultistagePlan:
         old = before.split(line)
         return after.join([old[j] for j in entry])
 
-    def port(self, stage: int, line: int) -> tuple[int, int]:
-        """The box, and its input, of the line with this label in a stage."""
+    def port(self, stage: int, line: Numbers) -> tuple[Numbers, Numbers]:
+        """The box, and its input, of the line with this label in a stage, or of all in an array."""
         digits = self.codes[stage].split(line)
         port = digits.pop(self.stages[stage].digit)
         return self._box_codes[stage].join(digits), port
 
-    def line(self, stage: int, box: int, port: int) -> int:
-        """The label of the line at an output of a box: with square boxes, the inverse of `port`."""
+    def line(self, stage: int, box: Numbers, port: Numbers) -> Numbers:
+        """The label of the line at an output of a box, or of all in arrays.
+
+        With square boxes this is the inverse of `port`.
+        """
         digits = self._box_codes[stage].split(box)
         digits.insert(self.stages[stage].digit, port)
         return self.leaving[stage].join(digits)

@@ -31,12 +31,12 @@ always in use.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..core.checks import check_integer, check_radix
 from ..core.errors import InvalidValue
 from .multistage import Hop
-from .tags import AddressCode
+from .tags import AddressCode, Numbers
 
 __all__ = ["BitStage", "RedundantPathPlan", "TagBit", "redundant_path_plan"]
 
@@ -119,16 +119,16 @@ class RedundantPathPlan:
         """Number of boxes in each stage."""
         return (self.boxes,) * len(self.stages)
 
-    def relabel(self, stage: int, line: int) -> int:
+    def relabel(self, stage: int, line: Numbers) -> Numbers:
         """The label in a stage of a line with this label before it: lines keep their labels."""
         return line
 
-    def port(self, stage: int, line: int) -> tuple[int, int]:
+    def port(self, stage: int, line: Numbers) -> tuple[Numbers, Numbers]:
         """The box and box port of the line with this label in a stage."""
         bits = self.stages[stage].bits
         return _gathered(line, self._others[stage]), _gathered(line, bits)
 
-    def line(self, stage: int, box: int, port: int) -> int:
+    def line(self, stage: int, box: Numbers, port: Numbers) -> Numbers:
         """The label of the line at a box port: the inverse of `port`."""
         bits = self.stages[stage].bits
         return _scattered(box, self._others[stage]) | _scattered(port, bits)
@@ -176,12 +176,12 @@ class RedundantPathPlan:
         ]
 
 
-def _gathered(label: int, bits: tuple[int, ...]) -> int:
+def _gathered(label: Numbers, bits: tuple[int, ...]) -> Any:
     """The number formed by these bits of a label, the lowest first."""
     return sum((label >> bit & 1) << position for position, bit in enumerate(bits))
 
 
-def _scattered(number: int, bits: tuple[int, ...]) -> int:
+def _scattered(number: Numbers, bits: tuple[int, ...]) -> Any:
     """The inverse of `_gathered`."""
     return sum((number >> position & 1) << bit for position, bit in enumerate(bits))
 

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, product
 from math import prod
-from typing import Literal
+from typing import Any, Literal, TypeVar
+
+import numpy as np
 
 from ..core.errors import InvalidValue
 
@@ -29,6 +31,9 @@ __all__ = [
     "matching_digits",
     "tag_digit",
 ]
+
+Numbers = TypeVar("Numbers", int, np.ndarray)
+"""A number, or an array of numbers that are all treated alike."""
 
 Routing = Literal["destination", "xor", "difference"]
 ROUTINGS: tuple[Routing, ...] = ("destination", "xor", "difference")
@@ -95,12 +100,12 @@ class AddressCode:
         """The lowest bit of each digit in a code, least significant first."""
         return tuple(accumulate(self.widths[:-1], initial=0))
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Number of addresses: the product of the radices."""
         return prod(self.radices)
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether the code of an address is the address itself."""
         return {(1 << width) - radix for radix, width in zip(self.radices, self.widths)} == {0}
@@ -125,25 +130,29 @@ class AddressCode:
             return self
         return MixedCode.of([*self.radices[:digit], radix, *self.radices[digit + 1 :]])
 
-    def split(self, address: int) -> list[int]:
-        """The digits of an address, least significant first.
+    def split(self, address: Numbers) -> list[Numbers]:
+        """The digits of an address, or of an array of them, least significant first.
 
         Raises
         ------
         ValueError
             If the address does not exist.
         """
-        if address not in range(self.count):
+        if isinstance(address, np.ndarray):
+            known = bool(np.all((address >= 0) & (address < self.count)))
+        else:
+            known = address in range(self.count)
+        if not known:
             raise InvalidValue(f"Address must be from 0 to {self.count - 1}, not {address}")
-        digits = []
+        digits: list[Any] = []
         for radix in self.radices:
             address, digit = divmod(address, radix)
             digits.append(digit)
         return digits
 
-    def join(self, digits: Sequence[int]) -> int:
+    def join(self, digits: Sequence[Numbers]) -> Numbers:
         """The address with these digits, least significant first."""
-        address = 0
+        address: Any = 0
         for digit, radix in zip(reversed(digits), reversed(self.radices)):
             address = address * radix + digit
         return address
@@ -181,6 +190,8 @@ class AddressCode:
 
     def encode(self, address: int) -> int:
         """The code of an address."""
+        if self.is_plain and address in range(self.count):
+            return address
         return self.pack(self.split(address))
 
     def decode(self, code: int) -> int:

@@ -52,6 +52,17 @@ __all__ = ["sim", "sweep"]
     metavar="FILE",
     help="Write the state there every minute, and continue from it (engine compiled).",
 )
+@click.option(
+    "--activity",
+    metavar="FILE.saif",
+    help="Write how often each net and register of the network switches (engine compiled).",
+)
+@click.option(
+    "--threads",
+    type=int,
+    metavar="N",
+    help="Processor cores that share the cells of the network (engine compiled); 1 by default.",
+)
 @run_options
 def sim(
     network: str,
@@ -60,6 +71,7 @@ def sim(
     trace: str | None,
     vcd: str | None,
     checkpoint: str | None,
+    activity: str | None,
     faults: tuple[str, ...],
     reroute: int | None,
     traffic: str,
@@ -88,7 +100,7 @@ def sim(
             why = "each terminal has one packet at a time, and its interval says when"
             for name in ("load", "source_depth"):
                 _refuse(name, f"Traffic {short_name(packets.name)} takes", why)
-    outputs = () if vcd is None else (vcd,)
+    outputs = [path for path in (vcd, activity) if path is not None]
     check_outputs(outputs, as_json)
     failure: SimulationError | None = None
     try:
@@ -102,6 +114,7 @@ def sim(
             reroute=reroute,
             progress=True,
             checkpoint=checkpoint,
+            activity=False if activity is None else activity,
             **options,
         )
     except SimulationError as error:
@@ -114,6 +127,8 @@ def sim(
     else:
         with messages(outputs):
             print_result(result, unit)
+            if result.activity is not None:
+                click.echo(f"wrote {activity}")
     if failure is not None:
         raise failure
     if result.partial:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...hdl.networks.catalogue import find, told
+from ..measure.activity import Activity
 from ..measure.comparison import distinct_labels, is_square, rate_factors
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
@@ -129,11 +130,32 @@ def print_result(result: Result, unit: str = "packets") -> None:
         click.echo(f"{result.corrupted} corrupted, and discarded")
     if result.damaged:
         click.echo(f"{result.damaged} damaged flits")
+    if result.activity is not None:
+        _print_activity(result.activity)
     click.echo(result.verdict)
     if _ENDED[result.ended]:
         click.echo(f"window: {_ENDED[result.ended]}{_reached(result)}")
     if result.partial:
         click.echo("PARTIAL: the run was interrupted")
+
+
+def _print_activity(activity: Activity) -> None:
+    """Print what switched in each type of cell per flit, and the energy of a flit."""
+    click.echo(f"changes of bits per flit, in {activity.cycles} cycles and {activity.flits} flits:")
+    energy, per = activity.energy_per_flit(), max(activity.flits, 1)
+    table = Table("cells", "", "payload", "control", "registers", "memory", "energy")
+    for each in activity.types:
+        changes = (each.payload, each.control, each.registers, each.memory)
+        table.add_row(
+            each.type,
+            str(each.cells),
+            *(f"{count / per:.2f}" for count in changes),
+            "-" if energy is None else f"{energy[each.type]:.2f}",
+        )
+    Console().print(table)
+    if energy is not None:
+        total = sum(energy.values())
+        click.echo(f"energy {total:.2f} per flit, where a change of a wire between cells is 1")
 
 
 def print_sweep(curve: Sweep, unit: str) -> None:

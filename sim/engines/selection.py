@@ -56,7 +56,7 @@ def open_engines(
 ) -> list[Engine]:
     """Engines that together run all these fabrics, in order; each may run several of them.
 
-    `threads` is the number of cores that the engine `compiled` may use; all if not given.
+    `threads` is the number of cores of the engine `compiled`, as for `CompiledEngine`.
 
     Raises
     ------

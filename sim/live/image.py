@@ -110,11 +110,10 @@ class Image:
         lines.append(f"uint32_t crossed[{count}], refused[{count}];")
         types = []
         for number, group in enumerate(machine.groups):
-            signature = "(Context *, const Type *)"
-            lines += [f"void {name}_{number}{signature};" for name in ("publish", "update")]
+            lines.append(f"void publish_{number}(Context *, const Type *);")
             lines += [
-                f"void late_{n}_{number}(Context *, const Type *, long, long);"
-                for n in range(program.late[number])
+                f"void {name}_{number}(Context *, const Type *, long, long);"
+                for name in ("update", *(f"late_{n}" for n in range(program.late[number])))
             ]
             memories = ", ".join(
                 f"memory_{number}_{n}" if n in group.memories else "0"
@@ -165,7 +164,7 @@ class Image:
             "wires": self.machine.wire_count,
             "tables": [[each.name, each.bytes, each.contents is not None] for each in self.tables],
             "boundary": boundary,
-            "groups": [_group(group) for group in self.machine.groups],
+            "groups": [_group(self.machine, group) for group in self.machine.groups],
         }
 
 
@@ -173,11 +172,11 @@ def _array(declaration: str, items: Sequence[str]) -> str:
     return f"{declaration} = {{\n" + ",\n".join(items) + "\n};"
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(machine: Machine, group: Group) -> dict[str, Any]:
     module = group.module
     return {
         "type": group.type.name,
-        "cells": [place and place[1] for place in group.names],
+        "cells": [place and place[1] for place in machine.names(group)],
         "first": group.first_wire,
         "registers": [register.width for register in module.registers],
         "outputs": _ports(group.outputs, {p: sum(w) for p, w in module.widths.items()}),

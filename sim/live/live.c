@@ -27,7 +27,7 @@ __attribute__((export_name("advance"))) long advance(long cycles) {
   Context *c = &context;
   for (long n = 0; n < cycles; n++) {
     evaluate(c);
-    for (const Type *t = c->types; t < c->types + c->type_count; t++) t->update(c, t);
+    for (const Type *t = c->types; t < c->types + c->type_count; t++) t->update(c, t, 0, t->cells);
     if (c->event >= 0) return n;
     watch(c->now);
     uint32_t *wires = c->now;

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...hdl.core.errors import MulticubeError
 from ...hdl.networks.catalogue import told
+from .activity import Activity
 from .frame import frame_of
 from .row import row_of
 
@@ -193,6 +194,8 @@ class Result:
         the `version` of multicube. The `traffic` of a trace is None, and `trace` its name.
     statistics : dict[str, Any]
         Further statistics of the window that depend on the network (its method `statistics`).
+    activity : Activity or None
+        What switched in the network in the window, if that was measured.
     """
 
     network: str
@@ -240,6 +243,7 @@ class Result:
     channels: dict[str, list[float]] = field(repr=False)
     run: dict[str, Any] = field(default_factory=dict, repr=False)
     statistics: dict[str, Any] = field(default_factory=dict)
+    activity: Activity | None = field(default=None, repr=False)
 
     @property
     def offered_flits(self) -> float:
@@ -289,7 +293,9 @@ class Result:
             for name in ("latency", "network_latency", "round_trip")
             if record[name] is not None
         }
-        return cls(**{**record, **latencies, "parameters": parameters})
+        activity = record.get("activity")
+        measured = None if activity is None else Activity.from_json(activity)
+        return cls(**{**record, **latencies, "parameters": parameters, "activity": measured})
 
     def to_frame(self) -> "pd.DataFrame":
         """A pandas table of one row, with the columns of `Sweep.to_frame`.

@@ -151,7 +151,7 @@ class Messenger:
     engine : str
         One of `engines.selection.ENGINES`.
     threads : int, optional
-        Processor cores that the engine `compiled` may use; all if not given.
+        Processor cores that the engine `compiled` uses; one if not given.
 
     Attributes
     ----------

@@ -149,10 +149,10 @@ class Probe:
     def links(self) -> dict[str, list[int]]:
         """Flits that crossed each link in the window, on each of its virtual channels."""
         links: dict[str, dict[int, int]] = {}
+        wires = self.bench.wires
         for run in self.runs:
             for output, flits in crossings(self.engine, self.bench, run).items():
-                if output in self.bench.wires:
-                    wire = self.bench.wires[output]
+                if (wire := wires.get(output)) is not None:
                     channels = links.setdefault(wire.link, {})
                     channels[wire.channel] = channels.get(wire.channel, 0) + flits
         return {link: [flits[number] for number in sorted(flits)] for link, flits in links.items()}

@@ -72,13 +72,13 @@ class Record:
         """The values of the record that differ from those of a result: both, by name.
 
         The engine is not compared, since all give the same numbers; nor are values that only one
-        of both has, which are of different versions.
+        of both has, which are of different versions, or activity that was not measured again.
         """
         now = row_of(result) if self.table else result.to_json()
         pairs = {
             name: (was, _as_text(now[name]) if self.table else _as_json(now[name]))
             for name, was in self.measured.items()
-            if name in now and name != "engine"
+            if name in now and name != "engine" and (name != "activity" or now[name] is not None)
         }
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
@@ -114,6 +114,8 @@ def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = N
         record = Record.of(record)
     network = build(record.network, **record.parameters)
     run, options = run_from(record.run, network)
+    if engine in (None, "compiled"):
+        options["activity"] = record.measured.get("activity") is not None
     if engine is None:
         used = record.measured.get("engine")
         engine = used if used in ENGINES else "auto"

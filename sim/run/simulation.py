@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.instruments import COUNT_BITS
+from ...hdl.bench.twin import with_twin
 from ...hdl.core.checks import check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
@@ -23,6 +24,7 @@ from ..workload.faults import inject
 from ..workload.injection import Injection, StateBits
 from ..workload.random_faults import injections
 from ..workload.traffic import Trace, pattern
+from .activity import ActivityEngine, check_observable, observed
 from .finite_run import finite_run
 from .probe import Probe
 from .progress import phase
@@ -51,6 +53,7 @@ def simulate_runs(
     threads: int | None = None,
     progress: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
+    activity: str | os.PathLike[str] | bool = False,
 ) -> list[Result]:
     """Put a network on the bench and simulate it once for each of `runs`.
 
@@ -73,12 +76,17 @@ def simulate_runs(
     vcd : path-like, optional
         File for the waveforms of a single run (engine `amaranth`).
     threads : int, optional
-        Processor cores that the engine `compiled` may use; all if not given.
+        Processor cores that the engine `compiled` uses, as for `CompiledEngine`: by default several
+        runs use all, and a single run one.
     progress : bool
         Show a progress bar on standard error, if it is a terminal and the run takes long.
     checkpoint : path-like, optional
         File to which the state of a single run is written every minute (engine `compiled`). If it
         exists, the run continues from it; the result is that of a run without pause.
+    activity : path-like or bool
+        Whether to measure what switches in the network, in the window of a single run (engine
+        `compiled`): the `activity` of the result. A path is that of a file to write it to, in the
+        form SAIF, with the names of the network's Verilog.
 
     Returns
     -------
@@ -103,6 +111,8 @@ def simulate_runs(
     check_engine(engine)
     if checkpoint is not None:
         check_checkpoint(checkpoint)
+    if activity is not False:
+        check_observable(runs, activity, faults=faults, vcd=vcd, checkpoint=checkpoint)
     found = injections(network, faults)
     in_state = [each for each in found if isinstance(each.place, StateBits)]
     in_links = [each for each in found if not isinstance(each.place, StateBits)]
@@ -112,6 +122,8 @@ def simulate_runs(
     plan = rerouting(network, in_links, reroute)
     with phase(f"building the bench of {max(network.sources, network.sinks)} terminals", progress):
         benches = _broken(_benches(network, runs, bins), in_links)
+        place = None if activity is False else with_twin(benches[0])
+        benches = benches if place is None else [place.bench]
     with phase("preparing the engine", progress):
         steppers = [
             with_rerouting(with_state_faults(each, in_state), network, plan)
@@ -123,6 +135,8 @@ def simulate_runs(
         )
     if checkpoint is not None:
         steppers = [_resumable(steppers, runs, checkpoint, benches[0].bins, faults)]
+    if place is not None:
+        steppers = [observed(steppers[0], place)]
     results: list[Result] = []
     for stepper in steppers:
         # Either one engine has all runs, with all their seeds, or each has one run.
@@ -130,6 +144,10 @@ def simulate_runs(
         with stepper:
             ended = _advance(stepper, _steps(stepper, network, benches[0], share), progress)
             results += with_drain(stepper, ended)
+            if isinstance(stepper, ActivityEngine):
+                results = [replace(results[0], activity=stepper.activity())]
+                if not isinstance(activity, bool):
+                    stepper.save(activity)
         if results[-1].partial:
             break
     results = [
@@ -221,8 +239,8 @@ def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Be
             if getattr(run, what) != getattr(first, what):
                 name = what.replace("_", " ")
                 raise InvalidValue(f"Parallel runs must have the same {name}")
-    plans = [run.sources(network, number) for run in runs for number in range(run.seeds)]
-    return [bench, *(bench.with_sources(plan) for plan in plans[1:])]
+    _, *further = ((run, number) for run in runs for number in range(run.seeds))
+    return [bench, *(bench.with_sources(run.sources(network, n)) for run, n in further)]
 
 
 def _broken(benches: list[Bench], faults: Sequence[Injection]) -> list[Bench]:
@@ -276,6 +294,7 @@ def simulate(
     threads: int | None = None,
     progress: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
+    activity: str | os.PathLike[str] | bool = False,
     **parameters: Any,
 ) -> Result:
     """Simulate a network once.
@@ -288,7 +307,7 @@ def simulate(
         Anything but a trace is read by `workload.traffic.pattern`.
     unit : str
         What `load` counts, per terminal per cycle; results count packets.
-    engine, bins, faults, reroute, vcd, threads, progress, checkpoint
+    engine, bins, faults, reroute, vcd, threads, progress, checkpoint, activity
         As in `simulate_runs`.
     **parameters
         Further fields of `Run`: load, cycles, warmup, seed, source_depth, history, precision,
@@ -316,6 +335,7 @@ def simulate(
         threads=threads,
         progress=progress,
         checkpoint=checkpoint,
+        activity=activity,
     )
     return result
 

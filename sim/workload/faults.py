@@ -6,7 +6,6 @@ therefore run on every engine, and can be exported like any other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import count
@@ -182,10 +181,7 @@ class _Broken(Generic[_Fabric]):
         self, fabric: _Fabric, component: type[LinkFault] | type[LinkGate] = LinkFault
     ) -> None:
         self.component = component
-        self.fabric = copy(fabric)
-        self.fabric.cells = dict(fabric.cells)
-        self.fabric.drivers = dict(fabric.drivers)
-        self.fabric.links = list(fabric.links)
+        self.fabric = fabric.copy()
         self.types: dict[tuple, CellType] = {}
 
     @cached_property

@@ -51,6 +51,7 @@ RUNS: dict[str, dict[str, list[str]]] = {
         ],
         "--reroute": ["0", "5"],
         "--vcd": ["waves.vcd", "-", "none/x.vcd"],
+        "--activity": ["a.saif", "-", "none/a.saif"],
     },
     "sweep": {
         **OPTIONS,

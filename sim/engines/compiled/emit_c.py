@@ -40,12 +40,14 @@ InputKind = str
 STRUCTURES = """\
 #include <stdint.h>
 
+#define LANES 8
+
 typedef struct Context Context;
 typedef struct Type Type;
 
 struct Type {
   void (*publish)(Context *, const Type *);
-  void (*update)(Context *, const Type *);
+  void (*update)(Context *, const Type *, long begin, long end);
   long cells;              /* padded to a multiple of LANES */
   uint32_t *state;         /* [vector][register][lane] */
   const int32_t *index;    /* [vector][input word][lane]: the wire that drives it */
@@ -59,6 +61,8 @@ typedef struct {
   void (*late)(Context *, const Type *, long begin, long end);
   const Type *type;
   long begin, end;
+  long waits;              /* whether it follows a barrier, if there are several threads */
+  long shared;             /* whether its cells are divided among them */
 } Task;
 
 struct Context {
@@ -82,7 +86,6 @@ typedef int32_t S __attribute__((vector_size(32)));
 typedef uint32_t U __attribute__((vector_size(32), aligned(4)));
 typedef int32_t I __attribute__((vector_size(32), aligned(4)));
 typedef long long L __attribute__((vector_size(32)));
-#define LANES 8
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE V splat(uint32_t x) { return (V){x, x, x, x, x, x, x, x}; }
@@ -169,7 +172,7 @@ void publish(Context *c) {
 long run(Context *c, long cycles) {
   for (long n = 0; n < cycles; n++) {
     evaluate(c);
-    for (const Type *t = c->types; t < c->types + c->type_count; t++) t->update(c, t);
+    for (const Type *t = c->types; t < c->types + c->type_count; t++) t->update(c, t, 0, t->cells);
     if (c->event >= 0) return n;
     uint32_t *wires = c->now;
     c->now = c->next;
@@ -288,7 +291,8 @@ class TypeEmitter:
             old = module.graph.register(number, register.width)
             if register.next is not old:
                 body.state(number, register)
-        return body.function("update", "Context *c, const Type *t", "0", "t->cells")
+        parameters = "Context *c, const Type *t, long begin, long end"
+        return body.function("update", parameters, "begin", "end")
 
     def _advanced(self, node: Node, args: Sequence[Node]) -> Node | None:
         """The node that has in this cycle the value that a node has in the next one."""

@@ -16,10 +16,12 @@ from ....hdl.core.checks import check_integer, check_kind
 from ....hdl.core.errors import InvalidType, InvalidValue
 from ....hdl.core.fabric import Fabric, Pin
 from ....hdl.core.output_file import whole_file
+from .activity import ActivityMeter
 from .errors import NotEnoughMemory
 from .machine import Machine
 from .program import lowered_types
 from .state import State
+from .threads import MOST_THREADS
 
 __all__ = ["CompiledEngine"]
 
@@ -41,7 +43,9 @@ class CompiledEngine:
     ----------
     fabrics : Fabric or Sequence[Fabric]
     threads : int, optional
-        Cores to use; all if not given.
+        Cores to use. Runs are distributed over them; if there are more cores than runs (or groups
+        of small runs that share vectors), the cells of each run are divided among several. By
+        default several runs use all cores, and a single run one.
 
     Attributes
     ----------
@@ -71,7 +75,7 @@ class CompiledEngine:
         for each in fabrics:
             check_kind("Fabric", each, Fabric, "a Fabric")
         if threads is not None:
-            threads = check_integer("Threads", threads, 1)
+            threads = check_integer("Threads", threads, 1, MOST_THREADS)
         self.fabric = fabric = fabrics[0]
         self.runs = len(fabrics)
         self.cycle = 0
@@ -95,7 +99,9 @@ class CompiledEngine:
         for machine in self._machines:
             machine.load()
         # The code runs in separate threads, where Ctrl-C can't leave a machine inconsistent.
-        self._pool = ThreadPoolExecutor(min(threads or os.cpu_count() or 1, len(self._machines)))
+        side_by_side = min(threads or os.cpu_count() or 1, len(self._machines))
+        self._pool = ThreadPoolExecutor(side_by_side)
+        self._threads = (threads or 1) // side_by_side or 1
         self._rate = 1000.0
 
     def step(self, cycles: int) -> None:
@@ -110,7 +116,7 @@ class CompiledEngine:
         while cycles:
             part = min(cycles, max(1, int(self._rate * _ROUND_SECONDS)))
             start = time.perf_counter()
-            jobs = [self._pool.submit(machine.run, part) for machine in self._machines]
+            jobs = [self._pool.submit(machine.run, part, self._threads) for machine in self._machines]
             try:
                 wait(jobs)
             finally:
@@ -269,6 +275,32 @@ class CompiledEngine:
         ):
             yield VcdRecorder(self, writer, cells, run)
 
+    @contextmanager
+    def activity(
+        self, pins: Sequence[Pin], cells: Sequence[str], run: int = 0
+    ) -> Iterator[ActivityMeter]:
+        """Count how often bits change: `with engine.activity(...) as meter: engine.step(100)`.
+
+        Parameters
+        ----------
+        pins : Sequence[Pin]
+            Outputs of cells, and inputs of the boundary.
+        cells : Sequence[str]
+            Cells whose registers and memories are observed too.
+        run : int
+        """
+        machine, lane = self._at(run)
+        for pin in pins:
+            self.fabric.check_pin(pin)
+        for cell in cells:
+            self.fabric.check_cell(cell)
+        meter = ActivityMeter(machine, pins, cells, lane)
+        machine.observe(meter)
+        try:
+            yield meter
+        finally:
+            machine.observe(None)
+
     def close(self) -> None:
         """Stop the threads."""
         self._pool.shutdown()
@@ -285,7 +317,7 @@ def _alike(a: Fabric, b: Fabric) -> bool:
     if a is b:
         return True
     return (
-        a.drivers == b.drivers
+        (a.drivers is b.drivers or a.drivers == b.drivers)
         and a.cells.keys() == b.cells.keys()
         and all(
             cell.type == b.cells[name].type and cell.straps.keys() == b.cells[name].straps.keys()

@@ -3,14 +3,15 @@
 import ctypes
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from amaranth.lib.wiring import In
 
 from ....hdl.core.errors import InvalidValue
-from ....hdl.core.fabric import CellType, Fabric, Path, Pin
+from ....hdl.core.fabric import Cell, CellType, Fabric, Path, Pin
+from .activity import ActivityMeter
 from .build import load_libraries
 from .emit_c import DRIVER, LANES, InputKind, element_bytes
 from .errors import AssertionViolated
@@ -18,6 +19,7 @@ from .ir import WORD, Graph, Module, Node, evaluate
 from .program import Group, Program, whole_vectors
 from .schedule import Schedule
 from .state import check_words
+from .threads import THREADED
 from .words import word_widths
 
 __all__ = ["Machine"]
@@ -46,6 +48,8 @@ class _CTask(ctypes.Structure):
         ("type", ctypes.c_void_p),
         ("begin", ctypes.c_long),
         ("end", ctypes.c_long),
+        ("waits", ctypes.c_long),
+        ("shared", ctypes.c_long),
     ]
 
 
@@ -63,7 +67,7 @@ class _CContext(ctypes.Structure):
     ]
 
 
-_DRIVER_FUNCTIONS = ("publish", "settle", "run")
+_DRIVER_FUNCTIONS = ("publish", "settle", "run", "run_threads")
 
 
 def _address(library: ctypes.CDLL, function: str) -> int | None:
@@ -118,12 +122,21 @@ class Machine:
         self.cycle = 0
         self._plan = plan
         self._settled = False
+        self._meter: ActivityMeter | None = None
         self._groups: dict[CellType, Group] = {}
         self._locations: dict[tuple[tuple[str, ...], int], tuple[Group, np.ndarray] | None] = {}
         for type_, module in modules.items():
             group = self._groups[type_] = Group(type_, module, plan.classes[type_])
             group.arrange(self.runs)
         self.groups = list(self._groups.values())
+        # By cell: its group, -1 for the boundary; by run and cell: its position in the group.
+        cells = len(self.fabric.drivers.cells)
+        self._group_of = np.full(cells, -1, np.int32)
+        self._places = np.full((self.runs, cells), -1, np.int32)
+        for number, group in enumerate(self.groups):
+            cell = group.numbers[group.used]
+            self._group_of[cell] = number
+            self._places[group.run_of[group.used], cell] = group.used
         self._lay_wires()
 
     def load(self) -> None:
@@ -162,7 +175,17 @@ class Machine:
             base, _ = self.boundary[driver.path]
             return base + word * self.runs + run
         group = self._groups[self.fabric.cells[driver.cell].type]
-        return group.wire(driver.path, word, group.places[run, driver.cell])
+        return group.wire(driver.path, word, self.place(run, driver.cell))
+
+    def place(self, run: int, cell: str) -> int:
+        """The position of a cell in its group."""
+        return int(self._places[run, self.fabric.drivers.cells.numbers[cell]])
+
+    def names(self, group: Group) -> list[tuple[int, str] | None]:
+        """Run and name of the cell at each position of a group; None at positions without one."""
+        known = self.fabric.drivers.cells.things
+        owners = zip(group.run_of.tolist(), group.numbers.tolist())
+        return [(run, str(known[cell])) if cell >= 0 else None for run, cell in owners]
 
     @property
     def bytes(self) -> int:
@@ -186,65 +209,69 @@ class Machine:
         group.index = _aligned((vectors, len(group.inputs), LANES), np.int32)
         group.straps = _aligned((vectors, len(group.inputs), LANES), np.uint32)
         group.live = _aligned(cells, np.uint32)
-        group.live[[name is not None for name in group.names]] = 0xFFFFFFFF
+        group.live[group.used] = 0xFFFFFFFF
         for number, memory in enumerate(module.memories):
             if memory.registers is not None:
                 continue
             words = len(word_widths(memory.width))
             kind = {1: np.uint8, 2: np.uint16, 4: np.uint32}[element_bytes(memory.width)]
             array = _aligned((cells, memory.rows, words), kind)
-            array[:] = _rows(memory.init, words)
+            if any(memory.init):  # pages that are not written need no memory
+                array[:] = _rows(memory.init, words)
             group.memories[number] = array
-        for (run, name), place in group.places.items():
-            for memory_name, rows in self.fabrics[run].cells[name].contents.items():
+        here = self._cells(group)
+        for place, cell in zip(group.used.tolist(), here):
+            for memory_name, rows in cell.contents.items():
                 self._set_contents(group, place, memory_name, rows)
-        self._connect(group)
+        self._connect(group, here)
 
-    def _connect(self, group: Group) -> None:
+    def _cells(self, group: Group) -> list[Cell]:
+        """The cell at each position of a group that has one."""
+        known = self.fabric.drivers.cells.things
+        cells = [fabric.cells for fabric in self.fabrics]
+        owners = zip(group.run_of[group.used].tolist(), group.numbers[group.used].tolist())
+        return [cells[run][str(known[number])] for run, number in owners]
+
+    def _connect(self, group: Group, cells: Sequence[Cell]) -> None:
         """Record the source of each input of each cell: a strap's value, or a wire's number.
 
         All cells are handled at once for each path and word: there can be hundreds of thousands.
         """
-        vectors, lanes = np.divmod(np.fromiter(group.places.values(), np.int64), LANES)
+        vectors, lanes = np.divmod(group.used, LANES)
         kinds = []
         drivers: dict[Path, list[_Drivers]] = {}
-        _, any_name = next(iter(group.places))
-        strapped = self.fabric.cells[any_name].straps
+        strapped = cells[0].straps
         for row, (path, word) in enumerate(group.inputs):
             port = str(path[0])
             if port in strapped:
                 width = word_widths(group.module.inputs[path])[word]
                 group.straps[vectors, row, lanes] = [
-                    _word(self.fabrics[run].cells[name].straps[port], word, width)
-                    for run, name in group.places
+                    _word(cell.straps[port], word, width) for cell in cells
                 ]
                 kinds.append("strap")
                 continue
             if path not in drivers:
-                drivers[path] = self._drivers(group, path)
+                drivers[path] = list(self._drivers(group, path))
             for some in drivers[path]:
                 wires = some.first[word] + some.offsets
                 group.index[vectors[some.numbers], row, lanes[some.numbers]] = wires
             kinds.append(_kind(group.index[:, row], group.live))
         group.kinds = tuple(kinds)
 
-    def _drivers(self, group: Group, path: Path) -> list["_Drivers"]:
+    def _drivers(self, group: Group, path: Path) -> Iterator["_Drivers"]:
         """The outputs that drive an input of the cells of a group, with the cells of each."""
-        found: dict[tuple[CellType | None, Path], tuple[list[int], list[int]]] = {}
-        for number, (run, name) in enumerate(group.places):
-            driver = self.fabric.drivers[Pin(name, path)]
-            if driver.cell is None:
-                type_, place = None, run
-            else:
-                type_ = self.fabric.cells[driver.cell].type
-                place = self._groups[type_].places[run, driver.cell]
-            numbers, places = found.setdefault((type_, driver.path), ([], []))
-            numbers.append(number)
-            places.append(place)
-        return [
-            self._output(type_, output, np.array(numbers), np.array(places))
-            for (type_, output), (numbers, places) in found.items()
-        ]
+        runs = group.run_of[group.used]
+        cells, outputs = self.fabric.drivers.of(group.numbers[group.used], path)
+        names = self.fabric.drivers.paths.things
+        groups = self._group_of[cells]
+        kinds = (groups.astype(np.int64) + 1) * len(names) + outputs
+        alike = bool(np.all(kinds == kinds[0]))
+        for kind in kinds[:1].tolist() if alike else np.unique(kinds).tolist():
+            some = np.arange(len(kinds)) if alike else np.flatnonzero(kinds == kind)
+            number, output = divmod(kind, len(names))
+            type_ = self.groups[number - 1].type if number else None
+            places = self._places[runs[some], cells[some]] if number else runs[some]
+            yield self._output(type_, names[output], some, places)
 
     def _output(
         self, type_: CellType | None, path: Path, numbers: np.ndarray, places: np.ndarray
@@ -289,9 +316,13 @@ class Machine:
         wanted = [
             (source, ("publish", "update", *names)) for source, names in zip(program.sources, late)
         ]
-        self._driver, *self._libraries = load_libraries([(DRIVER, _DRIVER_FUNCTIONS), *wanted])
+        self._driver, *self._libraries = load_libraries(
+            [(DRIVER + THREADED, _DRIVER_FUNCTIONS), *wanted]
+        )
         self._driver.run.argtypes = [ctypes.c_void_p, ctypes.c_long]
         self._driver.run.restype = ctypes.c_long
+        self._driver.run_threads.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_long]
+        self._driver.run_threads.restype = ctypes.c_long
         self._c_types = (_CType * len(self.groups))()
         self._keep: list[object] = []
         for c_type, group, library in zip(self._c_types, self.groups, self._libraries):
@@ -314,6 +345,8 @@ class Machine:
                 ctypes.addressof(self._c_types[task.type]),
                 task.begin,
                 task.end,
+                task.waits,
+                task.shared,
             )
             for task in program.tasks
         ]
@@ -331,15 +364,20 @@ class Machine:
 
     # Running
 
-    def run(self, cycles: int) -> None:
-        """Advance all runs.
+    def run(self, cycles: int, threads: int) -> None:
+        """Advance all runs, whose cells are divided among some threads.
 
         Raises
         ------
         AssertionViolated
             If an assertion fails; the cycle in which it fails is not completed.
         """
-        done = self._driver.run(self._context, cycles)
+        if self._meter is not None:
+            done = self._meter.advance(self._context, cycles)
+        elif threads == 1:
+            done = self._driver.run(self._context, cycles)
+        else:
+            done = self._driver.run_threads(self._context, cycles, threads)
         self.cycle += done
         if done % 2:
             self._now, self._next = self._next, self._now
@@ -351,7 +389,9 @@ class Machine:
         offset = self._c.event_type - ctypes.addressof(self._c_types)
         group = self.groups[offset // ctypes.sizeof(_CType)]
         event = group.module.events[self._c.event]
-        run, cell = group.names[self._c.event_cell]
+        owner = self.names(group)[self._c.event_cell]
+        assert owner is not None
+        run, cell = owner
         self._c.event = -1
         where = f" of run {run}" if self.runs > 1 else ""
         raise AssertionViolated(
@@ -364,7 +404,26 @@ class Machine:
             self._driver.settle(self._context)
             self._settled = True
 
+    def observe(self, meter: ActivityMeter | None) -> None:
+        """Let a meter count what changes from this cycle on; None ends the count of the last."""
+        if self._meter is not None:
+            self._meter.close(self._context)
+        self._meter = meter
+
     # Access
+
+    def group(self, cell: str) -> Group:
+        """All cells of the type of this one."""
+        return self._groups[self.fabric.cells[cell].type]
+
+    def width(self, driver: Pin) -> int:
+        """The width of a pin that drives a wire."""
+        leaves = (
+            self.fabric.boundary
+            if driver.cell is None
+            else self.fabric.cells[driver.cell].type.leaves
+        )
+        return leaves[driver.path].width
 
     def set(self, port: str, value: int, run: int) -> None:
         base, widths = self.boundary[port,]
@@ -420,14 +479,16 @@ class Machine:
             located = None
             if len(kinds) == 1:
                 group = self._groups[kinds.pop()]
-                located = group, np.array([group.places[run, name] for name in cells])
+                known = self.fabric.drivers.cells.numbers
+                numbers = np.fromiter((known[name] for name in cells), np.int64, len(cells))
+                located = group, self._places[run, numbers]
             self._locations[cells, run] = located
         return self._locations[cells, run]
 
     def memory(self, cell: str, name: str, run: int) -> list[int]:
         group = self._groups[self.fabric.cells[cell].type]
         number = self._memory_number(group, name)
-        place = group.places[run, cell]
+        place = self.place(run, cell)
         memory = group.module.memories[number]
         if memory.registers is None:
             rows = group.memories[number][place]
@@ -452,7 +513,7 @@ class Machine:
             raise InvalidValue(f"Rows of {cell}.{name} must be from 0 to {last}, not {first}")
         if any(row >> memory.width for row in rows):
             raise InvalidValue(f"Rows of {cell}.{name} must fit {memory.width} bits")
-        self._set_contents(group, group.places[run, cell], name, rows, first)
+        self._set_contents(group, self.place(run, cell), name, rows, first)
         self._changed()
 
     def write_register(self, cell: str, name: str, value: int, run: int) -> None:
@@ -461,7 +522,7 @@ class Machine:
         registers = self._registers(group, name)
         if registers is None:
             raise InvalidValue(f"Cell {cell} has no register {name!r}")
-        place = group.places[run, cell]
+        place = self.place(run, cell)
         width = sum(group.module.registers[register].width for register in registers)
         if value >> width:
             raise InvalidValue(f"Register {name} of {cell} must fit {width} bits, not {value}")
@@ -489,15 +550,28 @@ class Machine:
         self._settled = False
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int) -> list[int]:
-        group = self._groups[self.fabric.cells[cells[0]].type]
-        number = self._memory_number(group, name)
-        if group.module.memories[number].registers is not None:
-            return [sum(rows) for rows in zip(*(self.memory(cell, name, run) for cell in cells))]
-        rows = group.memories[number]
-        total: np.ndarray = np.zeros(rows.shape[1:], dtype=np.uint64)
-        for cell in cells:
-            total += rows[group.places[run, cell]]
+        located = self._located(tuple(cells), run)
+        if located is None:
+            raise KeyError(f"{name} of cells of several types")
+        group, places = located
+        memory = group.module.memories[number := self._memory_number(group, name)]
+        if memory.registers is None:
+            total = group.memories[number][places].sum(axis=0, dtype=np.uint64)
+        else:
+            vectors, lanes = np.divmod(places, LANES)
+            total = np.array(
+                [
+                    [self._masked(group, each, vectors, lanes).sum(dtype=np.uint64) for each in row]
+                    for row in memory.registers
+                ]
+            )
         return [sum(part << WORD * i for i, part in enumerate(row)) for row in total.tolist()]
+
+    @staticmethod
+    def _masked(group: Group, number: int, vectors: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+        """A register of many cells."""
+        width = group.module.registers[number].width
+        return group.state[vectors, number, lanes] & np.uint32(_ones(width))
 
     @staticmethod
     def _register(group: Group, number: int, place: int) -> int:
@@ -527,7 +601,7 @@ class Machine:
             words, _ = group.module.signals(name)
         except KeyError:
             raise InvalidValue(f"Cell {cell} has no signal {name!r}") from None
-        place = group.places[run, cell]
+        place = self.place(run, cell)
         values: dict[Node, int] = {}
         for node in Graph.cone(words):
             args = [values[arg] for arg in node.args]
@@ -563,7 +637,7 @@ class Machine:
             ports = [*module.inputs.items(), *module.widths.items()]
             registers = [register.width for register in module.registers]
             memories = [(each.name, each.width, each.rows) for each in module.memories]
-            words = [group.type.name, group.names, ports, registers, memories]
+            words = [group.type.name, self.names(group), ports, registers, memories]
             known.update(json.dumps(words).encode())
             known.update(group.index.tobytes())
             known.update(group.straps.tobytes())

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -15,6 +17,9 @@ from .schedule import Schedule, schedule
 from .words import word_widths
 
 __all__ = ["Group", "Program", "Task", "lowered_types", "whole_vectors"]
+
+_ALONE = 8 * LANES
+"""Most cells of a level that are not worth a barrier, if the next level has few as well."""
 
 Place = TypeVar("Place", int, np.ndarray)
 """Where a cell is, or an array of such numbers."""
@@ -45,12 +50,13 @@ def whole_vectors(count: int) -> int:
 class Group:
     """All cells of one type in all runs: their positions and arrays."""
 
-    def __init__(self, type_: CellType, module: Module, classes: Sequence[Sequence[str]]) -> None:
+    def __init__(self, type_: CellType, module: Module, classes: Sequence[np.ndarray]) -> None:
         self.type = type_
         self.module = module
         self.classes = classes
-        self.places: dict[tuple[int, str], int] = {}
-        self.names: list[tuple[int, str] | None] = []
+        # By position: the number of the cell, or -1, and its run.
+        self.numbers: np.ndarray = np.zeros(0, np.int32)
+        self.run_of: np.ndarray = np.zeros(0, np.int32)
         self.ranges: list[tuple[int, int]] = []
         self.outputs = tuple(
             (path, word) for path, widths in module.widths.items() for word in range(len(widths))
@@ -72,19 +78,26 @@ class Group:
 
     def arrange(self, runs: int) -> None:
         """Assign a position to each cell: by class, then by run; each class fills whole vectors."""
-        for names in self.classes:
-            begin = len(self.names)
-            for run in range(runs):
-                for name in names:
-                    self.places[run, name] = len(self.names)
-                    self.names.append((run, name))
-            self.names += [None] * (whole_vectors(len(self.names)) - len(self.names))
-            self.ranges.append((begin, len(self.names)))
+        end = 0
+        for cells in self.classes:
+            begin, end = end, end + whole_vectors(runs * len(cells))
+            self.ranges.append((begin, end))
+        self.numbers = np.full(end, -1, np.int32)
+        self.run_of = np.zeros(end, np.int32)
+        for (begin, _), cells in zip(self.ranges, self.classes):
+            used = slice(begin, begin + runs * len(cells))
+            self.numbers[used] = np.tile(cells, runs)
+            self.run_of[used] = np.repeat(np.arange(runs), len(cells))
 
     @property
     def cells(self) -> int:
         """Number of positions, including padding."""
-        return len(self.names)
+        return len(self.numbers)
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        """The positions that have a cell."""
+        return np.flatnonzero(self.numbers >= 0)
 
     def wire(self, path: Path, word: int, place: Place) -> Place:
         """Number of the wire for a word of an output of the cell at a position, or at several."""
@@ -94,12 +107,18 @@ class Group:
 
 
 class Task(NamedTuple):
-    """Late outputs to be evaluated: a function of a type, for a range of its positions."""
+    """Late outputs to be evaluated: a function of a type, for a range of its positions.
+
+    With several threads, `waits` says whether it follows a barrier, and `shared` whether its cells
+    are divided among them.
+    """
 
     type: int
     function: int
     begin: int
     end: int
+    waits: bool
+    shared: bool
 
 
 @dataclass(frozen=True)
@@ -126,15 +145,21 @@ class Program:
         numbers = {group.type: number for number, group in enumerate(groups)}
         sets: list[dict[tuple[Path, ...], int]] = [{} for _ in groups]
         tasks: list[Task] = []
-        for task in plan.tasks:
-            number = numbers[task.type]
-            function = sets[number].setdefault(task.outputs, len(sets[number]))
-            for begin, end in (groups[number].ranges[each] for each in task.classes):
-                last = tasks[-1] if tasks else None
-                if last and (last.type, last.function, last.end) == (number, function, begin):
-                    tasks[-1] = last._replace(end=end)
-                else:
-                    tasks.append(Task(number, function, begin, end))
+        was_shared = False
+        for _, together in groupby(plan.tasks, lambda task: task.level):
+            ranges: list[tuple[int, int, int, int]] = []
+            for task in together:
+                number = numbers[task.type]
+                function = sets[number].setdefault(task.outputs, len(sets[number]))
+                for begin, end in (groups[number].ranges[each] for each in task.classes):
+                    if ranges and (*ranges[-1][:2], ranges[-1][3]) == (number, function, begin):
+                        begin = ranges.pop()[2]
+                    ranges.append((number, function, begin, end))
+            shared = sum(end - begin for *_, begin, end in ranges) > _ALONE
+            waits = bool(tasks) and (shared or was_shared)
+            for place, each in enumerate(ranges):
+                tasks.append(Task(*each, waits=waits and not place, shared=shared))
+            was_shared = shared
         sources = [
             emit(TypeCode(group.module, group.inputs, group.outputs, group.kinds, tuple(outputs)))
             for group, outputs in zip(groups, sets)

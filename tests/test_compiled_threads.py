@@ -1,0 +1,60 @@
+"""One run on several threads: the same state, whatever their number, and the same failures."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from multicube.hdl.bench import bench_for
+from multicube.hdl.core.fabric import Cell, CellType, Fabric
+from multicube.hdl.networks import build
+from multicube.sim import Run, pattern
+from multicube.sim.engines.compiled import CompiledEngine, State
+from multicube.sim.engines.compiled.errors import AssertionViolated
+from test_compiled_fabrics import Watched
+
+
+def run_bench(threads: int, name: str, parameters: dict[str, Any], cycles: int) -> State:
+    network = build(name, **parameters)
+    run = Run(pattern("uniform", network.sources), 0.6, source_depth=4)
+    bench = bench_for(network, run.sources(network), bins=8)
+    with CompiledEngine(bench, threads=threads) as engine:
+        for port in ("send", "measure"):
+            engine.set(port, 1)
+        # Rounds of odd and even length: wires are exchanged every cycle.
+        for part in (1, 2, cycles - 3):
+            engine.step(part)
+        return engine.save()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("cube", {"ports": 64, "switch": "unbuffered"}),
+        ("combining", {"ports": 32}),
+        ("torus", {"k": 8}),
+        ("omega", {"ports": 64, "radix": 4, "switch": "input-queued"}),
+        ("crossbar", {"ports": 16}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_threads_do_not_change_the_state(name: str, parameters: dict[str, Any]) -> None:
+    wanted = run_bench(1, name, parameters, 150)
+    for threads in (2, 3, 7):
+        state = run_bench(threads, name, parameters, 150)
+        assert state.cycles == wanted.cycles
+        for ours, theirs in zip(state.arrays, wanted.arrays, strict=True):
+            assert all(map(np.array_equal, ours, theirs))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("failing", [[3], [90, 7], [99, 70, 40, 12]])
+def test_the_first_cell_that_fails_is_named(threads: int, failing: list[int]) -> None:
+    fabric = Fabric({})
+    for x in range(100):
+        limit = 103 if x in failing else 250
+        fabric.place(Cell(f"w_{x}", CellType(Watched), {"limit": limit}))
+    with (
+        CompiledEngine(fabric, threads=threads) as engine,
+        pytest.raises(AssertionViolated, match=rf"\bw_{min(failing)}\b.*cycle 103"),
+    ):
+        engine.step(200)
