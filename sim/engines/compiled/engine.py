@@ -116,7 +116,9 @@ class CompiledEngine:
         while cycles:
             part = min(cycles, max(1, int(self._rate * _ROUND_SECONDS)))
             start = time.perf_counter()
-            jobs = [self._pool.submit(machine.run, part, self._threads) for machine in self._machines]
+            jobs = [
+                self._pool.submit(machine.run, part, self._threads) for machine in self._machines
+            ]
             try:
                 wait(jobs)
             finally:

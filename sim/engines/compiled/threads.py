@@ -3,8 +3,8 @@
 The threads of a run do the same cycles. Each computes its own range of the cells of every type, and
 at a barrier they wait for each other: between levels of outputs that depend on inputs, before the
 update, and after it. What a thread reads was written before the last barrier, so that the values
-don't depend on the number of threads. Levels of few cells that follow each other are computed by the
-first thread alone, without barriers between them.
+don't depend on the number of threads. Levels of few cells that follow each other are computed by
+the first thread alone, without barriers between them.
 """
 
 __all__ = ["MOST_THREADS", "THREADED"]
