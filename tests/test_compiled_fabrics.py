@@ -2,6 +2,7 @@
 """The compiled engine on fabrics of several cells: order of evaluation, runs, errors, the cache."""
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,30 @@ class Difference(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.d.comb += self.o.eq(self.a - self.b)
+        return m
+
+
+class Keeper(wiring.Component):
+    """Shows what it was given a cycle ago."""
+
+    i: In(8)
+    o: Out(8)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.sync += self.o.eq(self.i)
+        return m
+
+
+class Giver(wiring.Component):
+    """Shows a number of its own."""
+
+    number: In(8)
+    o: Out(8)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(self.number)
         return m
 
 
@@ -200,6 +225,27 @@ def test_contents_of_each_cell_and_run(depth: int) -> None:
         wanted = 1100 + cycle if cycle < depth - 1 else 0
         assert engine.get(Pin("t_1", ("o",)), 1) == wanted
         engine.step(1)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_cells_read_others_in_any_order(rows: int) -> None:
+    seed = 30 + rows
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    fabric = Fabric({})
+    for x in range(8 * 3):
+        fabric.place(Cell(f"w_{x}", CellType(Giver), {"number": 200 - x}))
+        fabric.place(Cell(f"t_{x}", CellType(Keeper)))
+    wanted = []
+    for x in range(0, 24, 8):
+        # Eight cells that follow each other read those of so many rows of eight.
+        sources = rng.sample([8 * row + lane for row in range(rows) for lane in range(8)], 8)
+        for lane, source in enumerate(sources):
+            fabric.link(Pin(f"w_{source}", ("o",)), Pin(f"t_{x + lane}", ("i",)))
+        wanted += [200 - source for source in sources]
+    with CompiledEngine(fabric) as engine:
+        engine.step(1)
+        assert engine.read([f"t_{x}" for x in range(24)], "o") == wanted
 
 
 def test_failed_assertion_names_cell_and_cycle() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from long_runs import long
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.sim.engines.compiled import CompiledEngine, emit_c
+from multicube.sim.engines.compiled.ir import Graph
 from random_modules import (
     BINARY,
     UNARY,
@@ -57,6 +58,14 @@ class Neighbours(wiring.Component):
 def test_concatenation_of_neighbouring_ports() -> None:
     fabric = alone(CellType(Neighbours))
     lock_step(fabric, results(fabric), seed=1, cycles=4)
+
+
+def test_a_concatenation_with_a_gap_equals_no_number_in_the_gap() -> None:
+    graph = Graph()
+    low, high = (graph.input((name,), 0, 2) for name in "ab")
+    parts = graph.cat([(low, 0), (high, 3)])
+    assert graph.eq(parts, graph.const(0b10100)) is graph.zero
+    assert graph.eq(parts, graph.const(0b10001)) is not graph.zero
 
 
 @pytest.mark.parametrize("seed", [1_550_698_369])

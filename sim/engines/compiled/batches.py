@@ -26,6 +26,7 @@ _KINDS = {
     "strap": (2, "x[p[0]] = load(t->straps + i * f->inputs + p[1]);"),
     "same": (2, "x[p[0]] = splat(now[t->index[i * f->inputs + p[1]]]);"),
     "row": (2, "x[p[0]] = load(now + t->index[i * f->inputs + p[1]]);"),
+    "pair": (2, "x[p[0]] = pair(now, t->index + i * f->inputs + p[1]);"),
     "any": (2, "x[p[0]] = gather(now, t->index + i * f->inputs + p[1]);"),
     "and": (3, "x[p[0]] = x[p[1]] & x[p[2]];"),
     "or": (3, "x[p[0]] = x[p[1]] | x[p[2]];"),

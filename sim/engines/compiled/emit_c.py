@@ -35,7 +35,8 @@ __all__ = [
 
 InputKind = str
 """How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all eight),
-"row" (eight consecutive wires) or "any"."""
+"row" (eight consecutive wires), "pair" (wires of two rows, each of eight from a multiple of eight
+on) or "any"."""
 
 STRUCTURES = """\
 #include <stdint.h>
@@ -84,7 +85,6 @@ _PRELUDE = (
 typedef uint32_t V __attribute__((vector_size(32)));
 typedef int32_t S __attribute__((vector_size(32)));
 typedef uint32_t U __attribute__((vector_size(32), aligned(4)));
-typedef int32_t I __attribute__((vector_size(32), aligned(4)));
 typedef long long L __attribute__((vector_size(32)));
 #define INLINE static inline __attribute__((always_inline))
 
@@ -103,15 +103,22 @@ INLINE int any(V x) {
   return r != 0;
 #endif
 }
+/* Faster than the instructions for it, on processors of AMD at least. */
 INLINE V gather(const uint32_t *wires, const int32_t *index) {
-#if defined __AVX2__ && defined __clang__
-  return (V)__builtin_ia32_gatherd_d256((S){0}, (const int *)wires, *(const I *)index, ~(S){0}, 4);
-#elif defined __AVX2__
-  return (V)__builtin_ia32_gathersiv8si((S){0}, (const int *)wires, *(const I *)index, ~(S){0}, 4);
-#else
   V x;
   for (int l = 0; l < LANES; l++) x[l] = wires[index[l]];
   return x;
+}
+/* Lanes of two rows: their numbers are above the first 4 bits of index[0] and index[1], which are,
+   as in all of `index`, the place in both. */
+INLINE V pair(const uint32_t *wires, const int32_t *index) {
+  const uint32_t *a = wires + (index[0] >> 4) * LANES, *b = wires + (index[1] >> 4) * LANES;
+#ifdef __clang__
+  V x;
+  for (int l = 0; l < LANES; l++) x[l] = (index[l] & LANES ? b : a)[index[l] % LANES];
+  return x;
+#else
+  return __builtin_shuffle(load(a), load(b), load((const uint32_t *)index));
 #endif
 }
 INLINE void fail(Context *c, const Type *t, long event, long i, V hit) {

@@ -291,9 +291,20 @@ class Graph:
                 return self.zero
             if a.width == 1:
                 return a if b.attr else self.xor(a, self.one)
+            if a.op == "cat":
+                return self._each_equals(a, b.attr)
         if a.width == b.width == 1:
             return self.xor(self.xor(a, b), self.one)
         return self._node("eq", (a, b), 1)
+
+    def _each_equals(self, a: Node, value: int) -> Node:
+        """Whether all parts of a concatenation have those of a value, and there are no others."""
+        found = self.one
+        for part, at in zip(a.args, a.attr):
+            wanted = value >> at & _ones(part.width)
+            found = self.and_(found, self.eq(part, self.const(wanted)))
+            value &= ~(_ones(part.width) << at)
+        return self.zero if value else found
 
     def ult(self, a: Node, b: Node) -> Node:
         if a is b or (b.is_const and b.attr == 0):
@@ -351,6 +362,13 @@ class Graph:
                 if start < stop:
                     parts.append((self.slice(part, start - at, stop - start), start - low))
             return self.cat(parts)
+        if width == 1 and low == 0 and a.op in ("add", "sub"):
+            return self.xor(*(self.slice(arg, 0, 1) for arg in a.args))
+        if width == 1 and a.op in ("and", "or", "xor", "mux"):
+            numbers = a.args[a.op == "mux" :]
+            if all(each.is_const or each.op == "cat" or each.width == 1 for each in numbers):
+                bits = [self.slice(each, low, 1) for each in numbers]
+                return self.rebuilt(a, [*a.args[: a.op == "mux"], *bits])
         if a.op == "mux" and low == 0 and (a.args[1].is_const or a.args[2].is_const):
             return self.mux(
                 a.args[0], self.slice(a.args[1], 0, width), self.slice(a.args[2], 0, width)

@@ -42,6 +42,10 @@ class _CType(ctypes.Structure):
     ]
 
 
+_MOST_IN_PAIRS = 1 << 30
+"""Wires of which the numbers of rows have room beside those of lanes."""
+
+
 class _CTask(ctypes.Structure):
     _fields_ = [
         ("late", ctypes.c_void_p),
@@ -255,7 +259,8 @@ class Machine:
             for some in drivers[path]:
                 wires = some.first[word] + some.offsets
                 group.index[vectors[some.numbers], row, lanes[some.numbers]] = wires
-            kinds.append(_kind(group.index[:, row], group.live))
+            kind, group.index[:, row] = _reading(group.index[:, row], group.live)
+            kinds.append(kind)
         group.kinds = tuple(kinds)
 
     def _drivers(self, group: Group, path: Path) -> Iterator["_Drivers"]:
@@ -707,12 +712,23 @@ def _rows(values: Sequence[int], words: int) -> np.ndarray:
     return np.array(parts, np.uint32).reshape(len(values), words)
 
 
-def _kind(vectors: np.ndarray, live: np.ndarray) -> InputKind:
-    """How the lanes of all vectors read an input, from the wires that drive them."""
+def _reading(wires: np.ndarray, live: np.ndarray) -> tuple[InputKind, np.ndarray]:
+    """How the lanes of all vectors read an input, from the wires that drive them, and its index."""
     alive = live.reshape(-1, LANES) != 0
-    first = vectors[:, :1]
-    if np.all((vectors == first) | ~alive):
-        return "same"
-    if np.all((vectors == first + np.arange(LANES, dtype=np.int32)) | ~alive):
-        return "row"
-    return "any"
+    first = wires[:, :1]
+    if np.all((wires == first) | ~alive):
+        return "same", wires
+    if np.all((wires == first + np.arange(LANES, dtype=np.int32)) | ~alive):
+        return "row", wires
+    rows, places = np.divmod(wires, LANES)
+    every = np.arange(len(wires))
+    one = rows[every, alive.argmax(axis=1)]
+    second = alive & (rows != one[:, None])
+    other = rows[every, second.argmax(axis=1)]
+    if wires.max() >= _MOST_IN_PAIRS or np.any(second & (rows != other[:, None])):
+        return "any", wires
+    # See `pair` in the C program.
+    index = np.where(alive, places + LANES * second, 0)
+    index[:, 0] |= one * 2 * LANES
+    index[:, 1] |= other * 2 * LANES
+    return "pair", index

@@ -223,6 +223,8 @@ class Statements:
                 return f"splat(now[t->index[{place}]])"
             case "row":
                 return f"load(now + t->index[{place}])"
+            case "pair":
+                return f"pair(now, t->index + {place})"
         return f"gather(now, t->index + {place})"
 
     def _rows(self, number: int) -> tuple[str, int, int]:
