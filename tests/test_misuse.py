@@ -49,7 +49,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: simulate_runs(NETWORK, []), "Runs must be given, at least one"),
     (lambda: simulate_runs(NETWORK, [5]), "Run must be a Run, not 5"),
     (lambda: simulate_runs(NETWORK, [RUN], threads=np.nan), "Threads must be an integer, not nan"),
-    (lambda: simulate_runs(NETWORK, [RUN], threads=0), "Threads must be at least 1, not 0"),
+    (lambda: simulate_runs(NETWORK, [RUN], threads=0), "Threads must be from 1 to 1024, not 0"),
     (lambda: pattern(5, 4), NO_TRAFFIC),
     (lambda: pattern("uniform", "4"), "Ports must be an integer, not '4'"),
     (lambda: list(time_engines(NETWORK, seconds="x")), "Seconds must be a number, not 'x'"),

@@ -182,6 +182,7 @@ def _group(machine: Machine, group: Group) -> dict[str, Any]:
         "outputs": _ports(group.outputs, {p: sum(w) for p, w in module.widths.items()}),
         "inputs": _ports(group.inputs, module.inputs),
         "rows": [len(group.outputs), len(group.inputs)],
+        "pairs": [row for row, kind in enumerate(group.kinds) if kind == "pair"],
         "memories": [
             {
                 "name": memory.name,

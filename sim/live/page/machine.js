@@ -87,8 +87,11 @@ class Machine {
     const [number, place] = this.places.get(cell);
     const group = this.engine.groups[number];
     const [row] = group.inputs[port];
-    const at = ((place >> 3) * group.rows[1] + row + word) * 8 + (place & 7);
-    return this.words[this.tables.get(`index_${number}`).at / 4 + at];
+    const at = this.tables.get(`index_${number}`).at / 4 + ((place >> 3) * group.rows[1] + row + word) * 8;
+    const index = this.words[at + (place & 7)];
+    if (!group.pairs.includes(row + word)) return index;
+    const choice = index & 15; // as `pair` in the C program reads it
+    return (this.words[at + (choice >> 3)] >> 4) * 8 + (choice & 7);
   }
 
   linkOf(cell, port, layout) {
