@@ -5,11 +5,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
 from multicube.hdl import build
+from multicube.hdl.boxes.combining.link import MemoryLink
 from multicube.hdl.networks import AxiNetwork, RemoteMemory, WishboneNetwork
 from multicube.hdl.operations.bus import bus_operations, row_bits
 from multicube.hdl.operations.memory import OperationUnit, Rules
+from multicube.hdl.terminals.axi import AxiTarget
+from multicube.hdl.terminals.bus_words import WordMap
+from multicube.hdl.terminals.memory_module import MemoryModule
+from multicube.hdl.terminals.wishbone import WishboneTarget
 
 OKAY, SLVERR, DECERR = 0, 2, 3
 FIXED, INCR, WRAP = 0, 1, 2
@@ -186,6 +193,50 @@ def test_beats_follow_each_other(simulate: Callable[..., None]) -> None:
     simulate(network, testbench)
     assert len(cycles) == 32
     assert cycles[-1] - cycles[0] == 31
+
+
+@pytest.mark.parametrize("latency", [1, 4])
+@pytest.mark.parametrize("target", [AxiTarget, WishboneTarget])
+def test_two_cycles_are_added(
+    target: type[AxiTarget] | type[WishboneTarget], latency: int, simulate: Callable[..., None]
+) -> None:
+    """To those of a memory that is the whole network, for a load and for a store."""
+    link = MemoryLink(
+        tag=1, identity=4, address=4, width=row_bits(32), operations=bus_operations(32)
+    )
+    m = Module()
+    m.submodules.target = port = target(link, words=WordMap((1,), 16, 1), data=32)
+    m.submodules.memory = memory = MemoryModule(link, latency=latency)
+    connect(m, port.o, memory.i)
+    bus = port.bus
+    starts: list[tuple[dict[str, int], str, str]] = [
+        ({"cyc": 1, "stb": 1, "sel": 15, "we": we}, "stb", "ack") for we in (0, 1)
+    ]
+    if target is AxiTarget:
+        starts = [
+            ({"arvalid": 1, "arsize": 2, "rready": 1}, "arready", "rvalid"),
+            (
+                {"awvalid": 1, "awsize": 2, "wvalid": 1, "wlast": 1, "bready": 1},
+                "awready",
+                "bvalid",
+            ),
+        ]
+
+    async def testbench(ctx: Any) -> None:
+        for fields, accepted, answered in starts:
+            for name, value in fields.items():
+                ctx.set(getattr(bus, name), value)
+            await until(ctx, getattr(bus, accepted))
+            for cycle in range(latency + 2):
+                assert not ctx.get(getattr(bus, answered)), cycle
+                await ctx.tick()
+            assert ctx.get(getattr(bus, answered))
+            await ctx.tick()
+            for name in fields:
+                ctx.set(getattr(bus, name), 0)
+            await ctx.tick().repeat(2 * latency + 4)
+
+    simulate(m, testbench)
 
 
 @pytest.mark.parametrize("family", ["cube", "processor-memory"])

@@ -119,8 +119,9 @@ class AxiTarget(wiring.Component):
     Such a beat changes nothing; the others of its burst are performed.
 
     Throughput is one beat per cycle in sum, less one cycle between bursts of a channel. No output
-    of `bus` depends combinationally on an input of it. A read is answered 3 cycles after the
-    network's latency, a write 4, at the earliest.
+    of `bus` depends combinationally on an input of it. If network and memory show a reply L cycles
+    after the request, a read shows its first beat L + 2 cycles after `arready`, and a write of one
+    beat its response L + 2 cycles after `awready`, at the earliest.
 
     Parameters
     ----------

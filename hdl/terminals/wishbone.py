@@ -59,9 +59,10 @@ class WishboneTarget(wiring.Component):
     others shows the old value that the last read-modify-write of this port found. `err` ends a
     cycle at a word that does not exist, and a read-modify-write without all bytes.
 
-    One request at a time: a cycle takes two clock cycles more than the network, which is 3 at
-    least. If the initiator drops `cyc` or `stb`, the request under way is still performed, and its
-    reply is not shown. `ack`, `err`, `dat_r` and `request` come from registers.
+    One request at a time. If network and memory show a reply L cycles after the request, `ack`
+    comes L + 2 cycles after `stb`, at the earliest. If the initiator drops `cyc` or `stb`, the
+    request under way is still performed, and its reply is not shown. `ack`, `err`, `dat_r` and
+    `request` come from registers.
 
     Parameters
     ----------

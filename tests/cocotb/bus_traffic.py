@@ -11,7 +11,7 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import Combine, FallingEdge, with_timeout
+from cocotb.triggers import Combine, FallingEdge, Timer, with_timeout
 from cocotbext.axi import AxiBus, AxiMaster, AxiResp
 
 PORTS = range(int(os.environ["COUNT"]))
@@ -136,3 +136,52 @@ def check_counts(old: list[tuple[int, int]]) -> int:
         total += step
     assert len(old) == COUNTS * len(PORTS)
     return total
+
+
+@cocotb.test()
+async def wishbone(dut: Any) -> None:
+    from cocotbext.wishbone.driver import WBOp, WishboneMaster
+
+    rng = random.Random(int(os.environ["COCOTB_RANDOM_SEED"]))
+    # The drivers set their signals at once, of which Icarus 11 loses what comes before time begins.
+    await Timer(1, "ns")
+    required = ("cyc", "stb", "we", "adr", "ack")
+    names = {**{name: name for name in required}, "datwr": "dat_w", "datrd": "dat_r"}
+    initiators = [
+        WishboneMaster(dut, f"wb_{p}", dut.clk, timeout=200, width=8 * LANES, signals_dict=names)
+        for p in PORTS
+    ]
+    for initiator in initiators:
+        initiator.log.setLevel("WARNING")
+    words, part = BYTES // LANES, PART // LANES
+    memory = [0] * words
+    await start(dut, dut.clk, dut.rst, 1)
+    old: list[tuple[int, int]] = []
+
+    async def accesses(port: int) -> None:
+        """Cycles of several transfers each: stores of some bytes, loads, and a fetch-and-add."""
+        for _ in range(COUNTS):
+            operations, expected = [], []
+            for _ in range(rng.randint(1, 8)):
+                at, idle = port * part + rng.randrange(part), rng.choice([0, 0, 3])
+                if rng.random() < 0.5:
+                    value, sel = rng.getrandbits(8 * LANES), rng.getrandbits(LANES)
+                    mask = sum(0xFF << 8 * n for n in range(LANES) if sel >> n & 1)
+                    operations.append(WBOp(at, value, idle, sel))
+                    memory[at] = memory[at] & ~mask | value & mask
+                    expected.append(None)
+                else:
+                    operations.append(WBOp(at, idle=idle))
+                    expected.append(memory[at])
+            operations.append(WBOp(words + words - 1, port + 1, sel=(1 << LANES) - 1))
+            results = await initiators[port].send_cycle(operations)
+            assert [result.ack for result in results] == [1] * len(operations)
+            for result, due in zip(results, expected):
+                assert due is None or int(result.datrd) == due
+            old.append((int(results[-1].datrd), port + 1))
+
+    await all_of([accesses(port) for port in PORTS])
+    memory[-1] = check_counts(old)
+    for initiator in (initiators[0], initiators[-1]):
+        results = await initiator.send_cycle([WBOp(at) for at in range(words)])
+        assert [int(result.datrd) for result in results] == memory

@@ -1,4 +1,4 @@
-"""Networks with AXI4 ports, driven by cocotbext-axi in Icarus."""
+"""Networks with AXI4 and Wishbone ports in Icarus, driven by cocotbext-axi and -wishbone."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.networks import AXI_CLOCK, AxiNetwork
+from multicube.hdl.networks import AXI_CLOCK, AxiNetwork, WishboneNetwork
 
 pytest.importorskip("cocotbext.axi")
 SEED = 20261123
@@ -26,7 +26,7 @@ MORE: dict[str, tuple[str, dict[str, Any], int | None]] = {
 }
 
 
-def _environment(network: AxiNetwork) -> dict[str, str]:
+def _environment(network: AxiNetwork | WishboneNetwork) -> dict[str, str]:
     lanes = network.data // 8
     size = network.ports * network.memory.memory_rows * lanes
     return {"COUNT": str(network.ports), "BYTES": str(size), "LANES": str(lanes)}
@@ -43,3 +43,14 @@ def test_axi4(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> N
     bench = compile_bench("icarus", tmp_path / "network.v")
     print(f"seed {SEED}")
     assert bench.run("axi4", _environment(network), SEED, module="bus_traffic") is None
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_wishbone(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
+    pytest.importorskip("cocotbext.wishbone")
+    family, parameters, rows = (NETWORKS | MORE)[case]
+    network = WishboneNetwork(build(family, **parameters), rows=rows)
+    write_verilog(network.fabric, tmp_path / "network.v")
+    bench = compile_bench("icarus", tmp_path / "network.v")
+    print(f"seed {SEED}")
+    assert bench.run("wishbone", _environment(network), SEED, module="bus_traffic") is None
