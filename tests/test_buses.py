@@ -124,6 +124,7 @@ def test_errors(simulate: Callable[..., None]) -> None:
         one = Manager(ctx, network.port(0))
         assert await one.write(0x14, [1, 2, 3]) == DECERR
         assert await one.read(0x14, 1) == ([1], {OKAY})
+        assert await one.write(0x1C, [1, 0]) == DECERR  # its second beat adds 0 to a word
         _, responses = await one.read(0x14, 2)
         assert responses == {OKAY, DECERR}
         assert await one.write(0x14, [7], burst=3) == SLVERR
