@@ -19,6 +19,7 @@ BYTES = int(os.environ["BYTES"])
 LANES = int(os.environ["LANES"])
 PART = (BYTES - LANES) // len(PORTS) // LANES * LANES
 COUNTER = BYTES - LANES
+WHOLE = (1 << LANES) - 1
 TASKS = 3
 """Bursts that each manager has under way at a time."""
 ROUNDS = 5
@@ -171,9 +172,9 @@ async def wishbone(dut: Any) -> None:
                     memory[at] = memory[at] & ~mask | value & mask
                     expected.append(None)
                 else:
-                    operations.append(WBOp(at, idle=idle))
+                    operations.append(WBOp(at, idle=idle, sel=WHOLE))
                     expected.append(memory[at])
-            operations.append(WBOp(words + words - 1, port + 1, sel=(1 << LANES) - 1))
+            operations.append(WBOp(words + words - 1, port + 1, sel=WHOLE))
             results = await initiators[port].send_cycle(operations)
             assert [result.ack for result in results] == [1] * len(operations)
             for result, due in zip(results, expected):
@@ -183,5 +184,5 @@ async def wishbone(dut: Any) -> None:
     await all_of([accesses(port) for port in PORTS])
     memory[-1] = check_counts(old)
     for initiator in (initiators[0], initiators[-1]):
-        results = await initiator.send_cycle([WBOp(at) for at in range(words)])
+        results = await initiator.send_cycle([WBOp(at, sel=WHOLE) for at in range(words)])
         assert [int(result.datrd) for result in results] == memory
