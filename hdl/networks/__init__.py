@@ -42,6 +42,7 @@ from .static import (
     StarNetwork,
     TreeNetwork,
 )
+from .terminal_clocks import MultiClockNetwork, TerminalClocks
 from .torus import RingNetwork, TorusNetwork
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "MultistageNetwork",
     "Network",
     "PacketNetwork",
+    "MultiClockNetwork",
     "PartitionedNetwork",
     "ProcessorMemoryNetwork",
     "ReconfigurableExtraStageCube",
@@ -90,6 +92,7 @@ __all__ = [
     "StageSequencedNetwork",
     "StarNetwork",
     "SwBanyanNetwork",
+    "TerminalClocks",
     "TorusNetwork",
     "TreeNetwork",
     "TwoLevelNetwork",

@@ -135,6 +135,13 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     show_default=True,
     help="Ports of the terminals: streams of packets, or AXI4-Streams.",
 )
+@click.option(
+    "--terminal-clocks",
+    metavar="each|one",
+    help="Clocks of the terminals' own, with asynchronous queues to the network's: one for each "
+    "terminal, or one for all.",
+)
+@click.option("--crossing-depth", type=int, help="With them: depth of each queue, a power of two.")
 @click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
 @click.option("--top", default="network", show_default=True, help="Name of the top module.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -145,6 +152,8 @@ def export(
     partitions: bool,
     node: bool,
     face: str,
+    terminal_clocks: str | None,
+    crossing_depth: int | None,
     core: bool,
     top: str,
     as_json: bool,
@@ -158,7 +167,15 @@ def export(
 
     check_outputs([output], as_json)
     built = network_from(network, parameters)
-    fabric, title, clock = _fabric(built, partitions=partitions, node=node, face=face)
+    if terminal_clocks is not None:
+        if partitions or node:
+            option = "--partitions" if partitions else "--node"
+            raise InvalidValue(f"Option --terminal-clocks needs a whole network, without {option}")
+        fabric, title, clock = _clocked(built, face, terminal_clocks, crossing_depth)
+    elif crossing_depth is not None:
+        raise InvalidValue("Option --crossing-depth needs --terminal-clocks")
+    else:
+        fabric, title, clock = _fabric(built, partitions=partitions, node=node, face=face)
     summary = write_verilog(fabric, output, top, title=title, clock=clock, core=core)
     core_file = str(Path(output).with_suffix(".core"))
     if as_json:
@@ -173,6 +190,24 @@ def export(
                 f"{output}: module {top} with {cells} of {summary['modules']} "
                 f"distinct module(s){ports}{beside}"
             )
+
+
+def _clocked(
+    built: "Network", face: str, which: str, depth: int | None
+) -> "tuple[Fabric, str, Clock]":
+    """The fabric, with clocks of the terminals, its title, and its clock."""
+    from ...hdl.export.verilog import Clock
+    from ...hdl.networks import AXI_CLOCK, AxiStreamNetwork, MultiClockNetwork, TerminalClocks
+    from ..measure.comparison import size_of
+
+    clocks = TerminalClocks(which, **({} if depth is None else {"depth": depth}))
+    if face == "streams":
+        title = f"{built.family} of {size_of(built)} with their own clock"
+        return MultiClockNetwork(built, clocks).fabric, title, Clock()
+    if face == "axis":
+        title = f"{built.family} of {size_of(built, 'AXI4-Stream ')} with their own clock"
+        return AxiStreamNetwork(built, clocks).fabric, title, AXI_CLOCK
+    raise InvalidValue(f"Option --terminal-clocks needs --ports streams or axis, not {face}")
 
 
 def _fabric(
