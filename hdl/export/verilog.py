@@ -90,6 +90,10 @@ _WAIVE = """\
 /* verilator lint_off DECLFILENAME */
 // Inside a switch, a bit of a sum or of a concatenation may be unused.
 /* verilator lint_off UNUSED */"""
+_WAIVE_CROSSING = """\
+// A reset enters other clock domains through asynchronous inputs of synchronisers.
+/* verilator lint_off SYNCASYNCNET */"""
+_WAIVE_CROSSING_ENDS = "/* verilator lint_on SYNCASYNCNET */"
 _WAIVE_UNUSED_ENDS = "/* verilator lint_on UNUSED */"
 _WAIVE_OPEN = """\
 // Outputs of cells that nothing reads are left unconnected.
@@ -361,7 +365,10 @@ def verilog_text(
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
     if ".clk(" not in top:
         structure = [_WAIVE_CLOCK, *structure, _WAIVE_UNUSED_ENDS]
-    parts = [heading, _WAIVE, *modules.texts, _WAIVE_UNUSED_ENDS, *structure, _WAIVE_ENDS]
+    parts = [*modules.texts, _WAIVE_UNUSED_ENDS, *structure]
+    if len(fabric.clocks) > 1:
+        parts = [_WAIVE_CROSSING, *parts, _WAIVE_CROSSING_ENDS]
+    parts = [heading, _WAIVE, *parts, _WAIVE_ENDS]
     return "\n\n".join(parts) + "\n"
 
 
