@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
+from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.fabric import SYNC, Cell, CellType, Fabric, Pin
+from multicube.hdl.core.fabric import SYNC, Cell, CellType, Fabric
 from multicube.hdl.networks import MultiClockNetwork, TerminalClocks
 from multicube.hdl.terminals.clock_crossing import ClockCrossing
 from multicube.sim.engines.amaranth import AmaranthEngine
@@ -224,7 +225,7 @@ def traffic(
     clocks = {name: (next(offered), 0.1 + 0.137 * number) for number, name in enumerate(names)}
     runner = Clocked(clocked, clocks)
     rng = random.Random(SEED)
-    each = 30
+    each = 20
     sent: dict[tuple[int, int], list[tuple[int, ...]]] = defaultdict(list)
     seen: dict[tuple[int, int], list[tuple[int, ...]]] = defaultdict(list)
     left = [each * network.ports]
@@ -261,7 +262,7 @@ def traffic(
                 ctx.set(stream.ready, ready)
                 *_, valid, word = await ctx.tick(sinks[t]).sample(stream.valid, stream.payload)
                 if held is not None:
-                    assert valid and word == held
+                    assert (valid, word) == (1, held)
                 held = word if valid and not ready else None
                 if valid and ready:
                     packet = (*packet, word.payload)
@@ -279,9 +280,7 @@ def traffic(
 
     print("seed", SEED)
     sides = [source(t) for t in range(network.ports)]
-    runner.run(
-        wait, *sides, background=tuple(sink(t) for t in range(network.ports)), limit=100_000
-    )
+    runner.run(wait, *sides, background=tuple(sink(t) for t in range(network.ports)), limit=100_000)
     return sent, seen
 
 
@@ -290,16 +289,15 @@ def traffic(
     [
         ("cube", {"ports": 4}, "each", [1.0, 0.731, 2.193]),
         ("torus", {"k": 3, "n": 1, "length": "1:3"}, "each", [1.0, 1.531, 0.411]),
-        ("torus", {"k": 3, "n": 1, "length": "1:3"}, "one", [1.0, 0.377]),
+        long("torus", {"k": 3, "n": 1, "length": "1:3"}, "one", [1.0, 0.377]),
         ("cube", {"ports": 4, "switch": "circuit", "length": "1:3"}, "one", [1.0, 1.77]),
     ],
-    ids=["cube", "torus", "torus-one", "circuit-one"],
 )
 def test_networks_lose_nothing(
     family: str, parameters: dict[str, Any], which: str, periods: list[float]
 ) -> None:
     sent, seen = traffic(family, parameters, which, periods)
-    assert sum(map(len, sent.values())) >= 90
+    assert sum(map(len, sent.values())) >= 60
     assert seen == sent
 
 
@@ -356,7 +354,7 @@ def test_sources_that_are_no_sinks_have_their_own_clocks() -> None:
 
 def test_fabric_rejects_a_domain_that_a_cell_has_not() -> None:
     fabric = Fabric({})
-    with pytest.raises(ValueError, match="^Clock domain 'sync' of cell 'x' is not one of it$"):
+    with pytest.raises(ValueError, match=r"^Clock domain 'sync' of cell 'x' is not one of it$"):
         fabric.place(Cell("x", CellType(ClockCrossing, shape=8), clocks={"sync": "fast"}))
 
 
@@ -383,15 +381,16 @@ def test_clock_crossing_rejects_depth(depth: Any, error: type, message: str) -> 
 
 def test_terminal_clocks_rejects_a_word() -> None:
     with pytest.raises(
-        ValueError, match=r"^Terminal clocks must be each or one, not 'eahc'; did you mean 'each'\?$"
+        ValueError,
+        match=r"^Terminal clocks must be each or one, not 'eahc'; did you mean 'each'\?$",
     ):
         TerminalClocks("eahc")
 
 
 def test_multi_clock_network_rejects() -> None:
-    with pytest.raises(TypeError, match="^Network must be a packet-switching network, not 3$"):
+    with pytest.raises(TypeError, match=r"^Network must be a packet-switching network, not 3$"):
         MultiClockNetwork(3)
     with pytest.raises(ValueError, match=r"need a network that carries packets, not combining$"):
         MultiClockNetwork(build("combining"))
-    with pytest.raises(TypeError, match="^Clocks must be TerminalClocks, not 'each'$"):
+    with pytest.raises(TypeError, match=r"^Clocks must be TerminalClocks, not 'each'$"):
         MultiClockNetwork(build("cube"), "each")

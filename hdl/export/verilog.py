@@ -8,8 +8,8 @@ without warnings, and so should any synthesis tool. Equal fabrics give equal tex
 
 The name of a Verilog port is its path in the signature, joined by two underscores: `i__3__payload`
 is the payload of input stream 3. The top also has `clk` (rising edge) and `rst` (synchronous,
-active high), or the names given by its `Clock`; and, for each further clock of a fabric, a clock and
-a reset whose names begin with that clock's name: `terminal_3_clk`.
+active high), or the names given by its `Clock`; and, for each further clock of a fabric, a clock
+and a reset whose names begin with that clock's name: `terminal_3_clk`.
 
 Flip-flops of synchronisers between two clocks have the attribute `ASYNC_REG`.
 """
@@ -75,10 +75,8 @@ class Clock:
 
     def of(self, domain: str) -> "Clock":
         """The same for a clock of a fabric: only the usual one has these names as they are."""
-        return replace(
-            self,
-            **{part: _named(domain, getattr(self, part)) for part in ("name", "reset", "inner")},
-        )
+        name, reset, inner = (_named(domain, word) for word in (*self.ports, self.inner))
+        return replace(self, name=name, reset=reset, inner=inner)
 
 
 _OWN = Clock()
@@ -290,7 +288,7 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
         direction = f"{port['direction']:<6} {_range(port['width'])}".rstrip()
         rows.setdefault((pattern, direction, fields), []).append(port["name"])
     level = "low" if clock.active_low else "high"
-    notes = {}
+    notes: dict[str, str] = {}
     for each in map(clock.of, fabric.clocks):
         pattern, reset = (re.sub(_NUMBER, "#", port) for port in each.ports)
         notes |= {pattern: "rising edge", reset: f"synchronous, active {level}"}
@@ -307,8 +305,8 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
         yield "// The streams are those of AXI4-Stream (Arm IHI 0051)."
     start = f"the values that `{clock.reset}` gives them"
     if len(fabric.clocks) > 1:
-        yield "// The clocks are unrelated. Tell the tools so: paths between two of them, none longer"
-        yield "// than a cycle of the faster one, and no timing otherwise."
+        yield "// The clocks need no relation. Tell the tools so, and that paths between two"
+        yield "// of them must be shorter than a cycle of the faster one."
         start = "the values that resets give them"
     yield f"// Registers and memories start with {start}, or with zero."
 

@@ -1,6 +1,6 @@
 """Networks with AXI4-Stream interfaces, like AXI4-Stream switches."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from amaranth.lib.wiring import In, Member, Out
 
@@ -58,9 +58,7 @@ class AxiStreamNetwork(FabricComponent):
         If it does not carry packets, or may lose some.
     """
 
-    def __init__(
-        self, network: PacketNetwork, clocks: TerminalClocks | None = None
-    ) -> None:
+    def __init__(self, network: PacketNetwork, clocks: TerminalClocks | None = None) -> None:
         if not isinstance(network, Network):
             raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
         if not isinstance(network, PacketNetwork):
@@ -96,13 +94,15 @@ class AxiStreamNetwork(FabricComponent):
             boundary |= {f"m_axis_{t}_{name}": member for name, member in sent.items()}
 
         fabric = Fabric(boundary)
-        entries: list[Mapping[str, str]] = [{}] * self.network.sources
-        exits: list[Mapping[str, str]] = [{}] * self.network.sinks
+        entries: Sequence[Mapping[str, str]] = [{}] * self.network.sources
+        exits: Sequence[Mapping[str, str]] = [{}] * self.network.sinks
         if self.clocks is None:
             terminals = self.network.place(fabric)
         else:
             terminals = self.clocks.place(self.network, fabric)
-            entries, exits = ([{SYNC: name} for name in names] for names in self.clocks.names(self.network))
+            entries, exits = (
+                [{SYNC: name} for name in names] for names in self.clocks.names(self.network)
+            )
         entry = CellType(AxiStreamInput, packet=packet, tags=tags)
         exit_ = CellType(AxiStreamOutput, packet=packet, tags=tags, queued=self.queued)
         for t, pin in enumerate(terminals.inputs):

@@ -46,7 +46,8 @@ class ClockCrossing(wiring.Component):
     shape : ShapeLike
         Shape of the payload.
     depth : int
-        Items that the queue holds besides the one in the register: a power of two, from 2 to 65,536.
+        Items that the queue holds besides the one in the register: a power of two, from 2 to
+        65,536.
 
     Members
     -------
@@ -73,7 +74,9 @@ class ClockCrossing(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        write_reset, read_reset = ResetSignal("write"), ResetSignal("read")
+        write_reset, read_reset = (
+            ResetSignal(domain, allow_reset_less=True) for domain in self.domains
+        )
         width = Shape.cast(self.shape).width
         m.submodules.queue = queue = AsyncFIFO(
             width=width, depth=self.depth, w_domain="write", r_domain="read"
