@@ -79,7 +79,7 @@ class Roles(NamedTuple):
 
 def input_of(roles: Roles, net: str) -> str:
     """The input that a net of the chain drives, such as `taken[7]`; or the net itself."""
-    if bit := re.fullmatch(r"taken\[(\d+)\]", net):
+    if bit := re.fullmatch(r"taken\[(\d+)\]_?", net):
         last = 0
         for port in roles.inputs:
             last += port.width
