@@ -135,6 +135,7 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     show_default=True,
     help="Ports of the terminals: streams of packets, or AXI4-Streams.",
 )
+@click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
 @click.option(
     "--terminal-clocks",
     metavar="each|one",
@@ -142,7 +143,6 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
     "terminal, or one for all.",
 )
 @click.option("--crossing-depth", type=int, help="With them: depth of each queue, a power of two.")
-@click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
 @click.option("--top", default="network", show_default=True, help="Name of the top module.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -152,9 +152,9 @@ def export(
     partitions: bool,
     node: bool,
     face: str,
+    core: bool,
     terminal_clocks: str | None,
     crossing_depth: int | None,
-    core: bool,
     top: str,
     as_json: bool,
 ) -> None:
