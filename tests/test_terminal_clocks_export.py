@@ -112,8 +112,11 @@ def test_command(call: Callable[..., Any]) -> None:
             "Depth of a clock crossing must be a power of two, not 6",
         ),
         ("cube --crossing-depth 8", "Option --crossing-depth needs --terminal-clocks"),
-        ("cube --terminal-clocks one --node", "needs a whole network, without --node"),
-        ("cube --terminal-clocks one --partitions", "needs a whole network, without --partitions"),
+        ("cube --terminal-clocks one --node", "Option --terminal-clocks does not go with --node"),
+        (
+            "cube --terminal-clocks one --partitions",
+            "Option --terminal-clocks does not go with --partitions",
+        ),
         ("combining --terminal-clocks one", "need a network that carries packets, not combining"),
     ],
 )

@@ -37,7 +37,9 @@ class ClockCrossing(wiring.Component):
     nothing. If it is the reader, the items wait for it. If it is the writer, the items in the
     queue are discarded; the one that is already offered stays, as the stream rule wants. If both
     are in reset, nothing is left. A reset must last for four cycles of the slower of the two
-    clocks, and both clocks must run. There is no combinational path between the two ends.
+    clocks, and both clocks must run. There is no combinational path between the two ends. The
+    writer's reset reaches the reader's side through a synchroniser that is set asynchronously: the
+    register of `o.valid` is one flip-flop behind it.
 
     In the domains of Amaranth the ends are `write` and `read`.
 

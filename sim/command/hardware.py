@@ -168,9 +168,9 @@ def export(
     check_outputs([output], as_json)
     built = network_from(network, parameters)
     if terminal_clocks is not None:
-        if partitions or node:
-            option = "--partitions" if partitions else "--node"
-            raise InvalidValue(f"Option --terminal-clocks needs a whole network, without {option}")
+        for option, given in (("--partitions", partitions), ("--node", node)):
+            if given:
+                raise InvalidValue(f"Option --terminal-clocks does not go with {option}")
         fabric, title, clock = _clocked(built, face, terminal_clocks, crossing_depth)
     elif crossing_depth is not None:
         raise InvalidValue("Option --crossing-depth needs --terminal-clocks")
