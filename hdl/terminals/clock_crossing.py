@@ -30,8 +30,8 @@ class ClockCrossing(wiring.Component):
     and a register for one item behind it. An item that is taken at an edge of `write` is shown
     behind the third edge of `read` after that; `i.ready` tells that there is room behind the second
     edge of `write` after the one of `read` that made room. With a depth of 8 or more it passes one
-    item per cycle of the slower clock, whatever the two clocks are; with 4, two in three cycles,
-    if the clocks are equal.
+    item per cycle of the slower clock, whatever the two clocks are; with 4, at least two in three
+    cycles, with 2, one in three.
 
     Both resets are synchronous. *One side in reset only stops:* its end of the stream moves
     nothing. If it is the reader, the items wait for it. If it is the writer, the items in the
