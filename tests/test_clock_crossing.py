@@ -193,10 +193,11 @@ def test_resets(clocks: Any, who: tuple[str, ...]) -> None:
             await ctx.delay(slower * rng.uniform(10, 25) * 1e-6)
             for name in who:
                 ctx.set(clocked.resets[name], 1)
-            await ctx.delay(slower * 5 * 1e-6)
+            await ctx.delay(slower * 4 * 1e-6)
             marks.append((len(seen), sent[-1]))
-            for name in who:
+            for name in rng.sample(who, len(who)):
                 ctx.set(clocked.resets[name], 0)
+                await ctx.delay(slower * rng.uniform(0, 3) * 1e-6)
         await ctx.delay(slower * 30 * 1e-6)
 
     print("seed", SEED)
@@ -215,9 +216,15 @@ def test_resets(clocks: Any, who: tuple[str, ...]) -> None:
 
 
 def traffic(
-    family: str, parameters: dict[str, Any], which: str, periods: list[float]
+    family: str,
+    parameters: dict[str, Any],
+    which: str,
+    periods: list[float],
+    *,
+    each: int = 20,
+    resets: tuple[str, int] = ("sync", 0),
 ) -> tuple[dict[tuple[int, int], list[tuple[int, ...]]], dict[tuple[int, int], list]]:
-    """What was sent and what has arrived, by source and destination."""
+    """What was sent and what has arrived, by source and destination; with resets of a domain."""
     network = build(family, payload=16, **parameters)
     clocked = MultiClockNetwork(network, TerminalClocks(which, depth=4))
     names = clocked.fabric.clocks
@@ -225,7 +232,6 @@ def traffic(
     clocks = {name: (next(offered), 0.1 + 0.137 * number) for number, name in enumerate(names)}
     runner = Clocked(clocked, clocks)
     rng = random.Random(SEED)
-    each = 20
     sent: dict[tuple[int, int], list[tuple[int, ...]]] = defaultdict(list)
     seen: dict[tuple[int, int], list[tuple[int, ...]]] = defaultdict(list)
     left = [each * network.ports]
@@ -248,7 +254,9 @@ def traffic(
                         value["last"] = flit == length - 1
                     ctx.set(stream.payload, value)
                     ctx.set(stream.valid, 1)
-                    await ctx.tick(sources[t]).until(stream.ready)
+                    taken = 0
+                    while not taken:
+                        *_, taken = await ctx.tick(sources[t]).sample(stream.ready)
                     ctx.set(stream.valid, 0)
 
         return write
@@ -260,7 +268,12 @@ def traffic(
             while True:
                 ready = rng.random() < 0.7
                 ctx.set(stream.ready, ready)
-                *_, valid, word = await ctx.tick(sinks[t]).sample(stream.valid, stream.payload)
+                _, reset, valid, word = await ctx.tick(sinks[t]).sample(
+                    stream.valid, stream.payload
+                )
+                if reset:
+                    assert not valid
+                    continue
                 if held is not None:
                     assert (valid, word) == (1, held)
                 held = word if valid and not ready else None
@@ -274,9 +287,15 @@ def traffic(
         return read
 
     async def wait(ctx: Any) -> None:
-        while left[0]:
+        domain, number = resets
+        for _ in range(number):
+            await ctx.delay(rng.uniform(10, 20) * 1e-6)
+            ctx.set(runner.resets[domain], 1)
+            await ctx.delay(4 * max(periods) * 1e-6)
+            ctx.set(runner.resets[domain], 0)
+        while left[0] and not number:
             await ctx.delay(10e-6)
-        await ctx.delay(100e-6)  # nothing may follow
+        await ctx.delay((400 if number else 100) * 1e-6)  # nothing may follow
 
     print("seed", SEED)
     sides = [source(t) for t in range(network.ports)]
@@ -299,6 +318,25 @@ def test_networks_lose_nothing(
     sent, seen = traffic(family, parameters, which, periods)
     assert sum(map(len, sent.values())) >= 60
     assert seen == sent
+
+
+def test_reset_of_one_terminal_harms_nobody() -> None:
+    """What others send arrives, also at this terminal; of its own only what waited is lost."""
+    resets = 5
+    sent, seen = traffic(
+        *("cube", {"ports": 4}, "each", [1.0, 0.731, 1.393]),
+        each=100,
+        resets=("terminal_1", resets),
+    )
+    ours = {flow: packets for flow, packets in sent.items() if flow[0] == 1}
+    assert {flow: seen[flow] for flow in sent if flow not in ours} == {
+        flow: packets for flow, packets in sent.items() if flow not in ours
+    }
+    lost = 0
+    for flow, packets in ours.items():
+        assert seen[flow] == [packet for packet in packets if packet in seen[flow]]
+        lost += len(packets) - len(seen[flow])
+    assert 0 < lost <= resets * 4
 
 
 def test_one_flit_per_cycle_of_the_slower_clock() -> None:
