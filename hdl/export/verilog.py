@@ -303,6 +303,10 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
         yield "// both 1; once `valid` is 1, it and `payload` must stay until then."
     if any(str(path[-1]).endswith("_tvalid") for path in fabric.boundary):
         yield "// The streams are those of AXI4-Stream (Arm IHI 0051)."
+    if any(str(path[-1]).endswith("_awvalid") for path in fabric.boundary):
+        yield "// The ports are those of AXI4 (Arm IHI 0022)."
+    if any(str(path[-1]).endswith("_stb") for path in fabric.boundary):
+        yield "// The ports are those of Wishbone B4, with classic cycles."
     start = f"the values that `{clock.reset}` gives them"
     if len(fabric.clocks) > 1:
         yield "// The clocks need no relation. Tell the tools so, and that paths between two"

@@ -2,6 +2,7 @@
 
 from .axi_stream import AXI_CLOCK, AxiStreamNetwork
 from .bus import BusNetwork
+from .buses import AxiNetwork, WishboneNetwork
 from .catalogue import FAMILIES, build
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
@@ -23,6 +24,7 @@ from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
 from .processor_memory import ProcessorMemoryNetwork
 from .rearrangeable import BenesNetwork, ClosNetwork
+from .remote_memory import RemoteMemory
 from .scalable import (
     CubeConnectedCyclesNetwork,
     DeBruijnNetwork,
@@ -48,6 +50,7 @@ from .torus import RingNetwork, TorusNetwork
 __all__ = [
     "AXI_CLOCK",
     "FAMILIES",
+    "AxiNetwork",
     "AxiStreamNetwork",
     "BenesNetwork",
     "BoxControlledNetwork",
@@ -85,6 +88,7 @@ __all__ = [
     "PartitionedNetwork",
     "ProcessorMemoryNetwork",
     "ReconfigurableExtraStageCube",
+    "RemoteMemory",
     "RingNetwork",
     "ShuffleExchangeNetwork",
     "ShuffleNearestNeighborNetwork",
@@ -96,5 +100,6 @@ __all__ = [
     "TorusNetwork",
     "TreeNetwork",
     "TwoLevelNetwork",
+    "WishboneNetwork",
     "build",
 ]

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from amaranth.lib.wiring import In, Member, Out
 
-from ..core.errors import InvalidType, InvalidValue
+from ..core.errors import InvalidValue
 from ..core.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
 from ..export.verilog import Clock
 from ..terminals.axi_stream import AxiStreamInput, AxiStreamOutput, input_stream, output_stream
-from .network import Network, PacketNetwork
+from .network import PacketNetwork
+from .remote_memory import check_packets
 from .terminal_clocks import TerminalClocks
 
 __all__ = ["AXI_CLOCK", "AxiStreamNetwork"]
@@ -59,17 +60,7 @@ class AxiStreamNetwork(FabricComponent):
     """
 
     def __init__(self, network: PacketNetwork, clocks: TerminalClocks | None = None) -> None:
-        if not isinstance(network, Network):
-            raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
-        if not isinstance(network, PacketNetwork):
-            raise InvalidValue(
-                f"AXI4-Stream ports need a network that carries packets, not {network.family}"
-            )
-        if network.drops and not network.resubmits:
-            raise InvalidValue(
-                f"AXI4-Stream ports need a network that loses no packet, but this {network.family} "
-                "drops blocked or damaged packets"
-            )
+        check_packets(network, "AXI4-Stream ports")
         if network.holds_links:
             raise InvalidValue(
                 "AXI4-Stream ports need a network of flits, but packets of this one are single "

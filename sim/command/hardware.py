@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["export", "list_", "only_type"]
 
+FACES = {"axis": "AXI4-Stream", "axi": "AXI4", "axi5": "AXI5", "wishbone": "Wishbone"}
+"""What the terminals' ports can be, besides streams of packets."""
+
 
 @click.command("list")
 @click.argument("network", required=False)
@@ -130,11 +133,13 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
 @click.option(
     "--ports",
     "face",
-    type=click.Choice(["streams", "axis"]),
+    type=click.Choice(["streams", *FACES]),
     default="streams",
     show_default=True,
-    help="Ports of the terminals: streams of packets, or AXI4-Streams.",
+    help="Ports of the terminals: streams of packets, AXI4-Streams, or buses, with memory behind "
+    "the network.",
 )
+@click.option("--rows", type=int, help="With buses: words of memory at each terminal.")
 @click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
 @click.option(
     "--terminal-clocks",
@@ -152,6 +157,7 @@ def export(
     partitions: bool,
     node: bool,
     face: str,
+    rows: int | None,
     core: bool,
     terminal_clocks: str | None,
     crossing_depth: int | None,
@@ -168,14 +174,17 @@ def export(
     check_outputs([output], as_json)
     built = network_from(network, parameters)
     if terminal_clocks is not None:
-        for option, given in (("--partitions", partitions), ("--node", node)):
+        given_too = {"--partitions": partitions, "--node": node, "--rows": rows is not None}
+        for option, given in given_too.items():
             if given:
                 raise InvalidValue(f"Option --terminal-clocks does not go with {option}")
         fabric, title, clock = _clocked(built, face, terminal_clocks, crossing_depth)
     elif crossing_depth is not None:
         raise InvalidValue("Option --crossing-depth needs --terminal-clocks")
     else:
-        fabric, title, clock = _fabric(built, partitions=partitions, node=node, face=face)
+        fabric, title, clock = _fabric(
+            built, partitions=partitions, node=node, face=face, rows=rows
+        )
     summary = write_verilog(fabric, output, top, title=title, clock=clock, core=core)
     core_file = str(Path(output).with_suffix(".core"))
     if as_json:
@@ -211,20 +220,33 @@ def _clocked(
 
 
 def _fabric(
-    built: "Network", *, partitions: bool, node: bool, face: str
+    built: "Network", *, partitions: bool, node: bool, face: str, rows: int | None
 ) -> "tuple[Fabric, str, Clock]":
     """The fabric to write, its title, and its clock."""
     from ...hdl.core.fabric import Fabric
     from ...hdl.export.verilog import Clock
-    from ...hdl.networks import AXI_CLOCK, AxiStreamNetwork, PartitionedNetwork
+    from ...hdl.networks import (
+        AXI_CLOCK,
+        AxiNetwork,
+        AxiStreamNetwork,
+        PartitionedNetwork,
+        WishboneNetwork,
+    )
     from ..measure.comparison import size_of
 
-    if face == "axis":
+    if rows is not None and face in ("streams", "axis"):
+        raise InvalidValue(f"Option --rows needs the ports of a bus, not --ports {face}")
+    if face != "streams":
         for option, given in (("--partitions", partitions), ("--node", node)):
             if given:
-                raise InvalidValue(f"AXI4-Stream ports need a whole network, without {option}")
-        fabric = AxiStreamNetwork(built).fabric
-        return fabric, f"{built.family} of {size_of(built, 'AXI4-Stream ')}", AXI_CLOCK
+                raise InvalidValue(f"{FACES[face]} ports need a whole network, without {option}")
+        title = f"{built.family} of {size_of(built, f'{FACES[face]} ')}"
+        if face == "wishbone":
+            return WishboneNetwork(built, rows=rows).fabric, title, Clock()
+        if face == "axis":
+            return AxiStreamNetwork(built).fabric, title, AXI_CLOCK
+        axi = AxiNetwork(built, rows=rows, atomics=face == "axi5")
+        return axi.fabric, title, AXI_CLOCK
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     if not node:
         return fabric, "", Clock()
