@@ -44,6 +44,7 @@ from .static import (
     StarNetwork,
     TreeNetwork,
 )
+from .terminal_clocks import MultiClockNetwork, TerminalClocks
 from .torus import RingNetwork, TorusNetwork
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "LeisersonFatTreeNetwork",
     "LoopSwitchingNetwork",
     "ManYoNetwork",
+    "MultiClockNetwork",
     "MultidimensionalMemory",
     "MultistageNetwork",
     "Network",
@@ -94,6 +96,7 @@ __all__ = [
     "StageSequencedNetwork",
     "StarNetwork",
     "SwBanyanNetwork",
+    "TerminalClocks",
     "TorusNetwork",
     "TreeNetwork",
     "TwoLevelNetwork",

@@ -141,6 +141,13 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
 )
 @click.option("--rows", type=int, help="With buses: words of memory at each terminal.")
 @click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
+@click.option(
+    "--terminal-clocks",
+    metavar="each|one",
+    help="Clocks of the terminals' own, with asynchronous queues to the network's: one for each "
+    "terminal, or one for all.",
+)
+@click.option("--crossing-depth", type=int, help="With them: depth of each queue, a power of two.")
 @click.option("--top", default="network", show_default=True, help="Name of the top module.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -152,6 +159,8 @@ def export(
     face: str,
     rows: int | None,
     core: bool,
+    terminal_clocks: str | None,
+    crossing_depth: int | None,
     top: str,
     as_json: bool,
 ) -> None:
@@ -164,7 +173,18 @@ def export(
 
     check_outputs([output], as_json)
     built = network_from(network, parameters)
-    fabric, title, clock = _fabric(built, partitions=partitions, node=node, face=face, rows=rows)
+    if terminal_clocks is not None:
+        given_too = {"--partitions": partitions, "--node": node, "--rows": rows is not None}
+        for option, given in given_too.items():
+            if given:
+                raise InvalidValue(f"Option --terminal-clocks does not go with {option}")
+        fabric, title, clock = _clocked(built, face, terminal_clocks, crossing_depth)
+    elif crossing_depth is not None:
+        raise InvalidValue("Option --crossing-depth needs --terminal-clocks")
+    else:
+        fabric, title, clock = _fabric(
+            built, partitions=partitions, node=node, face=face, rows=rows
+        )
     summary = write_verilog(fabric, output, top, title=title, clock=clock, core=core)
     core_file = str(Path(output).with_suffix(".core"))
     if as_json:
@@ -179,6 +199,24 @@ def export(
                 f"{output}: module {top} with {cells} of {summary['modules']} "
                 f"distinct module(s){ports}{beside}"
             )
+
+
+def _clocked(
+    built: "Network", face: str, which: str, depth: int | None
+) -> "tuple[Fabric, str, Clock]":
+    """The fabric, with clocks of the terminals, its title, and its clock."""
+    from ...hdl.export.verilog import Clock
+    from ...hdl.networks import AXI_CLOCK, AxiStreamNetwork, MultiClockNetwork, TerminalClocks
+    from ..measure.comparison import size_of
+
+    clocks = TerminalClocks(which, **({} if depth is None else {"depth": depth}))
+    if face == "streams":
+        title = f"{built.family} of {size_of(built)} with their own clock"
+        return MultiClockNetwork(built, clocks).fabric, title, Clock()
+    if face == "axis":
+        title = f"{built.family} of {size_of(built, 'AXI4-Stream ')} with their own clock"
+        return AxiStreamNetwork(built, clocks).fabric, title, AXI_CLOCK
+    raise InvalidValue(f"Option --terminal-clocks needs --ports streams or axis, not {face}")
 
 
 def _fabric(
