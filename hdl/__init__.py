@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         LeisersonFatTreeNetwork,
         LoopSwitchingNetwork,
         ManYoNetwork,
+        MultiClockNetwork,
         MultidimensionalMemory,
         MultistageNetwork,
         Network,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         StageSequencedNetwork,
         StarNetwork,
         SwBanyanNetwork,
+        TerminalClocks,
         TorusNetwork,
         TreeNetwork,
         TwoLevelNetwork,
@@ -94,6 +96,7 @@ __all__ = [
     "LeisersonFatTreeNetwork",
     "LoopSwitchingNetwork",
     "ManYoNetwork",
+    "MultiClockNetwork",
     "MulticubeError",
     "MultidimensionalMemory",
     "MultistageNetwork",
@@ -110,6 +113,7 @@ __all__ = [
     "StageSequencedNetwork",
     "StarNetwork",
     "SwBanyanNetwork",
+    "TerminalClocks",
     "TorusNetwork",
     "TreeNetwork",
     "TwoLevelNetwork",
@@ -131,11 +135,11 @@ __getattr__, __dir__ = lazy_names(
             "DCSHNetwork DeBruijnNetwork DeltaNetwork DragonflyNetwork ExpressMeshNetwork "
             "FatTreeNetwork GraphNetwork HierarchicalNetwork HyperXNetwork HypercubeNetwork "
             "KautzNetwork LambdaNetwork LeisersonFatTreeNetwork LoopSwitchingNetwork ManYoNetwork "
-            "MultidimensionalMemory MultistageNetwork Network PacketNetwork "
+            "MultiClockNetwork MultidimensionalMemory MultistageNetwork Network PacketNetwork "
             "PartitionedNetwork ProcessorMemoryNetwork ReconfigurableExtraStageCube RingNetwork "
             "ShuffleExchangeNetwork ShuffleNearestNeighborNetwork StageControlledNetwork "
-            "StageSequencedNetwork StarNetwork SwBanyanNetwork TorusNetwork TreeNetwork "
-            "TwoLevelNetwork build"
+            "StageSequencedNetwork StarNetwork SwBanyanNetwork TerminalClocks TorusNetwork "
+            "TreeNetwork TwoLevelNetwork build"
         ),
         ".topology": "multistage_plan",
     },

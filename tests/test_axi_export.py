@@ -316,7 +316,10 @@ def test_command(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("cube --ports axi", "'axi' is not one of 'streams', 'axis'"),
+        ("cube --ports axy", "'axy' is not one of 'streams', 'axis', 'axi', 'axi5', 'wishbone'"),
+        ("cube --ports axis --rows 4", "Option --rows needs the ports of a bus, not --ports axis"),
+        ("cube --ports axi --node", "AXI4 ports need a whole network, without --node"),
+        ("cube --ports wishbone payload=20", "Data width must be 8, 16, 32 or 64 bits, not 20"),
         ("combining --ports axis", "need a network that carries packets, not combining"),
         ("cube switch=unbuffered --ports axis", "need a network that loses no packet, but this "),
         ("cube parity=packet --ports axis", "need a network that loses no packet, but this "),

@@ -246,14 +246,15 @@ def singles(network: PacketNetwork) -> Iterator[tuple[tuple[int, int], dict[str,
 
 @every_kind_compiled
 def test_packets_take_their_path(words: str) -> None:
-    """All flits of a packet that is alone cross the links of `path`, and no others of any path; or
-    links by which a packet may go by way of an intermediate terminal. An acknowledgement, if there
-    is one, takes the path back."""
+    """All flits of a packet that is alone cross the links of `path`, and no others that packets may
+    take; as many, if its header has a choice; or links by which it may go by way of an intermediate
+    terminal. An acknowledgement, if there is one, takes the path back."""
     network = packets_of(words)
     skip_if_combining(network)
     flits = network.lengths[0] if network.packet.flits else 1
     pairs = pairs_of(network)
-    ways = network.channels if legs_of(network) else network.path
+    chosen = network.relation is not None and network.relation.choice
+    ways = network.channels if chosen or legs_of(network) else network.path
     links = {str(pin) for pair in pairs for pin in ways(*pair)}
     for pair, moved in singles(network):
         crossed = {link: count for link, count in moved.items() if count and link in links}

@@ -246,3 +246,15 @@ def test_own_network(own: ModuleType, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "24 terminals, at most 7 links" in done.stdout
     assert "module network" in (tmp_path / "ccc3.v").read_text()
+
+
+@pytest.mark.parametrize("processors", [4, long(16)])
+def test_a_system_of_amaranth_soc_sums_what_all_have(processors: int) -> None:
+    pytest.importorskip("luna_soc.gateware.vendor.amaranth_soc")
+    spec = importlib.util.spec_from_file_location("soc", ROOT / "examples" / "soc.py")
+    soc = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(soc)
+    numbers = np.random.default_rng(5).integers(0, 1 << 32, (processors, soc.NUMBERS)).tolist()
+    totals, cycles = soc.run(numbers)
+    assert totals == [sum(map(sum, numbers)) % (1 << 32)] * processors
+    assert cycles > 2 * soc.NUMBERS

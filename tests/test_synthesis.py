@@ -28,7 +28,7 @@ from multicube.sim.synthesis import (
     tools,
     verilog_design,
 )
-from multicube.sim.synthesis.harness import HARNESS, SUBJECT, Port, find_roles, harness_text
+from multicube.sim.synthesis.harness import HARNESS, SUBJECT, Port, Roles, find_roles, harness_text
 from multicube.sim.synthesis.measurement import Route, _route, read_design, synthesise
 
 SEED = 8
@@ -437,7 +437,10 @@ def test_node_leaves_out_what_only_a_bench_is_told() -> None:
         (["cube", "--limit", "inf"], "Limit must be above 0 .* not inf"),
         (["cube", "--flags", "-dff; shell"], "Flags must be words such as -nowidelut, .*"),
         (["cube", "ports=7"], ".*7.*"),
-        (["cube", "--top", "cube"], "--top, --clock and --reset belong to --verilog FILE"),
+        (
+            ["cube", "--top", "cube"],
+            "--top, --clock, --other-clock and --reset belong to --verilog FILE",
+        ),
         (["connection-machine", "--node", "ports"], "Parameter must be written as .*'ports'"),
         (["combining", "--node"], "Option --node needs a network whose cells are all alike, .*"),
         (["ring", "--cell", "box_1"], "Cell must be one of router_0, router_1, .*, not 'box_1'.*"),
@@ -519,5 +522,59 @@ def test_temporary_files_of_a_tool_are_in_its_folder(
 
 def test_design_of_two_clocks() -> None:
     report = {"fmax": {"clk$glb_clk": {"achieved": 50.0}, "half$glb": {"achieved": 90.0}}}
-    with pytest.raises(SynthesisError, match=r"^Only designs with a single .* with clk, half$"):
-        _route(1, report)
+    with pytest.raises(SynthesisError, match=r"^Only designs with a single .* with clk, half "):
+        _route(1, report, Roles("clk", None, [], []))
+
+
+def test_speed_is_that_of_the_clock_named() -> None:
+    """Further clocks and the paths between clocks don't count, whatever their names contain."""
+
+    def path(begin: str, end: str, delay: float) -> dict:
+        step = {"type": "logic", "delay": delay, "from": {"cell": begin}, "to": {"cell": end}}
+        return {"from": f"posedge {begin}", "to": f"posedge {end}", "path": [step]}
+
+    clk, other = "$glbnet$clk$TRELLIS_IO_IN", "$glbnet$clk_0$TRELLIS_IO_IN"
+    report = {
+        "fmax": {other: {"achieved": 90.0}, clk: {"achieved": 50.0}},
+        "critical_paths": [path(clk, other, 9), path(other, other, 3), path(clk, clk, 5)],
+    }
+    roles = Roles("clk", None, [], [], ["half"])
+    assert _route(1, report, roles) == Route(1, 50.0, 5, 0, clk, clk)
+    with pytest.raises(SynthesisError, match=r"not with clk_0, clk \(name .* --other-clock\)$"):
+        _route(1, report, roles._replace(other_clocks=()))
+    inputs = [Port("a", "input", 3), Port("half", "input", 1)]
+    report["fmax"]["taken[4]"] = report["fmax"].pop(other)
+    with pytest.raises(SynthesisError, match=r"not with clk, half "):
+        _route(1, report, roles._replace(inputs=inputs, other_clocks=()))
+
+
+TWO_CLOCKS = """
+module both(input clk, input slow_clk, input [3:0] i, output reg [3:0] a, output reg [3:0] b);
+  always @(posedge clk) a <= a + i;
+  always @(posedge slow_clk) b <= b ^ a;
+endmodule
+"""
+
+
+def test_other_clocks_have_pins() -> None:
+    ports = [Port(name, "input", 1) for name in ("clk", "slow_clk", "i")]
+    roles = find_roles([*ports, Port("a", "output", 1)], other_clocks=["slow_clk"])
+    assert (roles.clock, roles.bits) == ("clk", (1, 1))
+    text = harness_text(roles)
+    assert "  input clk_0,\n  input scan_in," in text
+    assert ".\\slow_clk (clk_0)" in text
+    with pytest.raises(ValueError, match=r"^Other clock must be an input of one bit .*, not 'x'$"):
+        find_roles([*ports, Port("a", "output", 1)], other_clocks=["x"])
+
+
+@pytest.mark.long
+def test_one_of_two_clocks_is_measured(yosys: None, tmp_path: Path) -> None:
+    path = tmp_path / "both.v"
+    path.write_text(TWO_CLOCKS)
+    found = measure(
+        verilog_design([path], "both", other_clocks=["slow_clk"]), Setup("ice40-up5k", seeds=1)
+    )
+    assert found.area.flip_flops == 8
+    assert 10 < found.fmax < 1000
+    with pytest.raises(SynthesisError, match=r"single clock can be measured, not with .*slow_clk"):
+        measure(verilog_design([path], "both"), Setup("ice40-up5k", seeds=1))

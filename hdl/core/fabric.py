@@ -18,7 +18,7 @@ from itertools import product
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from amaranth.hdl import Module, Shape, ShapeCastable, ShapeLike
+from amaranth.hdl import DomainRenamer, Module, Shape, ShapeCastable, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -27,6 +27,7 @@ from .errors import InvalidType, InvalidValue
 from .wire_arrays import Drivers, Links, Path, Pin
 
 __all__ = [
+    "SYNC",
     "Cell",
     "CellType",
     "Fabric",
@@ -38,6 +39,9 @@ __all__ = [
     "Scope",
     "member",
 ]
+
+SYNC = "sync"
+"""The clock of a fabric's cells, unless they name others; so Amaranth calls it, too."""
 
 _MOST_INPUT_BITS = 2**16 - 4
 """Netlists of Amaranth number the input bits of a module, clock and reset included, in 16 bits."""
@@ -165,6 +169,11 @@ class CellType:
         return getattr(self.component, "auxiliary", False)
 
     @property
+    def domains(self) -> tuple[str, ...]:
+        """The clock domains of the component: what its class says, or the usual one alone."""
+        return getattr(self.component, "domains", (SYNC,))
+
+    @property
     def meters(self) -> tuple[Meter, ...]:
         """The outputs to be counted in each cell."""
         return getattr(self._example, "meters", ())
@@ -212,6 +221,9 @@ class Cell:
     title : str
         What the cell is called in the names of links (`core.wires`), such as "node 5"; it need not
         be unique. By default the words of its name.
+    clocks : Mapping[str, str]
+        Which of the fabric's clocks each clock domain of the component is. A domain that is not
+        named here is the fabric's clock of that name.
     """
 
     name: str
@@ -219,6 +231,7 @@ class Cell:
     straps: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
     contents: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _NOTHING)
     title: str = ""
+    clocks: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
 
     def __post_init__(self) -> None:
         if not self.title:
@@ -277,7 +290,8 @@ class Fabric:
         Raises
         ------
         ValueError
-            If the name is taken, or a strap is not an input of the cell or is out of range.
+            If the name is taken, a strap is not an input of the cell or is out of range, or a clock
+            domain is not one of the cell's.
         """
         if cell.name in self.cells:
             raise InvalidValue(f"Cell name {cell.name!r} is already taken by another cell")
@@ -290,6 +304,9 @@ class Fabric:
                 raise InvalidValue(
                     f"Strap {name!r} of cell {cell.name!r} must fit {width} bits, not {value}"
                 )
+        for name in cell.clocks:
+            if name not in cell.type.domains:
+                raise InvalidValue(f"Clock domain {name!r} of cell {cell.name!r} is not one of it")
         self.cells[cell.name] = cell
         self.drivers.reserve(cell.name, cell.type, cell.type.inputs)
         return cell
@@ -396,6 +413,22 @@ class Fabric:
                     yield Pin(cell.name, path)
         for path in self._ports.of(Out):
             yield Pin(None, path)
+
+    @property
+    def clocks(self) -> list[str]:
+        """All clocks: the usual one, if it is used, and the others in the order of the cells."""
+        found: dict[str, None] = {}
+        for type_, cells in self.types().items():
+            if type_.domains == (SYNC,):
+                cells = [cell for cell in cells if cell.clocks]
+            for cell in cells:
+                found |= dict.fromkeys(cell.clocks.get(name, name) for name in type_.domains)
+        return sorted(found or [SYNC], key=lambda name: name != SYNC)
+
+    def check_one_clock(self, what: str) -> None:
+        """Raise ValueError if there are several clocks; `what` needs a fabric with one."""
+        if (count := len(self.clocks)) > 1:
+            raise InvalidValue(f"{what} needs a fabric with one clock, not {count} clocks")
 
     def types(self) -> dict[CellType, list[Cell]]:
         """The cells of each type, with the types in the order of their first cell."""
@@ -558,7 +591,8 @@ class FabricComponent(wiring.Component):
         self.instances = {None: self}
         for cell in self.fabric.cells.values():
             component = self.instances[cell.name] = cell.type.build(cell.contents)
-            m.submodules[cell.name] = component
+            renamed = DomainRenamer(dict(cell.clocks))(component) if cell.clocks else component
+            m.submodules[cell.name] = renamed
             for name, value in cell.straps.items():
                 m.d.comb += getattr(component, name).eq(value)
         for receiver, driver in self.fabric.drivers.items():

@@ -8,7 +8,10 @@ without warnings, and so should any synthesis tool. Equal fabrics give equal tex
 
 The name of a Verilog port is its path in the signature, joined by two underscores: `i__3__payload`
 is the payload of input stream 3. The top also has `clk` (rising edge) and `rst` (synchronous,
-active high), or the names given by its `Clock`.
+active high), or the names given by its `Clock`; and, for each further clock of a fabric, a clock
+and a reset whose names begin with that clock's name: `terminal_3_clk`.
+
+Flip-flops of synchronisers between two clocks have the attribute `ASYNC_REG`.
 """
 
 import json
@@ -16,7 +19,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
@@ -26,7 +29,7 @@ from amaranth.lib.wiring import In
 
 from ..core.checks import check_kind
 from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
+from ..core.fabric import SYNC, Cell, CellType, Fabric, Leaf, Path, Pin
 from ..core.output_file import check_output, is_regular, whole_file
 from .fusesoc import core_text
 from .verilog_module import ModuleTemplate, Storage, module_storage, module_text
@@ -38,6 +41,11 @@ _CLOCK = ("clk", "rst")
 """The names of the clock and reset in the modules of cells."""
 
 
+def _named(domain: str, name: str) -> str:
+    """A port for the clock or reset of a domain; Amaranth chooses the same name."""
+    return name if domain == SYNC else f"{domain}_{name}"
+
+
 @dataclass(frozen=True)
 class Clock:
     """The names and the polarity of the top's clock (rising edge) and reset (synchronous).
@@ -47,11 +55,14 @@ class Clock:
     name, reset : str
     active_low : bool
         Whether the reset is active at 0.
+    inner : str
+        If so, the wire inside that is active at 1.
     """
 
     name: str = _CLOCK[0]
     reset: str = _CLOCK[1]
     active_low: bool = False
+    inner: str = _CLOCK[1]
 
     @property
     def ports(self) -> tuple[str, str]:
@@ -60,7 +71,12 @@ class Clock:
     @property
     def nets(self) -> tuple[str, str]:
         """The nets that drive the clock and the reset of cells: ports, or an internal wire."""
-        return self.name, _CLOCK[1] if self.active_low else self.reset
+        return self.name, self.inner if self.active_low else self.reset
+
+    def of(self, domain: str) -> "Clock":
+        """The same for a clock of a fabric: only the usual one has these names as they are."""
+        name, reset, inner = (_named(domain, word) for word in (*self.ports, self.inner))
+        return replace(self, name=name, reset=reset, inner=inner)
 
 
 _OWN = Clock()
@@ -72,6 +88,10 @@ _WAIVE = """\
 /* verilator lint_off DECLFILENAME */
 // Inside a switch, a bit of a sum or of a concatenation may be unused.
 /* verilator lint_off UNUSED */"""
+_WAIVE_CROSSING = """\
+// A reset enters other clock domains through asynchronous inputs of synchronisers.
+/* verilator lint_off SYNCASYNCNET */"""
+_WAIVE_CROSSING_ENDS = "/* verilator lint_on SYNCASYNCNET */"
 _WAIVE_UNUSED_ENDS = "/* verilator lint_on UNUSED */"
 _WAIVE_OPEN = """\
 // Outputs of cells that nothing reads are left unconnected.
@@ -112,7 +132,9 @@ def port_list(fabric: Fabric, clock: Clock = _OWN) -> list[dict[str, Any]]:
         The name of a field inside a field is joined with a dot. Ports of width 0 are left out.
     """
     ports: list[dict[str, Any]] = [
-        {"name": name, "direction": "input", "width": 1} for name in clock.ports
+        {"name": name, "direction": "input", "width": 1}
+        for domain in fabric.clocks
+        for name in clock.of(domain).ports
     ]
     for path, leaf in fabric.boundary.items():
         if not leaf.width:
@@ -167,8 +189,13 @@ class _Modules:
         return self._of[cell.type, _frozen(cell)]
 
 
+def _clocks(type_: CellType) -> list[str]:
+    """The clocks and resets of a cell's module."""
+    return [_named(domain, name) for domain in type_.domains for name in _CLOCK]
+
+
 def _ports(type_: CellType) -> list[str]:
-    return [*_CLOCK, *map(port_name, type_.leaves)]
+    return [*_clocks(type_), *map(port_name, type_.leaves)]
 
 
 @lru_cache(maxsize=256)
@@ -184,21 +211,29 @@ def _frozen(cell: Cell) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 def _top(name: str, fabric: Fabric, modules: _Modules, clock: Clock) -> Iterator[str]:
     ports = {port_name(path): leaf for path, leaf in fabric.boundary.items() if leaf.width}
+    clocks = {domain: clock.of(domain) for domain in fabric.clocks}
     yield f"module {name} ("
-    yield f"  input {clock.name},\n  input {clock.reset}" + ("," if ports else "")
+    clocked = [f"  input {port}" for each in clocks.values() for port in each.ports]
+    yield ",\n".join(clocked) + ("," if ports else "")
     for index, (port, leaf) in enumerate(ports.items()):
         direction = "input" if leaf.flow == In else "output"
         comma = "," if index < len(ports) - 1 else ""
         yield f"  {direction} {_range(leaf.width)}{port}{comma}"
     yield ");"
     if clock.active_low:
-        yield f"  wire {clock.nets[1]};\n  assign {clock.nets[1]} = ~{clock.reset};"
+        for each in clocks.values():
+            yield f"  wire {each.inner};\n  assign {each.inner} = ~{each.reset};"
     read = set(fabric.drivers.values())
     instances = []
     for cell in fabric.cells.values():
         module, present = modules.of(cell)
+        nets = (
+            net
+            for domain in cell.type.domains
+            for net in clocks[cell.clocks.get(domain, domain)].nets
+        )
         connections = [
-            f".{port}({net})" for port, net in zip(_CLOCK, clock.nets) if port in present
+            f".{port}({net})" for port, net in zip(_clocks(cell.type), nets) if port in present
         ]
         for path, leaf in cell.type.leaves.items():
             if port_name(path) not in present:
@@ -234,6 +269,10 @@ def _cells(fabric: Fabric) -> str:
     )
 
 
+_NUMBER = re.compile(r"(?<=_)\d+(?=_|$)")
+"""What ports differ in that are otherwise alike."""
+
+
 def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[str]:
     """A comment that describes how to use the top."""
     yield f"// Module {name}: {title or _UNTITLED}."
@@ -241,7 +280,7 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
     yield "//"
     rows: dict[tuple[str, str, str], list[str]] = {}
     for port in port_list(fabric, clock):
-        pattern = re.sub(r"(?<=_)\d+(?=_|$)", "#", port["name"])
+        pattern = re.sub(_NUMBER, "#", port["name"])
         fields = ", ".join(
             f"{field} [{at['offset'] + at['width'] - 1}:{at['offset']}]"
             for field, at in port.get("fields", {}).items()
@@ -249,7 +288,10 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
         direction = f"{port['direction']:<6} {_range(port['width'])}".rstrip()
         rows.setdefault((pattern, direction, fields), []).append(port["name"])
     level = "low" if clock.active_low else "high"
-    notes = {clock.name: "rising edge", clock.reset: f"synchronous, active {level}"}
+    notes: dict[str, str] = {}
+    for each in map(clock.of, fabric.clocks):
+        pattern, reset = (re.sub(_NUMBER, "#", port) for port in each.ports)
+        notes |= {pattern: "rising edge", reset: f"synchronous, active {level}"}
     column = max(len(pattern) for pattern, _, _ in rows)
     for (pattern, direction, fields), names in rows.items():
         note = notes.get(pattern, fields) or ""
@@ -261,18 +303,28 @@ def _heading(name: str, fabric: Fabric, title: str, clock: Clock) -> Iterator[st
         yield "// both 1; once `valid` is 1, it and `payload` must stay until then."
     if any(str(path[-1]).endswith("_tvalid") for path in fabric.boundary):
         yield "// The streams are those of AXI4-Stream (Arm IHI 0051)."
+    if any(str(path[-1]).endswith("_awvalid") for path in fabric.boundary):
+        yield "// The ports are those of AXI4 (Arm IHI 0022)."
+    if any(str(path[-1]).endswith("_stb") for path in fabric.boundary):
+        yield "// The ports are those of Wishbone B4, with classic cycles."
     start = f"the values that `{clock.reset}` gives them"
+    if len(fabric.clocks) > 1:
+        yield "// The clocks need no relation. Tell the tools so, and that paths between two"
+        yield "// of them must be shorter than a cycle of the faster one."
+        start = "the values that resets give them"
     yield f"// Registers and memories start with {start}, or with zero."
 
 
 def _check_names(name: str, fabric: Fabric, clock: Clock) -> None:
     check_kind("Fabric", fabric, Fabric, "a Fabric")
     check_name("Module name", name)
-    for what, word in zip(("Clock", "Reset"), clock.ports):
-        check_name(f"{what} name", word)
-    if clock.name == clock.reset:
-        raise InvalidValue(f"Clock and reset must have different names, not both {clock.name!r}")
-    taken = dict.fromkeys((*clock.ports, *clock.nets), "the clock and reset")
+    taken: dict[str, str] = {}
+    for each in map(clock.of, fabric.clocks):
+        for what, word in zip(("Clock", "Reset"), each.ports):
+            check_name(f"{what} name", word)
+        if each.name == each.reset:
+            raise InvalidValue(f"Clock and reset must have different names, not both {each.name!r}")
+        taken |= dict.fromkeys((*each.ports, *each.nets), "the clock and reset")
     named = [("Port", port_name(path)) for path in fabric.boundary]
     named += [("Cell", cell) for cell in fabric.cells]
     named += [
@@ -315,7 +367,10 @@ def verilog_text(
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
     if ".clk(" not in top:
         structure = [_WAIVE_CLOCK, *structure, _WAIVE_UNUSED_ENDS]
-    parts = [heading, _WAIVE, *modules.texts, _WAIVE_UNUSED_ENDS, *structure, _WAIVE_ENDS]
+    parts = [*modules.texts, _WAIVE_UNUSED_ENDS, *structure]
+    if len(fabric.clocks) > 1:
+        parts = [_WAIVE_CROSSING, *parts, _WAIVE_CROSSING_ENDS]
+    parts = [heading, _WAIVE, *parts, _WAIVE_ENDS]
     return "\n\n".join(parts) + "\n"
 
 

@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from amaranth.back import rtlil
 from amaranth.back.verilog import YosysError, find_yosys
+from amaranth.hdl import ClockDomain, ClockSignal, Const, Module, ResetSignal, Signal, Value
 from amaranth.lib import wiring
+from amaranth.lib.cdc import AsyncFFSynchronizer, FFSynchronizer
 
 from ..core.errors import MulticubeError
 from .verilog_names import legal_names
@@ -49,9 +51,74 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
         Names of all Verilog ports in the order of declaration. Ports that do not exist (of width 0,
         or an unused clock) are left out.
     """
-    netlist = rtlil.convert(component, name=name, emit_src=False)
+    netlist = rtlil.convert(component, name=name, emit_src=False, platform=_Marking())
     netlist = _without_aliases(_yosys(netlist, _TIDY))
-    return _declare_ports(legal_names(_yosys(_equal_widths(netlist), _WRITE)), ports)
+    text = _declare_ports(legal_names(_yosys(_equal_widths(netlist), _WRITE)), ports)
+    return _marked(text, re.findall(_MARKED, netlist, re.MULTILINE))
+
+
+_MARK = "ASYNC_REG"
+"""The attribute of the flip-flops of synchronisers, for the tools of vendors."""
+
+_MARKED = rf"^  attribute \\{_MARK} .*\n(?:  attribute .*\n)*  wire .*\\(\S+)$"
+
+
+def _marked(text: str, registers: Sequence[str]) -> str:
+    """Verilog with the mark on some registers."""
+    for register in registers:
+        declaration = rf"^  reg (\[\d+:0\] )?{register};$"
+        text = re.sub(declaration, rf'  (* {_MARK} = "TRUE" *)\n\g<0>', text, flags=re.MULTILINE)
+    return text
+
+
+class _Marking:
+    """A platform that marks the flip-flops of synchronisers, which are otherwise Amaranth's own.
+
+    Amaranth asks a platform for synchronisers by these methods.
+    """
+
+    @staticmethod
+    def get_ff_sync(given: FFSynchronizer) -> Module:
+        m = Module()
+        m.d.comb += given.o.eq(
+            _chain(
+                m,
+                given._o_domain,
+                given.i,
+                [
+                    Signal(
+                        given.i.shape(),
+                        name=f"stage{number}",
+                        init=given._init,
+                        reset_less=given._reset_less,
+                        attrs={_MARK: "TRUE"},
+                    )
+                    for number in range(given._stages)
+                ],
+            )
+        )
+        return m
+
+    @staticmethod
+    def get_async_ff_sync(given: AsyncFFSynchronizer) -> Module:
+        m = Module()
+        m.domains.asynchronous = ClockDomain(async_reset=True, local=True)
+        stages = [
+            Signal(name=f"stage{number}", init=1, attrs={_MARK: "TRUE"})
+            for number in range(given._stages)
+        ]
+        m.d.comb += [
+            ClockSignal("asynchronous").eq(ClockSignal(given._o_domain)),
+            ResetSignal("asynchronous").eq(given.i if given._edge == "pos" else ~given.i),
+            given.o.eq(_chain(m, "asynchronous", Const(0), stages)),
+        ]
+        return m
+
+
+def _chain(m: Module, domain: str, first: Value, stages: Sequence[Signal]) -> Signal:
+    """Flip-flops one behind the other; the last of them."""
+    m.d[domain] += [stage.eq(before) for before, stage in zip((first, *stages), stages)]
+    return stages[-1]
 
 
 class ModuleTemplate:

@@ -2,6 +2,7 @@
 
 from .axi_stream import AXI_CLOCK, AxiStreamNetwork
 from .bus import BusNetwork
+from .buses import AxiNetwork, WishboneNetwork
 from .catalogue import FAMILIES, build
 from .combining import CombiningNetwork
 from .connection_machine import ConnectionMachine
@@ -23,6 +24,7 @@ from .network import Network, PacketNetwork
 from .partitioned import PartitionedNetwork
 from .processor_memory import ProcessorMemoryNetwork
 from .rearrangeable import BenesNetwork, ClosNetwork
+from .remote_memory import RemoteMemory
 from .scalable import (
     CubeConnectedCyclesNetwork,
     DeBruijnNetwork,
@@ -42,11 +44,13 @@ from .static import (
     StarNetwork,
     TreeNetwork,
 )
+from .terminal_clocks import MultiClockNetwork, TerminalClocks
 from .torus import RingNetwork, TorusNetwork
 
 __all__ = [
     "AXI_CLOCK",
     "FAMILIES",
+    "AxiNetwork",
     "AxiStreamNetwork",
     "BenesNetwork",
     "BoxControlledNetwork",
@@ -76,6 +80,7 @@ __all__ = [
     "LeisersonFatTreeNetwork",
     "LoopSwitchingNetwork",
     "ManYoNetwork",
+    "MultiClockNetwork",
     "MultidimensionalMemory",
     "MultistageNetwork",
     "Network",
@@ -83,6 +88,7 @@ __all__ = [
     "PartitionedNetwork",
     "ProcessorMemoryNetwork",
     "ReconfigurableExtraStageCube",
+    "RemoteMemory",
     "RingNetwork",
     "ShuffleExchangeNetwork",
     "ShuffleNearestNeighborNetwork",
@@ -90,8 +96,10 @@ __all__ = [
     "StageSequencedNetwork",
     "StarNetwork",
     "SwBanyanNetwork",
+    "TerminalClocks",
     "TorusNetwork",
     "TreeNetwork",
     "TwoLevelNetwork",
+    "WishboneNetwork",
     "build",
 ]

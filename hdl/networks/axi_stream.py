@@ -1,12 +1,16 @@
 """Networks with AXI4-Stream interfaces, like AXI4-Stream switches."""
 
+from collections.abc import Mapping, Sequence
+
 from amaranth.lib.wiring import In, Member, Out
 
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..core.errors import InvalidValue
+from ..core.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
 from ..export.verilog import Clock
 from ..terminals.axi_stream import AxiStreamInput, AxiStreamOutput, input_stream, output_stream
-from .network import Network, PacketNetwork
+from .network import PacketNetwork
+from .remote_memory import check_packets
+from .terminal_clocks import TerminalClocks
 
 __all__ = ["AXI_CLOCK", "AxiStreamNetwork"]
 
@@ -23,15 +27,20 @@ class AxiStreamNetwork(FabricComponent):
     input to any output of the terminals.
 
     The latency is that of the network, plus one cycle if it is `transparent`: without a register
-    behind them its outputs would not obey AXI4-Stream.
+    behind them its outputs would not obey AXI4-Stream. With clocks of the terminals their queues
+    are this register.
 
     Parameters
     ----------
     network : PacketNetwork
+    clocks : TerminalClocks, optional
+        Clocks of the terminals, between which and the network's there are asynchronous queues, as
+        in `MultiClockNetwork`. Without, all have the network's clock.
 
     Attributes
     ----------
     network : PacketNetwork
+    clocks : TerminalClocks or None
     queued : bool
         Whether the outputs have queues.
 
@@ -50,25 +59,16 @@ class AxiStreamNetwork(FabricComponent):
         If it does not carry packets, or may lose some.
     """
 
-    def __init__(self, network: PacketNetwork) -> None:
-        if not isinstance(network, Network):
-            raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
-        if not isinstance(network, PacketNetwork):
-            raise InvalidValue(
-                f"AXI4-Stream ports need a network that carries packets, not {network.family}"
-            )
-        if network.drops and not network.resubmits:
-            raise InvalidValue(
-                f"AXI4-Stream ports need a network that loses no packet, but this {network.family} "
-                "drops blocked or damaged packets"
-            )
+    def __init__(self, network: PacketNetwork, clocks: TerminalClocks | None = None) -> None:
+        check_packets(network, "AXI4-Stream ports")
         if network.holds_links:
             raise InvalidValue(
                 "AXI4-Stream ports need a network of flits, but packets of this one are single "
                 "words (switching=packet)"
             )
         self.network = network
-        self.queued = network.transparent
+        self.clocks = clocks
+        self.queued = network.transparent and clocks is None
         super().__init__(self._wrapped)
 
     def _wrapped(self) -> Fabric:
@@ -85,18 +85,26 @@ class AxiStreamNetwork(FabricComponent):
             boundary |= {f"m_axis_{t}_{name}": member for name, member in sent.items()}
 
         fabric = Fabric(boundary)
-        terminals = self.network.place(fabric)
+        entries: Sequence[Mapping[str, str]] = [{}] * self.network.sources
+        exits: Sequence[Mapping[str, str]] = [{}] * self.network.sinks
+        if self.clocks is None:
+            terminals = self.network.place(fabric)
+        else:
+            terminals = self.clocks.place(self.network, fabric)
+            entries, exits = (
+                [{SYNC: name} for name in names] for names in self.clocks.names(self.network)
+            )
         entry = CellType(AxiStreamInput, packet=packet, tags=tags)
         exit_ = CellType(AxiStreamOutput, packet=packet, tags=tags, queued=self.queued)
         for t, pin in enumerate(terminals.inputs):
             straps = {"address": tags.source_code.encode(t)}
-            first = fabric.place(Cell(f"axis_in_{t}", entry, straps)).name
+            first = fabric.place(Cell(f"axis_in_{t}", entry, straps, clocks=entries[t])).name
             fabric.link(Pin(first, ("o",)), pin)
             for name in received:
                 fabric.link(Pin(None, (f"s_axis_{t}_{name}",)), Pin(first, ("axis", name)))
         for t, pin in enumerate(terminals.outputs):
             straps = {"address": tags.code.encode(t)}
-            last = fabric.place(Cell(f"axis_out_{t}", exit_, straps)).name
+            last = fabric.place(Cell(f"axis_out_{t}", exit_, straps, clocks=exits[t])).name
             fabric.link(pin, Pin(last, ("i",)))
             for name in sent:
                 fabric.link(Pin(last, ("axis", name)), Pin(None, (f"m_axis_{t}_{name}",)))

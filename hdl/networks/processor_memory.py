@@ -2,7 +2,6 @@
 """Processors and memory modules between two unidirectional networks (Siegel et al., VII-B)."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from ..boxes.wormhole import WormholeSwitch
 from ..core.checks import check_integer
@@ -30,6 +29,7 @@ class ProcessorMemoryParameters(Parameters):
     """The parameters of `ProcessorMemoryNetwork`.
 
     The identities of requests have log2(outstanding) bits, rounded up, but at least one.
+    `operations` may also be a tuple of `Operation`.
     """
 
     ports: int = integer(
@@ -51,8 +51,8 @@ class ProcessorMemoryParameters(Parameters):
     )
     rows: int = integer(16, "words in each memory module", least=1, most=2**16)
     outstanding: int = integer(16, "requests that a processor may wait for", least=1, most=2**16)
-    operations: Literal["all", "rp3", "ultracomputer"] = word(
-        "all", "operations of the memory modules", tuple(OPERATION_SETS)
+    operations: str | tuple[Operation, ...] = word(
+        "all", "operations of the memory modules", tuple(OPERATION_SETS), objects=(tuple,)
     )
 
     def __post_init__(self) -> None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["export", "list_", "only_type"]
 
+FACES = {"axis": "AXI4-Stream", "axi": "AXI4", "axi5": "AXI5", "wishbone": "Wishbone"}
+"""What the terminals' ports can be, besides streams of packets."""
+
 
 @click.command("list")
 @click.argument("network", required=False)
@@ -130,12 +133,21 @@ def _plain_table(rows: Iterable[tuple[str, ...]], *heads: str) -> Table:
 @click.option(
     "--ports",
     "face",
-    type=click.Choice(["streams", "axis"]),
+    type=click.Choice(["streams", *FACES]),
     default="streams",
     show_default=True,
-    help="Ports of the terminals: streams of packets, or AXI4-Streams.",
+    help="Ports of the terminals: streams of packets, AXI4-Streams, or buses, with memory behind "
+    "the network.",
 )
+@click.option("--rows", type=int, help="With buses: words of memory at each terminal.")
 @click.option("--core", is_flag=True, help="Write a FuseSoC core file too, FILE.core.")
+@click.option(
+    "--terminal-clocks",
+    metavar="each|one",
+    help="Clocks of the terminals' own, with asynchronous queues to the network's: one for each "
+    "terminal, or one for all.",
+)
+@click.option("--crossing-depth", type=int, help="With them: depth of each queue, a power of two.")
 @click.option("--top", default="network", show_default=True, help="Name of the top module.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def export(
@@ -145,7 +157,10 @@ def export(
     partitions: bool,
     node: bool,
     face: str,
+    rows: int | None,
     core: bool,
+    terminal_clocks: str | None,
+    crossing_depth: int | None,
     top: str,
     as_json: bool,
 ) -> None:
@@ -158,7 +173,18 @@ def export(
 
     check_outputs([output], as_json)
     built = network_from(network, parameters)
-    fabric, title, clock = _fabric(built, partitions=partitions, node=node, face=face)
+    if terminal_clocks is not None:
+        given_too = {"--partitions": partitions, "--node": node, "--rows": rows is not None}
+        for option, given in given_too.items():
+            if given:
+                raise InvalidValue(f"Option --terminal-clocks does not go with {option}")
+        fabric, title, clock = _clocked(built, face, terminal_clocks, crossing_depth)
+    elif crossing_depth is not None:
+        raise InvalidValue("Option --crossing-depth needs --terminal-clocks")
+    else:
+        fabric, title, clock = _fabric(
+            built, partitions=partitions, node=node, face=face, rows=rows
+        )
     summary = write_verilog(fabric, output, top, title=title, clock=clock, core=core)
     core_file = str(Path(output).with_suffix(".core"))
     if as_json:
@@ -175,21 +201,52 @@ def export(
             )
 
 
+def _clocked(
+    built: "Network", face: str, which: str, depth: int | None
+) -> "tuple[Fabric, str, Clock]":
+    """The fabric, with clocks of the terminals, its title, and its clock."""
+    from ...hdl.export.verilog import Clock
+    from ...hdl.networks import AXI_CLOCK, AxiStreamNetwork, MultiClockNetwork, TerminalClocks
+    from ..measure.comparison import size_of
+
+    clocks = TerminalClocks(which, **({} if depth is None else {"depth": depth}))
+    if face == "streams":
+        title = f"{built.family} of {size_of(built)} with their own clock"
+        return MultiClockNetwork(built, clocks).fabric, title, Clock()
+    if face == "axis":
+        title = f"{built.family} of {size_of(built, 'AXI4-Stream ')} with their own clock"
+        return AxiStreamNetwork(built, clocks).fabric, title, AXI_CLOCK
+    raise InvalidValue(f"Option --terminal-clocks needs --ports streams or axis, not {face}")
+
+
 def _fabric(
-    built: "Network", *, partitions: bool, node: bool, face: str
+    built: "Network", *, partitions: bool, node: bool, face: str, rows: int | None
 ) -> "tuple[Fabric, str, Clock]":
     """The fabric to write, its title, and its clock."""
     from ...hdl.core.fabric import Fabric
     from ...hdl.export.verilog import Clock
-    from ...hdl.networks import AXI_CLOCK, AxiStreamNetwork, PartitionedNetwork
+    from ...hdl.networks import (
+        AXI_CLOCK,
+        AxiNetwork,
+        AxiStreamNetwork,
+        PartitionedNetwork,
+        WishboneNetwork,
+    )
     from ..measure.comparison import size_of
 
-    if face == "axis":
+    if rows is not None and face in ("streams", "axis"):
+        raise InvalidValue(f"Option --rows needs the ports of a bus, not --ports {face}")
+    if face != "streams":
         for option, given in (("--partitions", partitions), ("--node", node)):
             if given:
-                raise InvalidValue(f"AXI4-Stream ports need a whole network, without {option}")
-        fabric = AxiStreamNetwork(built).fabric
-        return fabric, f"{built.family} of {size_of(built, 'AXI4-Stream ')}", AXI_CLOCK
+                raise InvalidValue(f"{FACES[face]} ports need a whole network, without {option}")
+        title = f"{built.family} of {size_of(built, f'{FACES[face]} ')}"
+        if face == "wishbone":
+            return WishboneNetwork(built, rows=rows).fabric, title, Clock()
+        if face == "axis":
+            return AxiStreamNetwork(built).fabric, title, AXI_CLOCK
+        axi = AxiNetwork(built, rows=rows, atomics=face == "axi5")
+        return axi.fabric, title, AXI_CLOCK
     fabric = PartitionedNetwork(built).fabric if partitions else built.fabric
     if not node:
         return fabric, "", Clock()

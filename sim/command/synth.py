@@ -29,6 +29,7 @@ __all__ = ["synth"]
 @click.option("--verilog", multiple=True, metavar="FILE", help="Measure a Verilog file instead.")
 @click.option("--top", help="Module to measure in --verilog. NAME=VALUE sets its parameters.")
 @click.option("--clock", help="Its clock, if it has an unusual name; empty if none.")
+@click.option("--other-clock", multiple=True, help="A further clock; its speed is not measured.")
 @click.option("--reset", help="Its reset, if it has an unusual name; empty if none.")
 @click.option("--flags", default="", metavar="'-FLAG ...'", help="Further flags of Yosys' synth_*.")
 @click.option("--limit", default=600.0, show_default=True, help="Seconds for each run of a tool.")
@@ -42,6 +43,7 @@ def synth(
     verilog: tuple[str, ...],
     top: str | None,
     clock: str | None,
+    other_clock: tuple[str, ...],
     reset: str | None,
     flags: str,
     limit: float,
@@ -50,7 +52,7 @@ def synth(
     """Measure the FPGA resources of a network, and how fast it can be clocked.
 
     Needs Yosys and nextpnr: pip install 'multicube[fpga]'. The design is measured alone, between
-    registers. It must have a single clock. If it does not fit, the exit status is 1.
+    registers. The speed is that of one clock. If it does not fit, the exit status is 1.
     """
     from tqdm import tqdm
 
@@ -64,11 +66,13 @@ def synth(
                 "--verilog FILE needs --top NAME, and does not go with --node or --cell"
             )
         what: dict[str, Any] = {"files": list(verilog), "top": top, "parameters": pairs(words)}
-        design = verilog_design(verilog, top, what["parameters"], clock=clock, reset=reset)
+        design = verilog_design(
+            verilog, top, what["parameters"], clock=clock, reset=reset, other_clocks=other_clock
+        )
     elif not words:
         raise InvalidValue("Give the name of a network, or --verilog FILE --top NAME")
-    elif (top, clock, reset) != (None, None, None):
-        raise InvalidValue("--top, --clock and --reset belong to --verilog FILE")
+    elif (top, clock, reset) != (None, None, None) or other_clock:
+        raise InvalidValue("--top, --clock, --other-clock and --reset belong to --verilog FILE")
     else:
         what, design = _network(words, node, cell)
     # The progress bar is shown on a terminal only.

@@ -35,6 +35,11 @@ class AmaranthEngine:
     vcd : path-like, optional
         File for all signals of the run. It appears once it is complete: at `close`, or at the end
         of the engine's `with` block. It does not appear if the block raises.
+
+    Raises
+    ------
+    ValueError
+        If cells have several clocks.
     """
 
     name = "amaranth"
@@ -42,6 +47,7 @@ class AmaranthEngine:
 
     def __init__(self, fabric: Fabric, *, vcd: str | os.PathLike[str] | None = None) -> None:
         self.cycle = 0
+        fabric.check_one_clock("The engine amaranth")
         self._fabric = fabric
         self._top = FabricComponent(fabric)
         self._simulator = Simulator(self._top)

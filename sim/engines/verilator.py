@@ -75,6 +75,8 @@ class VerilatorEngine:
     Raises
     ------
     VerilatorMissing, VerilatorFailed, VerilatorTimeout
+    ValueError
+        If cells have several clocks.
     """
 
     name = "verilator"
@@ -89,6 +91,7 @@ class VerilatorEngine:
         optimise: str = "-O1",
     ) -> None:
         self.cycle = 0
+        fabric.check_one_clock("Verilator's engine")
         self._names = {
             pin: "__".join(["seen", *map(str, (pin.cell, *pin.path))]) for pin in visible
         }

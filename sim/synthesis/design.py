@@ -29,6 +29,9 @@ class Design:
         Values for its parameters, where they differ from the text.
     clock, reset : str, optional
         Names of these inputs; empty if there is none, None to look for a usual name.
+    other_clocks : Sequence[str]
+        Names of further clocks. Only the speed of `clock` is measured: paths from register to
+        register of other clocks, and between two clocks, are not timed.
     """
 
     files: Mapping[str, str]
@@ -36,6 +39,7 @@ class Design:
     parameters: Mapping[str, str] = field(default_factory=dict)
     clock: str | None = None
     reset: str | None = None
+    other_clocks: Sequence[str] = ()
 
     def commands(self) -> list[str]:
         """Yosys commands that read the design."""
@@ -71,6 +75,7 @@ def verilog_design(
     *,
     clock: str | None = None,
     reset: str | None = None,
+    other_clocks: Sequence[str] = (),
 ) -> Design:
     """A module of some Verilog or SystemVerilog files.
 
@@ -84,7 +89,7 @@ def verilog_design(
         Name of the module.
     parameters : Mapping[str, str], optional
         Its parameters: Verilog numbers, or strings.
-    clock, reset : str, optional
+    clock, reset, other_clocks
         As in `Design`.
 
     Raises
@@ -105,7 +110,7 @@ def verilog_design(
         files[f"{folder}/{number}.sv"] = _text(path)
         for header in sorted([*path.parent.glob("*.vh"), *path.parent.glob("*.svh")]):
             files[f"{folder}/{header.name}"] = _text(header)
-    return Design(files, top, dict(parameters or {}), clock, reset)
+    return Design(files, top, dict(parameters or {}), clock, reset, tuple(other_clocks))
 
 
 def _check(what: str, text: str, pattern: str) -> None:

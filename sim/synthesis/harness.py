@@ -2,7 +2,8 @@
 
 Every input bit of the design comes from a flip-flop of a scan-in chain. Every output bit goes into
 a flip-flop, and from there into a scan-out chain. The pins `clk`, `rst` (if the design has a
-reset), `scan_in` and `scan_out` therefore suffice for any number of ports.
+reset), `scan_in` and `scan_out` therefore suffice for any number of ports; further clocks have pins
+too, `clk_0` and so on, but the chains have the clock `clk`.
 
     taken  <= taken shifted up by one, scan_in comes in
     caught <= outputs of the design
@@ -22,12 +23,22 @@ Each bit of the harness is an instance of one of two small modules, which are sy
 exhaust the stack.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...hdl.core.errors import InvalidValue
 
-__all__ = ["HARNESS", "SUBJECT", "Port", "Roles", "find_roles", "harness_text", "ports_of"]
+__all__ = [
+    "HARNESS",
+    "SUBJECT",
+    "Port",
+    "Roles",
+    "find_roles",
+    "harness_text",
+    "input_of",
+    "ports_of",
+]
 
 SUBJECT = "multicube_subject"
 """Name of the module that is measured."""
@@ -52,17 +63,29 @@ class Port(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """The roles of a module's ports. There may be no clock and no reset."""
+    """The roles of a module's ports. There may be no clock and no reset, or further clocks."""
 
     clock: str | None
     reset: str | None
     inputs: list[Port]
     outputs: list[Port]
+    other_clocks: Sequence[str] = ()
 
     @property
     def bits(self) -> tuple[int, int]:
         """Number of bits of all inputs, and of all outputs."""
         return sum(p.width for p in self.inputs), sum(p.width for p in self.outputs)
+
+
+def input_of(roles: Roles, net: str) -> str:
+    """The input that a net of the chain drives, such as `taken[7]`; or the net itself."""
+    if bit := re.fullmatch(r"taken\[(\d+)\]_?", net):
+        last = 0
+        for port in roles.inputs:
+            last += port.width
+            if int(bit[1]) <= last:
+                return port.name
+    return net
 
 
 def ports_of(netlist: Mapping[str, Any], module: str) -> list[Port]:
@@ -81,7 +104,12 @@ def ports_of(netlist: Mapping[str, Any], module: str) -> list[Port]:
     return ports
 
 
-def find_roles(ports: Sequence[Port], clock: str | None = None, reset: str | None = None) -> Roles:
+def find_roles(
+    ports: Sequence[Port],
+    clock: str | None = None,
+    reset: str | None = None,
+    other_clocks: Sequence[str] = (),
+) -> Roles:
     """Find the clock and the reset among the ports.
 
     Parameters
@@ -89,13 +117,17 @@ def find_roles(ports: Sequence[Port], clock: str | None = None, reset: str | Non
     ports : Sequence[Port]
     clock, reset : str, optional
         Their names; empty if there is none. If not given, usual names are looked for.
+    other_clocks : Sequence[str]
+        Names of further clocks.
 
     Raises
     ------
     ValueError
         If a name is not an input of one bit, several ports could be meant, or there is no output.
     """
-    clock = _role("clock", ports, clock, _CLOCKS)
+    for other in other_clocks:
+        _role("other clock", ports, other, ())
+    clock = _role("clock", [p for p in ports if p.name not in other_clocks], clock, _CLOCKS)
     reset = _role("reset", ports, reset, _RESETS)
     if clock is not None and clock == reset:
         raise InvalidValue(f"Clock and reset must be two ports, not both {clock}")
@@ -104,8 +136,9 @@ def find_roles(ports: Sequence[Port], clock: str | None = None, reset: str | Non
         raise InvalidValue(
             "A module without outputs can't be measured: all of it is optimised away"
         )
-    others = [p for p in ports if p.direction == "input" and p.name not in (clock, reset)]
-    return Roles(clock, reset, others, outputs)
+    known = (clock, reset, *other_clocks)
+    others = [p for p in ports if p.direction == "input" and p.name not in known]
+    return Roles(clock, reset, others, outputs, tuple(other_clocks))
 
 
 def _role(what: str, ports: Sequence[Port], given: str | None, usual: Sequence[str]) -> str | None:
@@ -127,7 +160,8 @@ def _role(what: str, ports: Sequence[Port], given: str | None, usual: Sequence[s
 
 def harness_text(roles: Roles) -> str:
     """Verilog of the harness, and of an empty module in place of the design."""
-    ends = {"clk": roles.clock, "rst": roles.reset}
+    others = {f"clk_{n}": name for n, name in enumerate(roles.other_clocks)}
+    ends = {"clk": roles.clock, "rst": roles.reset, **others}
     ports = [f"input \\{name} " for name in ends.values() if name is not None]
     links = [f".\\{name} ({pin})" for pin, name in ends.items() if name is not None]
     for group, wires, first in ((roles.inputs, "taken", 1), (roles.outputs, "made", 0)):
@@ -141,7 +175,7 @@ def harness_text(roles: Roles) -> str:
     return _HARNESS.format(
         ports=",\n  ".join(ports),
         links=",\n    ".join(links),
-        reset="  input rst,\n" if roles.reset is not None else "",
+        pins="".join(f"  input {pin},\n" for pin in (*(["rst"] * bool(roles.reset)), *others)),
         chain=f"  {HARNESS}_input scan_in_bits {chain}\n" if n else "",
         n=n,
         m=m,
@@ -170,7 +204,7 @@ endmodule
 
 module {HARNESS} (
   input clk,
-{{reset}}  input scan_in,
+{{pins}}  input scan_in,
   output scan_out
 );
   wire [{{n}}:0] taken;

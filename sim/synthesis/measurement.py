@@ -19,7 +19,7 @@ from ...hdl.core.children import scratch_folder
 from ...hdl.core.errors import InvalidValue
 from .design import Design
 from .devices import Area, Device, find_device
-from .harness import HARNESS, SUBJECT, Roles, find_roles, harness_text, ports_of
+from .harness import HARNESS, SUBJECT, Roles, find_roles, harness_text, input_of, ports_of
 from .tools import SynthesisError, need_tools, place_and_route, run_yosys
 
 __all__ = [
@@ -211,7 +211,7 @@ def measure(
         for seed in range(1, setup.seeds + 1):
             progress(f"seed {seed}")
             report = place_and_route(setup.target, "harness.json", seed, folder, setup.limit)
-            routes.append(_route(seed, report))
+            routes.append(_route(seed, report, roles))
     seconds = time.monotonic() - begin
     return Measurement(setup, area, storage, roles.bits, routes, versions, seconds)
 
@@ -240,7 +240,7 @@ def read_design(design: Design, folder: Path, limit: float) -> tuple[Roles, Stor
     run_yosys("\n".join(script), folder, limit)
     ports = ports_of(json.loads((folder / "ports.json").read_text()), SUBJECT)
     storage = storage_of(_stat(folder / "storage.json", SUBJECT))
-    roles = find_roles(ports, design.clock, design.reset)
+    roles = find_roles(ports, design.clock, design.reset, design.other_clocks)
     if sum(storage) and roles.clock is None:
         inputs = ", ".join(port.name for port in roles.inputs if port.width == 1)
         raise InvalidValue(f"No clock found among the inputs ({inputs}): name it with --clock")
@@ -274,12 +274,28 @@ def _stat(path: Path, module: str) -> dict[str, Any]:
     return json.loads(path.read_text())["modules"][f"\\{module}"]
 
 
-def _route(seed: int, report: Mapping[str, Any]) -> Route:
-    if len(report["fmax"]) != 1:
-        names = ", ".join(name.split("$")[0] for name in report["fmax"]) or "none"
-        raise SynthesisError(f"Only designs with a single clock can be measured, not with {names}")
-    ((clock, speed),) = report["fmax"].items()
-    longest = next(p for p in report["critical_paths"] if clock in p["from"] and clock in p["to"])
+_OTHER_PIN = re.compile(r"clk_\d+")
+
+
+def _route(seed: int, report: Mapping[str, Any], roles: Roles) -> Route:
+    # The clock nets as the text names them: nextpnr's global networks, and pins, have longer names.
+    nets = {net: net.removeprefix("$glbnet$").split("$")[0] for net in report["fmax"]}
+    if roles.other_clocks:
+        nets = {net: name for net, name in nets.items() if not _OTHER_PIN.fullmatch(name)}
+    if len(nets) != 1:
+        names = ", ".join(input_of(roles, name) or "another" for name in nets.values()) or "none"
+        raise SynthesisError(
+            f"Only designs with a single clock can be measured, not with {names} "
+            "(name further clocks that are inputs with --other-clock)"
+        )
+    (clock,) = nets
+    speed = report["fmax"][clock]
+    # Paths are from an edge of a clock to one of a clock: "posedge clk".
+    longest = next(
+        path
+        for path in report["critical_paths"]
+        if {path[end].split(" ", 1)[-1] for end in ("from", "to")} == {clock}
+    )
     steps = longest["path"]
     routing = sum(step["delay"] for step in steps if step["type"] == "routing")
     logic = sum(step["delay"] for step in steps) - routing

@@ -79,6 +79,8 @@ OTHERS: dict[str, dict[str, list[str]]] = {
         "--node": [],
         "--core": [],
         "--ports": ["streams", "axis"],
+        "--terminal-clocks": ["each", "one", "own"],
+        "--crossing-depth": ["4", "6"],
         "--json": [],
     },
     "draw": {
@@ -105,6 +107,7 @@ OTHERS: dict[str, dict[str, list[str]]] = {
         "--verilog": ["counter.v", "trace.csv", "none.v"],
         "--top": ["counter", "counter WIDTH=3", "none"],
         "--clock": ["clk", ""],
+        "--other-clock": ["clk", "none"],
         "--reset": ["rst", ""],
         "--flags": ["-abc9", "-nowidelut -nodffe", "; ls"],
         "--json": [],

@@ -63,7 +63,8 @@ class CompiledEngine:
     NotEnoughMemory
         If the machine has less memory than the runs need.
     ValueError
-        If the fabrics of several runs differ in more than straps and contents.
+        If the fabrics of several runs differ in more than straps and contents, or cells have
+        several clocks.
     """
 
     name = "compiled"
@@ -80,6 +81,7 @@ class CompiledEngine:
         self.runs = len(fabrics)
         self.cycle = 0
         fabric.check()
+        fabric.check_one_clock("The compiled engine")
         for run, other in enumerate(fabrics):
             if not _alike(fabric, other):
                 raise InvalidValue(f"Run {run} must have the same cells and links as run 0")

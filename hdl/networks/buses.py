@@ -1,0 +1,236 @@
+# amaranth: UnusedElaboratable=no
+"""Networks between processors and memory whose ports are those of buses."""
+
+from typing import Any
+
+from amaranth.lib import wiring
+
+from ..core.errors import InvalidType, InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..operations.bus import bus_operations, check_data_bits, row_bits
+from ..terminals.axi import Axi, AxiTarget
+from ..terminals.bus_words import WordMap
+from ..terminals.wishbone import Wishbone, WishboneTarget
+from .memory_network import MemoryNetwork
+from .network import Network, PacketNetwork
+from .remote_memory import RemoteMemory
+
+__all__ = ["AxiNetwork", "BusPorts", "WishboneNetwork", "bus_memory"]
+
+
+def bus_memory(
+    network: Network, data: int | None = None, rows: int | None = None
+) -> MemoryNetwork | RemoteMemory:
+    """Memory with the operations of a bus, behind a network.
+
+    Parameters
+    ----------
+    network : Network
+        A network with memory, whose operations and width are replaced; or one that carries packets,
+        of which two copies carry requests and replies (`RemoteMemory`).
+    data : int
+        Width of the bus's data: 8, 16, 32 or 64 bits, but at most 32 for networks with memory,
+        whose words have at most 64 bits. By default the network's `width` or `payload`.
+    rows : int
+        Words in each memory module. By default the network's `rows`, or 16.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above, or the network's terminals are not a power of two.
+    """
+    if not isinstance(network, Network):
+        raise InvalidType(f"Network must be a network, not {network!r}")
+    count = network.ports
+    if count < 2 or count & (count - 1):
+        raise InvalidValue(f"Buses need a power of two of terminals, at least 2, not {count}")
+    name = "width" if isinstance(network, MemoryNetwork) else "payload"
+    data = check_data_bits(network.parameters[name] if data is None else data)
+    operations = bus_operations(data)
+    if isinstance(network, PacketNetwork):
+        return RemoteMemory(
+            network, width=row_bits(data), rows=16 if rows is None else rows, operations=operations
+        )
+    changed: dict[str, Any] = {"width": row_bits(data), "operations": operations}
+    if rows is not None:
+        changed["rows"] = rows
+    return network.altered(**changed)
+
+
+class BusPorts(FabricComponent):
+    """A network between processors and memory, with a target of a bus at each processor.
+
+    Parameters
+    ----------
+    network, data, rows
+        As in `bus_memory`.
+
+    Attributes
+    ----------
+    memory : MemoryNetwork or RemoteMemory
+        The network with the memory's own links.
+    data : int
+        Width of the bus's data.
+    ports : int
+    words : WordMap
+        Where a word is.
+    """
+
+    prefix: str
+    """The name of the bus in the names of ports."""
+
+    def __init__(self, network: Network, *, data: int | None, rows: int | None) -> None:
+        self.memory = bus_memory(network, data, rows)
+        link = self.memory.link
+        self.data = link.width * 8 // 9
+        self.ports = self.memory.ports
+        bits = (self.ports - 1).bit_length()
+        columns = tuple(self.memory.tag(1 << bit) for bit in range(bits))
+        self.words = WordMap(columns, self.memory.memory_rows, link.tag)
+        super().__init__(self._with_targets)
+
+    @property
+    def bus(self) -> wiring.Signature:
+        """A port's signature, as an initiator sees it."""
+        raise NotImplementedError
+
+    @property
+    def target(self) -> CellType:
+        """The cell at each port."""
+        raise NotImplementedError
+
+    def port(self, number: int) -> wiring.PureInterface:
+        """A port as an interface, for `wiring.connect`."""
+        interface = self.bus.flip().create()
+        for name in self.bus.members:
+            setattr(interface, name, getattr(self, f"{self.prefix}_{number}_{name}"))
+        return interface
+
+    def _with_targets(self) -> Fabric:
+        members = self.bus.flip().members
+        fabric = Fabric(
+            {
+                f"{self.prefix}_{number}_{name}": member
+                for number in range(self.ports)
+                for name, member in members.items()
+            }
+        )
+        for number, pin in enumerate(self.memory.place(fabric)):
+            target = fabric.place(Cell(f"target_{number}", self.target)).name
+            fabric.link(Pin(target, ("o",)), pin)
+            for name in members:
+                outer = Pin(None, (f"{self.prefix}_{number}_{name}",))
+                fabric.link(outer, Pin(target, ("bus", name)))
+        return fabric
+
+
+class WishboneNetwork(BusPorts):
+    """A network between processors and memory, with a Wishbone port for each processor.
+
+    Word a, in module a mod N, has the address a at each port; the two address bits above choose
+    what a write does. `terminals.wishbone.WishboneTarget` says how.
+
+    Parameters
+    ----------
+    network, data, rows
+        As in `bus_memory`.
+
+    Attributes
+    ----------
+    memory, data, ports, words
+        As in `BusPorts`.
+
+    Members
+    -------
+    wb_{p}_adr, _dat_w, _dat_r, _sel, _cyc, _stb, _we, _ack, _err
+        For each processor p.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `bus_memory`.
+    """
+
+    prefix = "wb"
+
+    def __init__(
+        self, network: Network, *, data: int | None = None, rows: int | None = None
+    ) -> None:
+        super().__init__(network, data=data, rows=rows)
+
+    @property
+    def bus(self) -> Wishbone:
+        return Wishbone(address=self.words.bits + 2, data=self.data)
+
+    @property
+    def target(self) -> CellType:
+        return CellType(
+            WishboneTarget,
+            link=self.memory.link,
+            words=self.words,
+            data=self.data,
+            lengths=self.memory.side_by_side,
+        )
+
+
+class AxiNetwork(BusPorts):
+    """A network between processors and memory, with an AXI4 port for each processor.
+
+    Word a, in module a mod N, has the address a times data / 8 at each port; the two address bits
+    above choose what a write does. `terminals.axi.AxiTarget` says how.
+
+    Parameters
+    ----------
+    network, data, rows
+        As in `bus_memory`.
+    ids : int
+        Width of identities.
+    atomics : bool
+        Whether the ports have `awatop`, of AXI5.
+
+    Attributes
+    ----------
+    memory, data, ports, words
+        As in `BusPorts`.
+
+    Members
+    -------
+    s_axi_{p}_awid, _awaddr, ...
+        For each processor p: the members of `terminals.axi.Axi`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `bus_memory`.
+    """
+
+    prefix = "s_axi"
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        data: int | None = None,
+        rows: int | None = None,
+        ids: int = 4,
+        atomics: bool = False,
+    ) -> None:
+        self.options: dict[str, Any] = {"ids": ids, "atomics": atomics}
+        super().__init__(network, data=data, rows=rows)
+        self.target.build()  # Invalid options must be rejected now, not during elaboration.
+
+    @property
+    def bus(self) -> Axi:
+        lanes = (self.data // 8).bit_length() - 1
+        return Axi(address=lanes + self.words.bits + 2, data=self.data, **self.options)
+
+    @property
+    def target(self) -> CellType:
+        return CellType(
+            AxiTarget,
+            link=self.memory.link,
+            words=self.words,
+            data=self.data,
+            lengths=self.memory.side_by_side,
+            **self.options,
+        )

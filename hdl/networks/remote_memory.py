@@ -1,0 +1,162 @@
+# amaranth: UnusedElaboratable=no
+"""Memory modules at the terminals of a network of packets, and a second one for the replies."""
+
+from amaranth.lib.wiring import In
+
+from ..boxes.combining import MemoryLink
+from ..core.checks import check_integer
+from ..core.errors import InvalidType, InvalidValue
+from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ..operations.memory import OPERATIONS, Operation, words_per_row
+from ..terminals.memory_module import MemoryModule
+from ..terminals.remote_memory import (
+    RemoteMemoryEnd,
+    RemoteProcessorEnd,
+    reply_payload,
+    request_payload,
+)
+from .network import Network, PacketNetwork
+
+__all__ = ["RemoteMemory", "check_packets"]
+
+
+def check_packets(network: object, ports: str) -> None:
+    """Check that a network carries packets, and loses none.
+
+    Raises
+    ------
+    TypeError
+        If it is not a network.
+    ValueError
+        If it does not carry packets, or may lose some.
+    """
+    if not isinstance(network, Network):
+        raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
+    if not isinstance(network, PacketNetwork):
+        raise InvalidValue(f"{ports} need a network that carries packets, not {network.family}")
+    if network.drops and not network.resubmits:
+        raise InvalidValue(
+            f"{ports} need a network that loses no packet, but this {network.family} "
+            "drops blocked or damaged packets"
+        )
+
+
+class RemoteMemory(FabricComponent):
+    """A processor and a memory module at each terminal of a network, between two copies of it.
+
+    Requests cross one copy, the cells `there_...`, and replies the other, `back_...`; so neither
+    waits for the other, and every request is answered. Each is a packet of one word. Terminal t has
+    the cells `processor_end_{t}`, `memory_end_{t}` and `memory_{t}`. Requests of one processor for
+    one memory module are performed in the order in which they were sent.
+
+    An unblocked request is answered after the latency of the network, twice, plus one cycle for the
+    memory, and plus one for each copy if the network is `transparent`.
+
+    Parameters
+    ----------
+    network : PacketNetwork
+        It must keep the order of packets from one terminal to another.
+    width : int
+        Bits of a word of memory.
+    rows : int
+        Words in each memory module.
+    outstanding : int
+        Requests that a processor may wait for.
+    operations : tuple[Operation, ...]
+        Operations of the memory modules, all of them on words.
+
+    Attributes
+    ----------
+    network, width, operations
+        The arguments.
+    ports, memory_rows : int
+        Memory modules, and rows in each.
+    link : MemoryLink
+        The link of a processor: tags are addresses of memory modules.
+
+    Members
+    -------
+    i : In(link).array(ports)
+        The links of the processors.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above, or the network loses packets or does not keep their order.
+    """
+
+    side_by_side = (1, 1)
+
+    def __init__(
+        self,
+        network: PacketNetwork,
+        *,
+        width: int = 32,
+        rows: int = 16,
+        outstanding: int = 16,
+        operations: tuple[Operation, ...] = OPERATIONS,
+    ) -> None:
+        check_packets(network, "Memory ports")
+        if not network.ordered:
+            raise InvalidValue(
+                f"Memory ports need a network that keeps packets in order, but in this "
+                f"{network.family} they can overtake each other"
+            )
+        if words_per_row(operations) > 1:
+            raise InvalidValue("Operations must not be on double words")
+        self.network = network
+        self.width = check_integer("Width", width, 1)
+        self.operations = operations
+        self.ports = network.ports
+        self.memory_rows = check_integer("Rows", rows, 1)
+        outstanding = check_integer("Outstanding", outstanding, 1)
+        self.link = MemoryLink(
+            tag=network.tags.code.width,
+            identity=max(1, (outstanding - 1).bit_length()),
+            address=max(1, (rows - 1).bit_length()),
+            width=width,
+            operations=operations,
+        )
+        super().__init__(self._joined)
+
+    @property
+    def family(self) -> str:
+        return self.network.family
+
+    def tag(self, module: int) -> int:
+        """The tag that leads to a memory module."""
+        return self.network.tags.code.encode(module)
+
+    def _joined(self) -> Fabric:
+        fabric = Fabric({"i": In(self.link).array(self.ports)})
+        for index, pin in enumerate(self.place(fabric)):
+            fabric.link(Pin(None, ("i", index)), pin)
+        return fabric
+
+    def place(self, fabric: Fabric) -> list[Pin]:
+        """Add all cells to a fabric; return the pins for the processors."""
+        network, link = self.network, self.link
+        request = network.packet_of(request_payload(link))
+        reply = network.packet_of(reply_payload(link))
+        common = {"link": link, "tags": network.tags, "queued": network.transparent}
+        processor = CellType(RemoteProcessorEnd, **common, sent=request, received=reply)
+        memory_end = CellType(RemoteMemoryEnd, **common, sent=reply, received=request)
+        memory = CellType(MemoryModule, link=link, rows=self.memory_rows)
+        there, back = (Scope(fabric, name) for name in ("there", "back"))
+        to_memory, to_processors = network.place(there, request), network.place(back, reply)
+        pins = []
+        for t in range(self.ports):
+            straps = {
+                "address": network.tags.code.encode(t),
+                "source": network.tags.source_code.encode(t),
+            }
+            first = fabric.place(Cell(f"processor_end_{t}", processor, straps)).name
+            last = fabric.place(Cell(f"memory_end_{t}", memory_end, straps)).name
+            module = fabric.place(Cell(f"memory_{t}", memory)).name
+            fabric.link(Pin(first, ("o",)), there.pin(to_memory.inputs[t]))
+            fabric.link(there.pin(to_memory.outputs[t]), Pin(last, ("back",)))
+            fabric.link(Pin(last, ("memory",)), Pin(module, ("i",)))
+            fabric.link(Pin(last, ("o",)), back.pin(to_processors.inputs[t]))
+            fabric.link(back.pin(to_processors.outputs[t]), Pin(first, ("back",)))
+            pins.append(Pin(first, ("i",)))
+        return pins

@@ -1,0 +1,371 @@
+"""An AXI4 port of a network with memory (Arm IHI 0022)."""
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..boxes.combining.link import MemoryLink, check_link
+from ..boxes.combining.pacing import Lengths, check_lengths
+from ..core.checks import check_integer
+from ..core.errors import InvalidValue
+from ..operations.bus import WINDOWS, bus_operations, check_data_bits
+from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.round_robin import RoundRobin
+from .bus_words import WordMap
+from .ordered_requests import OrderedRequests
+from .shared_port import ProcessorMultiplexer, shared_link
+
+__all__ = ["Axi", "AxiTarget"]
+
+_OKAY, _SLVERR, _DECERR = 0b00, 0b10, 0b11
+_INCR, _WRAP = 0b01, 0b10
+_ATOMICS = ("fetch-and-add", "fetch-and-and", "fetch-and-xor", "fetch-and-or")
+"""What ADD, CLR, EOR and SET of AXI5 become; CLR inverts its operand."""
+_ATOMIC_SWAP = 0b11
+
+
+class Axi(wiring.Signature):
+    """An AXI4 bus, as a manager sees it. The names are those of the standard.
+
+    The signals that a memory has no use for are left out: lock, cache, prot, qos, region and user.
+
+    Parameters
+    ----------
+    address : int
+        Width of an address in bits; addresses count bytes.
+    data : int
+        Width of the data: 8, 16, 32 or 64 bits.
+    ids : int
+        Width of an identity in bits, at least 1.
+    atomics : bool
+        Whether there is `awatop`, of AXI5.
+
+    Members
+    -------
+    awid, awaddr, awlen, awsize, awburst, awatop, awvalid : Out
+    awready : In(1)
+    wdata, wstrb, wlast, wvalid : Out
+    wready : In(1)
+    bid, bresp, bvalid : In
+    bready : Out(1)
+    arid, araddr, arlen, arsize, arburst, arvalid : Out
+    arready : In(1)
+    rid, rdata, rresp, rlast, rvalid : In
+    rready : Out(1)
+    """
+
+    def __init__(self, *, address: int, data: int, ids: int = 4, atomics: bool = False) -> None:
+        self.address = address
+        self.data = check_data_bits(data)
+        self.ids = check_integer("Identity bits", ids, 1, 32)
+        self.atomics = atomics
+
+        def address_channel(name: str) -> dict[str, wiring.Member]:
+            atop = {"awatop": Out(6)} if atomics and name == "aw" else {}
+            return {
+                f"{name}id": Out(ids),
+                f"{name}addr": Out(address),
+                f"{name}len": Out(8),
+                f"{name}size": Out(3),
+                f"{name}burst": Out(2),
+                **atop,
+                f"{name}valid": Out(1),
+                f"{name}ready": In(1),
+            }
+
+        super().__init__(
+            {
+                **address_channel("aw"),
+                "wdata": Out(data),
+                "wstrb": Out(data // 8),
+                "wlast": Out(1),
+                "wvalid": Out(1),
+                "wready": In(1),
+                "bid": In(ids),
+                "bresp": In(2),
+                "bvalid": In(1),
+                "bready": Out(1),
+                **address_channel("ar"),
+                "rid": In(ids),
+                "rdata": In(data),
+                "rresp": In(2),
+                "rlast": In(1),
+                "rvalid": In(1),
+                "rready": Out(1),
+            }
+        )
+
+
+class AxiTarget(wiring.Component):
+    """Makes a request to memory of each beat of an AXI4 bus.
+
+    Reads and writes are two windows of requests (`OrderedRequests`), which share the link by turns,
+    so that neither waits for the other. A window has half of the link's identities: so many beats,
+    of one burst or several, are under way at a time. Each channel's transactions are answered in
+    the order in which they were accepted, whatever their identities; AXI4 asks for this order
+    within an identity only. A write is answered when all its beats have been performed.
+
+    All bursts, of whole or narrow beats, aligned or not, are taken: INCR, WRAP and FIXED. The top
+    two bits of an address choose what a write does (`operations.bus.WINDOWS`): it stores the bytes
+    of its strobes, or adds, ANDs or ORs each beat in one indivisible step. A read in the first
+    quarter loads words; one in the others shows the old value that the last read-modify-write of
+    this port found; it should be sent after that one's response.
+
+    With `atomics`, `awatop` is that of AXI5: AtomicStore and AtomicLoad with ADD, CLR, EOR and SET,
+    little-endian, and AtomicSwap, of one beat of all bytes, whatever the quarter of the address.
+
+    The response is DECERR at words that do not exist, and SLVERR for bursts of the reserved kind or
+    with beats wider than the data, for read-modify-writes without all bytes, and for other atomics.
+    Such a beat changes nothing; the others of its burst are performed.
+
+    Throughput is one beat per cycle in sum, less one cycle between bursts of a channel. No output
+    of `bus` depends combinationally on an input of it. If network and memory show a reply L cycles
+    after the request, a read shows its first beat L + 2 cycles after `arready`, and a write of one
+    beat its response L + 2 cycles after `awready`, at the earliest.
+
+    Parameters
+    ----------
+    link : MemoryLink
+        Its operations are `bus_operations(data)`, its identities have two bits or more.
+    words : WordMap
+    data, ids, atomics
+        As in `Axi`.
+    lengths : tuple[int, int]
+        Words of a load or a reply, and of any other request (`pacing`).
+
+    Members
+    -------
+    bus : In(Axi(address, data, ids, atomics))
+        An address has log2(data / 8) + `words.bits` + 2 bits.
+    o : Out(link)
+    """
+
+    def __init__(
+        self,
+        link: MemoryLink,
+        *,
+        words: WordMap,
+        data: int,
+        ids: int = 4,
+        atomics: bool = False,
+        lengths: Lengths = (1, 1),
+    ) -> None:
+        check_link(link)
+        check_lengths(lengths)
+        if link.identity < 2:
+            raise InvalidValue("An AXI4 port needs three outstanding requests at least")
+        self.link = link
+        self.words = words
+        self.data = check_data_bits(data)
+        self.lengths = lengths
+        self.lane_bits = (data // 8).bit_length() - 1
+        self.axi = Axi(address=self.lane_bits + words.bits + 2, data=data, ids=ids, atomics=atomics)
+        super().__init__({"bus": In(self.axi), "o": Out(link)})
+
+    @property
+    def _half(self) -> MemoryLink:
+        link = self.link
+        return MemoryLink(
+            tag=link.tag,
+            identity=link.identity - 1,
+            address=link.address,
+            width=link.width,
+            operations=link.operations,
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        half = self._half
+        assert shared_link(half, 2) == self.link
+        m.submodules.share = share = ProcessorMultiplexer(half, processors=2, lengths=self.lengths)
+        wiring.connect(m, wiring.flipped(self.o), share.o)
+        ids = self.axi.ids
+        last = {"id": ids, "last": 1, "response": 2}
+        reads = OrderedRequests(
+            half,
+            words=self.words,
+            note=data.StructLayout({**last, "fetched": 1, "value": self.data}),
+        )
+        writes = OrderedRequests(
+            half, words=self.words, note=data.StructLayout({**last, "update": 1, "answers": 1})
+        )
+        m.submodules.reads, m.submodules.writes = reads, writes
+        wiring.connect(m, reads.o, share.i[0])
+        wiring.connect(m, writes.o, share.i[1])
+        fetched = Signal(self.data)
+        self._read(m, reads.asks, fetched)
+        self._write(m, writes.asks)
+        self._answer(m, reads.answers, writes.answers, fetched)
+        return m
+
+    def _code(self, name: str) -> int:
+        return [operation.name for operation in bus_operations(self.data)].index(name)
+
+    def _burst(self, m: Module, name: str, beat: Value) -> tuple[Signal, data.View, Value, Value]:
+        """Accept a burst and count its beats: whether there is one, what it is, the address of the
+        beat, and whether it is the last."""
+        bus = self.bus
+        atop = {"atop": 6} if self.axi.atomics and name == "aw" else {}
+        fields = {"id": self.axi.ids, "len": 8, "size": 3, "burst": 2, **atop}
+        burst = Signal(data.StructLayout(fields), name=f"{name}_burst")
+        active = Signal(name=f"{name}_active")
+        left = Signal(8, name=f"{name}_left")
+        address = Signal(self.axi.address, name=f"{name}_address")
+        m.d.comb += getattr(bus, f"{name}ready").eq(~active)
+        with m.If(~active):
+            m.d.sync += [
+                *(burst[field].eq(getattr(bus, f"{name}{field}")) for field in fields),
+                left.eq(getattr(bus, f"{name}len")),
+                address.eq(getattr(bus, f"{name}addr")),
+                active.eq(getattr(bus, f"{name}valid")),
+            ]
+        sizes = range(self.lane_bits + 1)
+        step = Signal(self.lane_bits + 1)
+        within, aligned, following = (Signal.like(address) for _ in range(3))
+        with m.Switch(burst.size):
+            for size in sizes:
+                with m.Case(size):
+                    m.d.comb += [
+                        step.eq(1 << size),
+                        within.eq(Cat(Const((1 << size) - 1, size), burst.len)),
+                        aligned.eq(Cat(Const(0, size), address[size:])),
+                    ]
+        m.d.comb += following.eq(aligned + step)
+        with m.If(beat):
+            m.d.sync += [left.eq(left - 1), active.eq(left != 0)]
+            with m.Switch(burst.burst):
+                with m.Case(_INCR):
+                    m.d.sync += address.eq(following)
+                with m.Case(_WRAP):
+                    m.d.sync += address.eq(address & ~within | following & within)
+        return active, burst, address, left == 0
+
+    def _refused(self, m: Module, name: str, burst: data.View, address: Value) -> Value:
+        """The response if a beat is not performed, else OKAY."""
+        response = Signal(2, name=f"{name}_response")
+        word = address[self.lane_bits : self.lane_bits + self.words.bits]
+        _, _, exists = self.words.place(m, f"{name}_word", word)
+        with m.If((burst.size > self.lane_bits) | (burst.burst > _WRAP)):
+            m.d.comb += response.eq(_SLVERR)
+        with m.Elif(~exists):
+            m.d.comb += response.eq(_DECERR)
+        return response
+
+    def _read(self, m: Module, asks: stream.Interface, old: Signal) -> None:
+        """From AR to the window of reads."""
+        active, burst, address, last = self._burst(m, "ar", asks.valid & asks.ready)
+        response = self._refused(m, "ar", burst, address)
+        ask, fetched = asks.payload, address[-2:] != 0
+        m.d.comb += [
+            asks.valid.eq(active),
+            ask.word.eq(address[self.lane_bits :]),
+            ask.skip.eq(fetched | (response != _OKAY)),
+            ask.note.id.eq(burst.id),
+            ask.note.last.eq(last),
+            ask.note.response.eq(response),
+            ask.note.fetched.eq(fetched),
+            ask.note.value.eq(old),
+        ]
+
+    def _write(self, m: Module, asks: stream.Interface) -> None:
+        """From AW and W to the window of writes."""
+        bus = self.bus
+        beat = data.StructLayout({"data": self.data, "strobes": self.data // 8})
+        # A queue, so that `wready` comes from registers.
+        m.submodules.beats = beats = ArrivalQueue(beat, depth=2)
+        m.d.comb += [
+            beats.i[0].valid.eq(bus.wvalid),
+            beats.i[0].payload.data.eq(bus.wdata),
+            beats.i[0].payload.strobes.eq(bus.wstrb),
+            bus.wready.eq(beats.i[0].ready),
+        ]
+        active, burst, address, last = self._burst(m, "aw", asks.valid & asks.ready)
+        response = self._refused(m, "aw", burst, address)
+        ask, words = asks.payload, beats.o.payload
+        whole = words.strobes.all()
+        operation, operand = Signal.like(ask.operation), Signal(self.data)
+        kind, wrong, answers = Signal(2), Signal(), Signal()
+        window = address[-2:]
+        m.d.comb += [
+            operation.eq(Array(self._code(name) for name in WINDOWS)[window]),
+            operand.eq(words.data),
+            wrong.eq((window != 0) & ~whole),
+        ]
+        if self.axi.atomics:
+            atop = burst.atop
+            m.d.comb += [kind.eq(atop[4:]), answers.eq(atop[5])]
+            swap = kind == _ATOMIC_SWAP
+            with m.If(kind != 0):
+                codes = Array(self._code(name) for name in _ATOMICS)
+                m.d.comb += [
+                    operation.eq(Mux(swap, self._code("masked-store"), codes[atop[:2]])),
+                    operand.eq(words.data ^ (~swap & (atop[:2] == 1)).replicate(self.data)),
+                    wrong.eq(~whole | (burst.len != 0) | Mux(swap, atop[:4] != 0, atop[2:4] != 0)),
+                ]
+        failed = Mux(response != _OKAY, response, Mux(wrong, _SLVERR, _OKAY))
+        m.d.comb += [
+            asks.valid.eq(active & beats.o.valid),
+            beats.o.ready.eq(active & asks.ready),
+            ask.word.eq(address[self.lane_bits :]),
+            ask.operation.eq(operation),
+            ask.operand.eq(Cat(operand, words.strobes)),
+            ask.skip.eq(failed != _OKAY),
+            ask.note.id.eq(burst.id),
+            ask.note.last.eq(last),
+            ask.note.response.eq(failed),
+            ask.note.update.eq((window != 0) & (kind == 0) & (failed == _OKAY)),
+            ask.note.answers.eq(answers),
+        ]
+
+    def _answer(
+        self, m: Module, reads: stream.Interface, writes: stream.Interface, fetched: Signal
+    ) -> None:
+        """From the windows to R and B."""
+        bus = self.bus
+        answer = Cat(bus.rid, bus.rdata, bus.rresp, bus.rlast)
+        worst, response = Signal(2), Signal(2)
+        read, write = reads.payload, writes.payload
+        # An AtomicLoad is answered on both channels: on R from this register.
+        loaded = Signal(data.StructLayout({"id": self.axi.ids, "data": self.data, "response": 2}))
+        full = Signal()
+        room = ~(write.note.answers & full)
+        m.d.comb += [
+            response.eq(worst | write.note.response),
+            bus.bvalid.eq(writes.valid & write.note.last & room),
+            bus.bid.eq(write.note.id),
+            bus.bresp.eq(response),
+            writes.ready.eq(room & (bus.bready | ~write.note.last)),
+        ]
+        with m.If(writes.valid & writes.ready):
+            m.d.sync += worst.eq(Mux(write.note.last, 0, response))
+            with m.If(write.note.update):
+                m.d.sync += fetched.eq(write.value)
+
+        shown = [read.note.id, Mux(read.note.fetched, read.note.value, read.value[: self.data])]
+        shown += [read.note.response, read.note.last]
+        m.d.comb += [
+            answer.eq(Cat(shown)),
+            bus.rvalid.eq(reads.valid),
+            reads.ready.eq(bus.rready),
+        ]
+        if not self.axi.atomics:
+            return
+        m.submodules.turns = turns = RoundRobin(2)
+        m.d.comb += [
+            turns.request.eq(Cat(reads.valid, full)),
+            turns.taken.eq(bus.rready),
+            bus.rvalid.eq(reads.valid | full),
+            reads.ready.eq(bus.rready & turns.granted[0]),
+        ]
+        with m.If(turns.granted[1]):
+            shown = [loaded.id, loaded.data, loaded.response, Const(1)]
+            m.d.comb += answer.eq(Cat(shown))
+            with m.If(bus.rready):
+                m.d.sync += full.eq(0)
+        with m.If(writes.valid & writes.ready & write.note.answers & write.note.last):
+            m.d.sync += [
+                full.eq(1),
+                loaded.id.eq(write.note.id),
+                loaded.data.eq(write.value),
+                loaded.response.eq(response),
+            ]

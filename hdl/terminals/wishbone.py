@@ -1,0 +1,138 @@
+"""A Wishbone port of a network with memory (Wishbone B4, classic cycles)."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..boxes.combining.link import MemoryLink, check_link
+from ..boxes.combining.pacing import Lengths, paced
+from ..operations.bus import check_data_bits
+from .bus_words import WordMap
+
+__all__ = ["Wishbone", "WishboneTarget"]
+
+
+class Wishbone(wiring.Signature):
+    """A Wishbone bus, as an initiator sees it. The members are those of amaranth-soc's signature.
+
+    Parameters
+    ----------
+    address : int
+        Width of an address in bits; addresses count words.
+    data : int
+        Width of a word: 8, 16, 32 or 64 bits. Each byte has a bit in `sel`.
+
+    Members
+    -------
+    adr : Out(address)
+    dat_w : Out(data)
+    dat_r : In(data)
+    sel : Out(data // 8)
+    cyc, stb, we : Out(1)
+    ack, err : In(1)
+    """
+
+    def __init__(self, *, address: int, data: int) -> None:
+        self.address = address
+        self.data = check_data_bits(data)
+        super().__init__(
+            {
+                "adr": Out(address),
+                "dat_w": Out(data),
+                "dat_r": In(data),
+                "sel": Out(data // 8),
+                "cyc": Out(1),
+                "stb": Out(1),
+                "we": Out(1),
+                "ack": In(1),
+                "err": In(1),
+            }
+        )
+
+
+class WishboneTarget(wiring.Component):
+    """Makes a request to memory of each cycle of a Wishbone bus, and ends it with the reply.
+
+    The top two bits of an address choose what a write does (`operations.bus.WINDOWS`): it stores
+    the bytes that `sel` names, or adds, ANDs or ORs the word in one indivisible step, and `dat_r`
+    is the old value in the cycle of `ack`. A read in the first quarter loads the word; one in the
+    others shows the old value that the last read-modify-write of this port found. `err` ends a
+    cycle at a word that does not exist, and a read-modify-write without all bytes.
+
+    One request at a time. If network and memory show a reply L cycles after the request, `ack`
+    comes L + 2 cycles after `stb`, at the earliest. If the initiator drops `cyc` or `stb`, the
+    request under way is still performed, and its reply is not shown. `ack`, `err`, `dat_r` and
+    `request` come from registers.
+
+    Parameters
+    ----------
+    link : MemoryLink
+        Its operations are `bus_operations(data)`.
+    words : WordMap
+    data : int
+        Width of the bus's data.
+    lengths : tuple[int, int]
+        Words of a load or a reply, and of any other request (`pacing`).
+
+    Members
+    -------
+    bus : In(Wishbone(address=words.bits + 2, data=data))
+    o : Out(link)
+    """
+
+    def __init__(
+        self, link: MemoryLink, *, words: WordMap, data: int, lengths: Lengths = (1, 1)
+    ) -> None:
+        check_link(link)
+        self.link = link
+        self.words = words
+        self.data = check_data_bits(data)
+        self.lengths = lengths
+        bus = Wishbone(address=words.bits + 2, data=data)
+        super().__init__({"bus": In(bus), "o": Out(link)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bus, reply = self.bus, self.o.reply
+        request = paced(m, "pacer", "request", self.lengths, self.o)
+        window = bus.adr[self.words.bits :]
+        tag, row, exists = self.words.place(m, "word", bus.adr[: self.words.bits])
+        sent = Signal(self.link.request_layout)
+        old = Signal(self.data)
+        update, partial, abandoned = Signal(), Signal(), Signal()
+        m.d.comb += [
+            update.eq(window != 0),
+            partial.eq(~bus.sel.all()),
+            request.payload.eq(sent),
+            reply.ready.eq(1),
+        ]
+
+        m.d.sync += [bus.ack.eq(0), bus.err.eq(0)]
+        with m.If(~(bus.cyc & bus.stb)):
+            m.d.sync += abandoned.eq(1)
+        with m.FSM():
+            with m.State("idle"), m.If(bus.cyc & bus.stb & ~bus.ack & ~bus.err):
+                m.d.sync += [
+                    abandoned.eq(0),
+                    sent.tag.eq(tag),
+                    sent.address.eq(row),
+                    sent.operation.eq(Mux(bus.we, window + 1, 0)),
+                    sent.operand.eq(Cat(bus.dat_w, bus.sel)),
+                ]
+                with m.If(~exists | (bus.we & update & partial)):
+                    m.d.sync += bus.err.eq(1)
+                with m.Elif(update & ~bus.we):
+                    m.d.sync += [bus.ack.eq(1), bus.dat_r.eq(old)]
+                with m.Else():
+                    m.next = "request"
+            with m.State("request"):
+                m.d.comb += request.valid.eq(1)
+                with m.If(request.ready):
+                    m.next = "reply"
+            with m.State("reply"), m.If(reply.valid):
+                value = reply.payload.value[: self.data]
+                m.d.sync += [bus.ack.eq(bus.cyc & bus.stb & ~abandoned), bus.dat_r.eq(value)]
+                with m.If(sent.operation > 1):
+                    m.d.sync += old.eq(value)
+                m.next = "idle"
+        return m

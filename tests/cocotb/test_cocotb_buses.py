@@ -1,0 +1,56 @@
+"""Networks with AXI4 and Wishbone ports in Icarus, driven by cocotbext-axi and -wishbone."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from long_runs import long
+from multicube.hdl import build, write_verilog
+from multicube.hdl.networks import AXI_CLOCK, AxiNetwork, WishboneNetwork
+
+pytest.importorskip("cocotbext.axi")
+SEED = 20261123
+
+NETWORKS: dict[str, tuple[str, dict[str, Any], int | None]] = {
+    "combining": ("combining", {"ports": 4, "rows": 32, "hashing": "polynomial"}, None),
+    "cube": ("cube", {"ports": 4, "payload": 32}, 32),
+    "torus": ("torus", {"k": 4, "n": 1, "payload": 64, "latency": 2}, 16),
+}
+MORE: dict[str, tuple[str, dict[str, Any], int | None]] = {
+    "combining-long": ("combining", {"ports": 8, "rows": 32, "lengths": "1:3", "beats": 2}, None),
+    "processor-memory": ("processor-memory", {"ports": 4, "width": 32, "rows": 32}, None),
+    "hypercube": ("hypercube", {"n": 3, "payload": 16}, 64),
+    "circuit": ("cube", {"ports": 4, "payload": 32, "switch": "circuit"}, 32),
+    "radix-4": ("omega", {"ports": 4, "radix": 4, "payload": 8, "switch": "wormhole"}, 128),
+}
+
+
+def _environment(network: AxiNetwork | WishboneNetwork) -> dict[str, str]:
+    lanes = network.data // 8
+    size = network.ports * network.memory.memory_rows * lanes
+    return {"COUNT": str(network.ports), "BYTES": str(size), "LANES": str(lanes)}
+
+
+CASES = [*NETWORKS, *(long(case) for case in MORE)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_axi4(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
+    family, parameters, rows = (NETWORKS | MORE)[case]
+    network = AxiNetwork(build(family, **parameters), rows=rows)
+    write_verilog(network.fabric, tmp_path / "network.v", clock=AXI_CLOCK)
+    bench = compile_bench("icarus", tmp_path / "network.v")
+    print(f"seed {SEED}")
+    assert bench.run("axi4", _environment(network), SEED, module="bus_traffic") is None
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_wishbone(case: str, tmp_path: Path, compile_bench: Callable[..., Any]) -> None:
+    pytest.importorskip("cocotbext.wishbone")
+    family, parameters, rows = (NETWORKS | MORE)[case]
+    network = WishboneNetwork(build(family, **parameters), rows=rows)
+    write_verilog(network.fabric, tmp_path / "network.v")
+    bench = compile_bench("icarus", tmp_path / "network.v")
+    print(f"seed {SEED}")
+    assert bench.run("wishbone", _environment(network), SEED, module="bus_traffic") is None

@@ -1,0 +1,360 @@
+"""Networks with AXI4 and Wishbone ports in Amaranth's simulator: the corner cases."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib.wiring import connect
+from amaranth.sim import Simulator
+from multicube.hdl import build
+from multicube.hdl.boxes.combining.link import MemoryLink
+from multicube.hdl.networks import AxiNetwork, RemoteMemory, WishboneNetwork
+from multicube.hdl.operations.bus import bus_operations, row_bits
+from multicube.hdl.operations.memory import OperationUnit, Rules
+from multicube.hdl.terminals.axi import AxiTarget
+from multicube.hdl.terminals.bus_words import WordMap
+from multicube.hdl.terminals.memory_module import MemoryModule
+from multicube.hdl.terminals.wishbone import WishboneTarget
+
+OKAY, SLVERR, DECERR = 0, 2, 3
+FIXED, INCR, WRAP = 0, 1, 2
+ADD, CLR, EOR, SET = range(4)
+
+
+async def until(ctx: Any, signal: Any) -> None:
+    for _ in range(200):
+        if ctx.get(signal):
+            return
+        await ctx.tick()
+    raise TimeoutError(f"{signal!r} stays 0")
+
+
+class Manager:
+    """One AXI4 port, one transaction at a time."""
+
+    def __init__(self, ctx: Any, port: Any) -> None:
+        self.ctx = ctx
+        self.port = port
+
+    async def _send(self, channel: str, **fields: int) -> None:
+        for name, value in fields.items():
+            self.ctx.set(getattr(self.port, channel + name), value)
+        self.ctx.set(getattr(self.port, f"{channel}valid"), 1)
+        await until(self.ctx, getattr(self.port, f"{channel}ready"))
+        await self.ctx.tick()
+        self.ctx.set(getattr(self.port, f"{channel}valid"), 0)
+
+    async def _take(self, channel: str, *names: str) -> list[int]:
+        await until(self.ctx, getattr(self.port, f"{channel}valid"))
+        taken = [self.ctx.get(getattr(self.port, channel + name)) for name in names]
+        self.ctx.set(getattr(self.port, f"{channel}ready"), 1)
+        await self.ctx.tick()
+        self.ctx.set(getattr(self.port, f"{channel}ready"), 0)
+        return taken
+
+    async def write(
+        self,
+        address: int,
+        words: list[int],
+        *,
+        strobes: int = 15,
+        burst: int = INCR,
+        size: int = 2,
+        **more: int,
+    ) -> int:
+        """The response."""
+        about = {"addr": address, "len": len(words) - 1, "size": size, "burst": burst, "id": 5}
+        await self._send("aw", **about, **more)
+        for number, word in enumerate(words):
+            await self._send("w", data=word, strb=strobes, last=number == len(words) - 1)
+        identity, response = await self._take("b", "id", "resp")
+        assert identity == 5
+        return response
+
+    async def read(
+        self, address: int, count: int = 1, *, burst: int = INCR, size: int = 2
+    ) -> tuple[list[int], set[int]]:
+        """The words, and the responses."""
+        await self._send("ar", addr=address, len=count - 1, size=size, burst=burst, id=9)
+        taken = [await self.beat() for _ in range(count)]
+        assert [beat[:2] for beat in taken] == [[9, n == count - 1] for n in range(count)]
+        return [beat[2] for beat in taken], {beat[3] for beat in taken}
+
+    async def beat(self) -> list[int]:
+        return await self._take("r", "id", "last", "data", "resp")
+
+    async def atomic(self, address: int, word: int, code: int, **more: int) -> tuple[int, int]:
+        """The old value and the response."""
+        response = await self.write(address, [word], atop=code, **more)
+        identity, last, value, same = await self.beat()
+        assert (identity, last, same) == (5, 1, response)
+        return value, response
+
+
+def test_bursts(simulate: Callable[..., None]) -> None:
+    """INCR, WRAP and FIXED bursts, of whole and of narrow beats."""
+    network = AxiNetwork(build("cube", ports=2, payload=32), rows=16)
+
+    async def testbench(ctx: Any) -> None:
+        one, other = (Manager(ctx, network.port(p)) for p in range(2))
+        assert await one.write(0x10, [1, 2, 3, 4]) == OKAY
+        assert await other.read(0x10, 4) == ([1, 2, 3, 4], {OKAY})
+        assert await other.read(0x18, 4, burst=WRAP) == ([3, 4, 1, 2], {OKAY})
+        assert await one.write(0x1C, [5, 6, 7, 8], burst=WRAP) == OKAY
+        assert await one.read(0x10, 4) == ([6, 7, 8, 5], {OKAY})
+        assert await one.write(0x20, [9, 10], burst=FIXED) == OKAY
+        assert await one.read(0x20, 2, burst=FIXED) == ([10, 10], {OKAY})
+        # Beats of one byte stay in their lanes.
+        assert await other.write(0x22, [0x110000], strobes=4, size=0) == OKAY
+        assert await other.read(0x21, 4, size=0) == ([0x11000A] * 3 + [0], {OKAY})
+        # Beats of half a word, from an address that is not aligned.
+        assert await other.read(0x23, 2, size=1) == ([0x11000A, 0], {OKAY})
+
+    simulate(network, testbench)
+
+
+def test_errors(simulate: Callable[..., None]) -> None:
+    """What is not performed is said, and changes nothing."""
+    network = AxiNetwork(build("combining", ports=2, rows=3, width=32), atomics=True)
+    window = 32  # bytes of a quarter of the addresses: 2 modules of 3 words, in powers of two
+
+    async def testbench(ctx: Any) -> None:
+        one = Manager(ctx, network.port(0))
+        assert await one.write(0x14, [1, 2, 3]) == DECERR
+        assert await one.read(0x14, 1) == ([1], {OKAY})
+        assert await one.write(0x1C, [1, 0]) == DECERR  # its second beat adds 0 to a word
+        _, responses = await one.read(0x14, 2)
+        assert responses == {OKAY, DECERR}
+        assert await one.write(0x14, [7], burst=3) == SLVERR
+        assert await one.write(0x14, [7], size=3) == SLVERR
+        assert await one.write(window + 0x14, [7], strobes=7) == SLVERR
+        assert await one.write(0x14, [7], strobes=0) == OKAY
+        assert (await one.atomic(0x14, 7, 0b110001))[1] == SLVERR  # AtomicCompare
+        assert (await one.atomic(0x14, 7, 0b100100))[1] == SLVERR  # SMAX
+        assert (await one.atomic(0x14, 7, 0b101000))[1] == SLVERR  # big-endian
+        assert (await one.atomic(0x14, 7, 0b100000, strobes=14))[1] == SLVERR
+        assert (await one.atomic(0x18, 7, 0b100000))[1] == DECERR
+        assert (await one.read(0x14, 1, burst=3))[1] == {SLVERR}
+        assert await one.read(0x14, 1) == ([1], {OKAY})
+
+    simulate(network, testbench)
+
+
+def test_read_modify_writes(simulate: Callable[..., None]) -> None:
+    """By the quarters of the addresses, and by the atomics of AXI5."""
+    network = AxiNetwork(build("torus", k=2, n=1, payload=32), rows=4, atomics=True)
+    window = 32
+
+    async def testbench(ctx: Any) -> None:
+        one, other = (Manager(ctx, network.port(p)) for p in range(2))
+        value = 0xF0
+        assert await one.write(8, [value]) == OKAY
+        for quarter, operand, result in ((1, 0x0F, 0xFF), (2, 0x3C, 0x3C), (3, 0x81, 0xBD)):
+            assert await one.write(quarter * window + 8, [operand]) == OKAY
+            assert await other.read(8) == ([result], {OKAY})
+            assert await one.read(quarter * window) == ([value], {OKAY})
+            value = result
+        cases = (
+            (0b100000 + ADD, 0xFFFFFFFF, 0xBC),
+            (0b100000 + CLR, 0x3C, 0x80),
+            (0b100000 + EOR, 0x81, 0x01),
+            (0b100000 + SET, 0x10, 0x11),
+            (0b110000, 0x77, 0x77),
+        )
+        for code, operand, result in cases:
+            assert await other.atomic(8, operand, code) == (value, OKAY)
+            value = result
+            assert await one.read(8) == ([value], {OKAY})
+        assert await one.write(8, [1], atop=0b010000 + ADD) == OKAY
+        assert await other.read(8) == ([0x78], {OKAY})
+
+    simulate(network, testbench)
+
+
+def test_beats_follow_each_other(simulate: Callable[..., None]) -> None:
+    """A long burst takes one cycle for each beat, once the first has been answered."""
+    network = AxiNetwork(build("cube", ports=4, payload=32), rows=16)
+    cycles = []
+
+    async def testbench(ctx: Any) -> None:
+        port = network.port(0)
+        for name, value in {"arlen": 31, "arsize": 2, "arburst": INCR, "arvalid": 1}.items():
+            ctx.set(getattr(port, name), value)
+        ctx.set(port.rready, 1)
+        await until(ctx, port.arready)
+        await ctx.tick()
+        ctx.set(port.arvalid, 0)
+        for cycle in range(100):
+            if ctx.get(port.rvalid):
+                cycles.append(cycle)
+            await ctx.tick()
+
+    simulate(network, testbench)
+    assert len(cycles) == 32
+    assert cycles[-1] - cycles[0] == 31
+
+
+@pytest.mark.parametrize("latency", [1, 4])
+@pytest.mark.parametrize("target", [AxiTarget, WishboneTarget])
+def test_two_cycles_are_added(
+    target: type[AxiTarget] | type[WishboneTarget], latency: int, simulate: Callable[..., None]
+) -> None:
+    """To those of a memory that is the whole network, for a load and for a store."""
+    link = MemoryLink(
+        tag=1, identity=4, address=4, width=row_bits(32), operations=bus_operations(32)
+    )
+    m = Module()
+    m.submodules.target = port = target(link, words=WordMap((1,), 16, 1), data=32)
+    m.submodules.memory = memory = MemoryModule(link, latency=latency)
+    connect(m, port.o, memory.i)
+    bus = port.bus
+    starts: list[tuple[dict[str, int], str, str]] = [
+        ({"cyc": 1, "stb": 1, "sel": 15, "we": we}, "stb", "ack") for we in (0, 1)
+    ]
+    if target is AxiTarget:
+        starts = [
+            ({"arvalid": 1, "arsize": 2, "rready": 1}, "arready", "rvalid"),
+            (
+                {"awvalid": 1, "awsize": 2, "wvalid": 1, "wlast": 1, "bready": 1},
+                "awready",
+                "bvalid",
+            ),
+        ]
+
+    async def testbench(ctx: Any) -> None:
+        for fields, accepted, answered in starts:
+            for name, value in fields.items():
+                ctx.set(getattr(bus, name), value)
+            await until(ctx, getattr(bus, accepted))
+            for cycle in range(latency + 2):
+                assert not ctx.get(getattr(bus, answered)), cycle
+                await ctx.tick()
+            assert ctx.get(getattr(bus, answered))
+            await ctx.tick()
+            for name in fields:
+                ctx.set(getattr(bus, name), 0)
+            await ctx.tick().repeat(2 * latency + 4)
+
+    simulate(m, testbench)
+
+
+@pytest.mark.parametrize("family", ["cube", "processor-memory"])
+def test_wishbone(family: str, simulate: Callable[..., None]) -> None:
+    """Stores of bytes, loads, read-modify-writes, errors, and a cycle that is given up."""
+    words = {"payload": 32} if family == "cube" else {"width": 32}
+    network = WishboneNetwork(build(family, ports=4, **words), rows=12)
+    window = 64
+
+    async def testbench(ctx: Any) -> None:
+        async def access(p: int, adr: int, word: int | None = None, sel: int = 15) -> int | None:
+            """What is read, or the old value; None after an error."""
+            port = network.port(p)
+            fields = {"adr": adr, "dat_w": word or 0, "sel": sel, "we": word is not None}
+            for name, value in fields.items():
+                ctx.set(getattr(port, name), value)
+            ctx.set(port.cyc, 1)
+            ctx.set(port.stb, 1)
+            await until(ctx, port.ack | port.err)
+            seen = ctx.get(port.dat_r) if ctx.get(port.ack) else None
+            await ctx.tick()
+            ctx.set(port.stb, 0)
+            return seen
+
+        await access(0, 5, 0x12345678)
+        await access(1, 5, 0xAABBCCDD, 0b0110)
+        assert await access(2, 5) == 0x12BBCC78
+        assert await access(3, window + 5, 8) == 0x12BBCC78
+        assert await access(3, window) == 0x12BBCC78
+        assert await access(2, 5) == 0x12BBCC80
+        assert await access(3, window + 5, 8, 0b0111) is None
+        assert await access(0, 48) is None
+        # One that is given up after two cycles; its reply is not taken for that of the next.
+        port = network.port(0)
+        for name, value in {"adr": 5, "we": 0, "stb": 1}.items():
+            ctx.set(getattr(port, name), value)
+        await ctx.tick().repeat(2)
+        ctx.set(port.stb, 0)
+        await ctx.tick()
+        assert await access(0, 47) == 0
+        assert await access(0, 5) == 0x12BBCC80
+
+    simulate(network, testbench)
+
+
+@pytest.mark.parametrize("data", [8, 32])
+def test_masked_stores_are_associative_and_match_their_hardware(data: int) -> None:
+    rng = random.Random(data)
+    operations, width = bus_operations(data), row_bits(data)
+    store = operations[1]
+    assert Rules(operations).combined(store, store) is store
+    unit = OperationUnit(operations, width)
+
+    async def testbench(ctx: Any) -> None:
+        ctx.set(unit.operation, 1)
+        for _ in range(50):
+            x, e, f = (rng.getrandbits(width) for _ in range(3))
+            after = store.perform(store.perform(x, e, width), f, width)
+            assert after == store.perform(x, store.perform(e, f, width), width)
+            ctx.set(unit.x, x)
+            ctx.set(unit.operand, e)
+            await ctx.delay(1e-9)
+            assert ctx.get(unit.result) == store.perform(x, e, width)
+            bytes_ = [(e if e >> data + n & 1 else x) >> 8 * n & 0xFF for n in range(data // 8)]
+            stored = ctx.get(unit.result) & (1 << data) - 1
+            assert stored.to_bytes(data // 8, "little") == bytes(bytes_)
+
+    simulator = Simulator(unit)
+    simulator.add_testbench(testbench)
+    simulator.run()
+
+
+REJECTED: dict[str, tuple[type, str, dict[str, Any], str]] = {
+    "width": (WishboneNetwork, "cube", {"payload": 24}, "Data width must be 8, 16, 32 or 64 bits"),
+    "ports": (AxiNetwork, "torus", {"k": 3, "payload": 32}, "Buses need a power of two of"),
+    "lossy": (AxiNetwork, "cube", {"switch": "unbuffered", "payload": 32}, "that loses no packet"),
+    "order": (
+        AxiNetwork,
+        "hypercube",
+        {"n": 3, "routing": "adaptive", "payload": 32},
+        "that keeps packets in order",
+    ),
+    "outstanding": (
+        AxiNetwork,
+        "combining",
+        {"outstanding": 2},
+        "An AXI4 port needs three outstanding requests",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REJECTED)
+def test_buses_reject(case: str) -> None:
+    kind, family, parameters, message = REJECTED[case]
+    with pytest.raises(ValueError, match=message):
+        kind(build(family, **parameters))
+
+
+def test_remote_memory_is_a_network_with_memory(simulate: Callable[..., None]) -> None:
+    """Requests of all operations, without a bus."""
+    network = RemoteMemory(build("cube", ports=4), width=16)
+
+    async def testbench(ctx: Any) -> None:
+        link = network.i[1]
+        names = [operation.name for operation in network.operations]
+        for name, operand, due in (("store", 7, None), ("fetch-and-add", 5, 7), ("load", 0, 12)):
+            request = {"tag": 3, "identity": 9, "address": 2, "operand": operand}
+            ctx.set(link.request.payload, {**request, "operation": names.index(name)})
+            ctx.set(link.request.valid, 1)
+            ctx.set(link.reply.ready, 1)
+            await until(ctx, link.request.ready)
+            await ctx.tick()
+            ctx.set(link.request.valid, 0)
+            await until(ctx, link.reply.valid)
+            reply = ctx.get(link.reply.payload)
+            assert (reply.tag, reply.identity) == (3, 9)
+            assert due is None or reply.value == due
+            await ctx.tick()
+
+    simulate(network, testbench)
