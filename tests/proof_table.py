@@ -140,6 +140,8 @@ NOT_PROVED: dict[str, str] = {
     "UnbufferedSwitch": "broadcasts; verdicts over several stages; that all have equal chances",
     "OutputQueuedSwitch": "more than two inputs; broadcasts with bundles",
     "InputQueuedSwitch": "more than two inputs; broadcasts with bundles",
+    "PipelinedSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
+    "RequestQueue": "greater depths",
     "WormholeSwitch": "that broadcasts are lossless; more than two inputs",
     "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",
     "CircuitInitiator": "that a packet arrives whole: the wires of a circuit carry it",

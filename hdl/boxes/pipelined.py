@@ -16,29 +16,33 @@ from ..primitives.round_robin import number_of
 from ..topology.tags import Routing
 from .packet_switches import PacketSwitch
 
-__all__ = ["PipelinedSwitch"]
+__all__ = ["MOST_PIPELINED", "PipelinedSwitch"]
+
+MOST_PIPELINED = 64
+"""Most packets that fit into a queue, whose level has a bit for each."""
 
 
 class PipelinedSwitch(PacketSwitch):
-    """An input-queued switch for a faster clock, of one or two more cycles.
+    """An input-queued switch for a faster clock, with one or two cycles more.
 
     The output of a packet is found as it enters its queue (`RequestQueue`), so arbiters begin with
-    registers. Each output grants one of the packets at the heads that request it in every cycle
-    in which it has room: the one of the input that it served longest ago, so that a packet waits
-    for at most one other from each input. A granted packet never waits again before its output.
+    registers. In every cycle each output that has room takes one of the packets at the heads that
+    request it: that of the input which it served longest ago. So of each other input at most one
+    packet goes first. A packet that has been granted is not blocked by packets for other outputs.
 
     *pipeline=1*: the crossbar is set in the cycle of the grant, and each output has a register.
-    A packet leaves two cycles after it arrived, if no other is before it.
+    A packet is shown two cycles after it arrived, if no other is before it.
 
-    *pipeline=2*: the grants and the packets at the heads are in registers before the crossbar. So
-    a packet leaves three cycles after it arrived; and since one may be on its way when the output
-    stops, an output has two registers. It grants while it has credit: one for each of these.
+    *pipeline=2*: grants and the packets at the heads are in registers before the crossbar, and each
+    output has a queue, in which a granted packet always finds room: an output grants only while
+    it has credit. A packet is shown three cycles after it arrived, if no other is before it.
 
-    Every output carries one packet per cycle. `o` comes from registers, and so does `i[*].ready`:
-    the only path from `o[*].ready` is to the grants.
+    Every output carries one packet per cycle. `o` and `i[*].ready` come from registers and
+    memories. With pipeline=1 grants depend on `o[*].ready`; with 2 only counters do.
 
     Parameters, members and errors are those of `InputQueuedSwitch`, without `refill`, bundles and
-    broadcasts, and with a depth of at least 2; and `pipeline`, which is 1 or 2.
+    broadcasts; `depth` is from 2 to 64, and `pipeline` 1 or 2. At an output there is room for
+    another packet, or for three more with pipeline=2.
     """
 
     def __init__(
@@ -52,7 +56,7 @@ class PipelinedSwitch(PacketSwitch):
         outputs: int | None = None,
     ) -> None:
         self.pipeline = check_integer("Pipeline", pipeline, 1, 2)
-        check_integer(f"Depth with pipeline={pipeline}", depth, 2)
+        check_integer(f"Depth with pipeline={pipeline}", depth, 2, MOST_PIPELINED)
         if packet.broadcast:
             raise InvalidValue(f"Packets must have no broadcast mask with pipeline={pipeline}")
         super().__init__(packet, radix=radix, depth=depth, routing=routing, outputs=outputs)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from amaranth.hdl import ShapeLike
 
 from ...boxes.circuit import POLICIES
+from ...boxes.pipelined import MOST_PIPELINED
 from ...core.checks import check_integer
 from ...core.errors import InvalidValue
 from ...core.parameters import Parameters, integer, payload_shape, text, word
@@ -196,7 +197,7 @@ class MultistageParameters(Parameters):
                     f"{name.capitalize()} must be {allowed[-1]} with pipeline={self.pipeline}, "
                     f"not {self[name]}"
                 )
-        check_integer(f"Depth with pipeline={self.pipeline}", self.depth, 2)
+        check_integer(f"Depth with pipeline={self.pipeline}", self.depth, 2, MOST_PIPELINED)
 
     def _check_broadcast(self) -> None:
         """Raise ValueError if the switch can't copy packets without loss or deadlock."""
