@@ -67,9 +67,7 @@ def packet_switch(
     m = claims.m
     if bundle > 1 or lanes > 1:
         more |= {"dilation_in": bundle, "dilation_out": lanes}
-    m.submodules.dut = dut = kind(
-        Packet(1, WITNESS), radix=2, depth=depth, routing=routing, **more
-    )
+    m.submodules.dut = dut = kind(Packet(1, WITNESS), radix=2, depth=depth, routing=routing, **more)
     goals = []
     for i, port in enumerate(dut.i):
         tag = claims.free(1, f"tag_{i}")

@@ -209,7 +209,7 @@ def test_a_permutation_passes_at_the_full_rate(pipeline: int) -> None:
         long({"ports": 16, "routing": "xor"}, 2),
         long({"ports": 32, "radix": "4+", "depth": 2}, 1),
         long({"ports": 8, "extra_stage": 1, "faults": "box:1:2"}, 2),
-        long({"ports": 8, "replication": 2, "parity": "word"}, 1),
+        long({"ports": 8, "replication": 2, "parity": "packet"}, 1),
     ],
 )
 def test_engines_agree_and_nothing_is_lost(words: dict[str, Any], pipeline: int) -> None:
@@ -261,7 +261,9 @@ def test_pipeline_is_refused(words: dict[str, Any], message: str) -> None:
 
 def test_pipelined_switch_rejects() -> None:
     size = {"radix": 2, "depth": 2}
-    with pytest.raises(InvalidValue, match="^Pipeline must be from 1 to 2, not 0$"):
+    with pytest.raises(InvalidValue, match=r"^Pipeline must be from 1 to 2, not 0$"):
         PipelinedSwitch(Packet(1, 8), pipeline=0, **size)
-    with pytest.raises(InvalidValue, match="^Packets must have no broadcast mask with pipeline=2$"):
+    with pytest.raises(
+        InvalidValue, match=r"^Packets must have no broadcast mask with pipeline=2$"
+    ):
         PipelinedSwitch(Packet(1, 8, broadcast=True), pipeline=2, **size)

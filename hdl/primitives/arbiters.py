@@ -100,9 +100,7 @@ def least_recent(m: Module, name: str, request: Value, used: ValueLike = 1) -> V
     return granted
 
 
-def _least_recent(
-    m: Module, name: str, request: Value, granted: Signal, served: Value
-) -> None:
+def _least_recent(m: Module, name: str, request: Value, granted: Signal, served: Value) -> None:
     """Set `granted` to the request whose last grant is longest ago, of many.
 
     Each has a rank, 0 for the longest; a grant moves the granted one to the last rank, and those
