@@ -124,6 +124,7 @@ NOT_PROVED: dict[str, str] = {
     "Combine": "that messages combine as they should; compared with a model in simulation",
     "PayloadPart": "which values are moved with messages; compared with a model in simulation",
     "GraphRouter": "has no hardware of its own: the base of WormRouter and PacketRouter",
+    "PacketSwitch": "has no hardware of its own: the base of the buffered switches",
     "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",
     # What is left of proved ones.
     "RandomBits": "that bits are random: measured",
