@@ -223,7 +223,8 @@ def test_engines_agree_and_nothing_is_lost(words: dict[str, Any], pipeline: int)
         simulate_runs(dut, runs, engine=engine) for engine in ("compiled", "amaranth")
     )
     for one, other in zip(compiled, reference):
-        assert (one.lost, one.misrouted, one.duplicated, one.reordered) == (0,) * 4
+        assert (one.lost, one.misrouted, one.duplicated) == (0,) * 3
+        assert one.reordered == 0 or not dut.ordered  # copies of a network keep no order
         assert one.injected == one.delivered > 0
         assert one.to_json() | {"engine": ""} == other.to_json() | {"engine": ""}
 
