@@ -125,6 +125,7 @@ NOT_PROVED: dict[str, str] = {
     "PayloadPart": "which values are moved with messages; compared with a model in simulation",
     "GraphRouter": "has no hardware of its own: the base of WormRouter, PacketRouter and "
     "PipelinedRouter",
+    "PacketSwitch": "has no hardware of its own: the base of the buffered switches",
     "FabricComponent": "has no hardware of its own: the cells of a fabric, wired",
     # What is left of proved ones.
     "RandomBits": "that bits are random: measured",
@@ -144,6 +145,8 @@ NOT_PROVED: dict[str, str] = {
     "UnbufferedSwitch": "broadcasts; verdicts over several stages; that all have equal chances",
     "OutputQueuedSwitch": "more than two inputs; broadcasts with bundles",
     "InputQueuedSwitch": "more than two inputs; broadcasts with bundles",
+    "PipelinedSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
+    "RequestQueue": "greater depths",
     "WormholeSwitch": "that broadcasts are lossless; more than two inputs",
     "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",
     "CircuitInitiator": "that a packet arrives whole: the wires of a circuit carry it",

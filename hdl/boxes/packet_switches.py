@@ -32,12 +32,12 @@ from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
 from .broadcast import CopyTracker
 
-__all__ = ["InputQueuedSwitch", "OutputQueuedSwitch"]
+__all__ = ["InputQueuedSwitch", "OutputQueuedSwitch", "PacketSwitch"]
 
 T = TypeVar("T")
 
 
-class _PacketSwitch(wiring.Component):
+class PacketSwitch(wiring.Component):
     """Parameters, checks and ports shared by the packet switches."""
 
     def __init__(
@@ -107,7 +107,7 @@ class _PacketSwitch(wiring.Component):
         return copies.left
 
 
-class OutputQueuedSwitch(_PacketSwitch):
+class OutputQueuedSwitch(PacketSwitch):
     """A switch with a queue at each output that accepts arrivals from all inputs in one cycle.
 
     This is the switch of the paper's analysis (VI-D). A packet leaves one cycle after it arrived,
@@ -188,7 +188,7 @@ class OutputQueuedSwitch(_PacketSwitch):
         return m
 
 
-class InputQueuedSwitch(_PacketSwitch):
+class InputQueuedSwitch(PacketSwitch):
     """A switch with a queue at each input link; only the packets at the heads compete.
 
     A packet leaves one cycle after it arrived, if no other is before it. Each output takes packets

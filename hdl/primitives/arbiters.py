@@ -7,7 +7,7 @@ from ..core.errors import InvalidValue
 from .random_bits import MOST_RANDOM, RandomOrder
 from .round_robin import RoundRobin, lowest, lowest_rank
 
-__all__ = ["ARBITERS", "arbitrate", "check_arbiter"]
+__all__ = ["ARBITERS", "arbitrate", "check_arbiter", "least_recent"]
 
 ARBITERS = {
     "round-robin": "in turn",
@@ -72,25 +72,36 @@ def arbitrate(
         m.submodules[name] = order = RandomOrder(count)
         m.d.comb += order.seed.eq(seed)
         return order.first(m, name, request)
+    return least_recent(m, name, request)
+
+
+def least_recent(m: Module, name: str, request: Value, used: ValueLike = 1) -> Value:
+    """The request whose last grant is longest ago, one bit each; zero if there is none.
+
+    As `arbitrate` with "least-recent"; but a grant that is not `used` does not count as one.
+    """
+    count = len(request)
+    granted = Signal(count, name=f"{name}_granted")
+    served = granted & Value.cast(used).replicate(count)
     if count > _PAIRS:
-        return _least_recent(m, name, request)
+        _least_recent(m, name, request, granted, served)
+        return granted
     # before[j][i]: j's last grant is longer ago than i's.
     before = [[Const(0)] * count for _ in range(count)]
     for j in range(count):
         for i in range(j + 1, count):
             older = Signal(init=1, name=f"{name}_{j}_before_{i}")
             before[j][i], before[i][j] = older, ~older
-    granted = Signal(count, name=f"{name}_granted")
     m.d.comb += granted.eq(_first(request, before))
     for j in range(count):
         for i in range(j + 1, count):
-            with m.If(granted[j] | granted[i]):
-                m.d.sync += before[j][i].eq(granted[i])
+            with m.If(served[j] | served[i]):
+                m.d.sync += before[j][i].eq(served[i])
     return granted
 
 
-def _least_recent(m: Module, name: str, request: Value) -> Value:
-    """The request whose last grant is longest ago, of many.
+def _least_recent(m: Module, name: str, request: Value, granted: Signal, served: Value) -> None:
+    """Set `granted` to the request whose last grant is longest ago, of many.
 
     Each has a rank, 0 for the longest; a grant moves the granted one to the last rank, and those
     that were after it one up. This takes k log k gates, where pairs would take k^2.
@@ -102,22 +113,20 @@ def _least_recent(m: Module, name: str, request: Value) -> Value:
         Signal(count, init=sum((i >> b & 1) << i for i in range(count)), name=f"{name}_rank_{b}")
         for b in bits
     ]
-    granted = Signal(count, name=f"{name}_granted")
     m.d.comb += granted.eq(lowest_rank(m, name, request, rank))
-    own = [(granted & plane).any().replicate(count) for plane in rank]
+    own = [(served & plane).any().replicate(count) for plane in rank]
     after: Value = Const(0, count)
     same: Value = ~Const(0, count)
     for b in reversed(bits):
         after |= same & rank[b] & ~own[b]
         same &= ~(rank[b] ^ own[b])
     moves = Signal(count, name=f"{name}_moves")
-    m.d.comb += moves.eq(Mux(granted.any(), after, 0))
+    m.d.comb += moves.eq(Mux(served.any(), after, 0))
     borrow: Value = moves
     for b in bits:
-        last = granted if count - 1 >> b & 1 else Const(0, count)
-        m.d.sync += rank[b].eq((rank[b] ^ borrow) & ~granted | last)
+        last = served if count - 1 >> b & 1 else Const(0, count)
+        m.d.sync += rank[b].eq((rank[b] ^ borrow) & ~served | last)
         borrow = borrow & ~rank[b]
-    return granted
 
 
 def _first(request: Value, before: list[list[Value]]) -> Value:

@@ -135,6 +135,8 @@ def _print(what: dict[str, Any], found: "Measurement") -> None:
         rows.append(("Fmax, median", f"{found.fmax:.1f} MHz"))
         if len(speeds) > 1:
             rows.append((f"of {len(speeds)} seeds", f"{min(speeds):.1f} to {max(speeds):.1f}"))
+        # The one that is told is that of the median; of an even number, of the slower of the two.
+        longest = max((r for r in found.routes if r.fmax <= found.fmax), key=lambda r: r.fmax)
     table = Table("", found.setup.device)
     table.columns[1].justify = "right"
     for row in rows:
@@ -146,4 +148,9 @@ def _print(what: dict[str, Any], found: "Measurement") -> None:
     click.echo(words)
     Console(highlight=False).print(table)
     tools = ", ".join(f"{package} {version}" for package, version in found.tools.items())
+    if found.fmax is not None and longest.path:
+        click.echo(
+            f"longest path: {longest.logic:.1f} ns in tables, {longest.routing:.1f} ns in wires: "
+            + ", ".join(longest.path)
+        )
     click.echo(f"{found.setup.target.part}; {' '.join([tools, found.setup.flags]).strip()}")

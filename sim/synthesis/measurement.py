@@ -55,6 +55,9 @@ class Route(NamedTuple):
         Delay of the longest path in ns: inside primitives, and between them.
     begin, end : str
         The cells at its ends, as nextpnr names them.
+    path : tuple[str, ...]
+        Along it, the names of registers, memories and signals of the source; "an input" and "an
+        output" are ports of the design.
     """
 
     seed: int
@@ -63,6 +66,7 @@ class Route(NamedTuple):
     routing: float
     begin: str
     end: str
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -300,4 +304,17 @@ def _route(seed: int, report: Mapping[str, Any], roles: Roles) -> Route:
     routing = sum(step["delay"] for step in steps if step["type"] == "routing")
     logic = sum(step["delay"] for step in steps) - routing
     ends = steps[0]["from"]["cell"], steps[-1]["to"]["cell"]
-    return Route(seed, speed["achieved"], logic, routing, *ends)
+    passed = [ends[0], *(step["net"] for step in steps if step["type"] == "routing"), ends[1]]
+    path = tuple(dict.fromkeys(map(_source_name, passed)))
+    return Route(seed, speed["achieved"], logic, routing, *ends, path)
+
+
+def _source_name(name: str) -> str:
+    """The name in the source from which a tool made the name of a cell or a net.
+
+    The tools append what they made of it. Parts of an exported network are joined by "__".
+    """
+    if name.startswith("scan_"):
+        return "an input" if name.startswith("scan_in") else "an output"
+    name = re.sub(r"(_(LUT4|TRELLIS|CCU2C|PFUMX|L6MUX21|SB)_|(\.\d+)+(_DO)?|\$|\[).*", "", name)
+    return name.removeprefix("subject.").removeprefix("alone.").replace("__", ".")

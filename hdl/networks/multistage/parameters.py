@@ -7,6 +7,7 @@ from typing import Any, Literal
 from amaranth.hdl import ShapeLike
 
 from ...boxes.circuit import POLICIES
+from ...boxes.pipelined import MOST_PIPELINED
 from ...core.checks import check_integer
 from ...core.errors import InvalidValue
 from ...core.parameters import Parameters, integer, payload_shape, text, word
@@ -21,7 +22,10 @@ __all__ = ["MOST_PORTS", "OPTIONS", "MultistageParameters"]
 
 MOST_PORTS = 2**16
 
-OPTIONS = ("dilation", "replication", "resubmit", "broadcast", "refill", "queues", "extra_stage")
+OPTIONS = (
+    *("dilation", "replication", "resubmit", "broadcast", "refill", "queues", "extra_stage"),
+    "pipeline",
+)
 """Parameters that not all kinds of switch have."""
 
 
@@ -95,6 +99,14 @@ class MultistageParameters(Parameters):
         "auto", "a slot freed in a cycle can be filled in the same one", REFILLS, plain="auto"
     )
     queues: str = word("input", "where a cut-through switch has its queues", QUEUES, plain="input")
+    pipeline: int = integer(
+        0,
+        "cycles more in a box, for a faster clock: 1 with registers behind the switch, 2 with "
+        "registers before it too",
+        least=0,
+        most=2,
+        plain=0,
+    )
     extra_stage: int = integer(0, "1: an Extra Stage Cube", least=0, most=1, plain=0)
     parity: Granularity | Literal["none"] = word(
         "none", "parity inside the network", ("none", *PARITIES), plain="none"
@@ -126,6 +138,8 @@ class MultistageParameters(Parameters):
         if self.broadcast:
             self._check_broadcast()
         self._check_options(resubmit)
+        if self.pipeline:
+            self._check_pipeline()
         self._check_redundancy()
         if self.parity != "none" and not switching.parity:
             raise InvalidValue(
@@ -173,6 +187,17 @@ class MultistageParameters(Parameters):
                 f"Parameter replication must be 1 with switch={self.switch} and policy=drop, "
                 f"not {self.replication}"
             )
+
+    def _check_pipeline(self) -> None:
+        """Raise ValueError if a pipelined box can't have the other parameters."""
+        for name in ("dilation", "broadcast", "refill"):
+            allowed = ("auto", "no") if name == "refill" else (self.plain()[name],)
+            if self[name] not in allowed:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be {allowed[-1]} with pipeline={self.pipeline}, "
+                    f"not {self[name]}"
+                )
+        check_integer(f"Depth with pipeline={self.pipeline}", self.depth, 2, MOST_PIPELINED)
 
     def _check_broadcast(self) -> None:
         """Raise ValueError if the switch can't copy packets without loss or deadlock."""

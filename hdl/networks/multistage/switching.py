@@ -7,6 +7,7 @@ from ...boxes import InputQueuedSwitch, OutputQueuedSwitch
 from ...boxes.circuit import POLICIES, CircuitBox
 from ...boxes.circuit_copies import CircuitDistributor, CircuitMerger
 from ...boxes.circuit_terminals import CircuitInitiator, CircuitResponder
+from ...boxes.pipelined import PipelinedSwitch
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
 from ...boxes.unbuffered import UnbufferedSwitch
 from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
@@ -218,11 +219,14 @@ class InputQueued(Switching):
     name = "input-queued"
     description = "a queue of packets at each input"
     rectangular = True
-    options = _QUEUED
+    options = _QUEUED | {"pipeline"}
     component: ClassVar[type] = InputQueuedSwitch
 
     def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
         common = _common(given, packet, place)
+        if given.pipeline:
+            size = {"depth": given.depth, "pipeline": given.pipeline}
+            return CellType(PipelinedSwitch, **common, **size)
         return CellType(self.component, **common, **given.queue, **place.lanes)
 
     def keeps_order(self, given: "MultistageParameters") -> bool:
@@ -232,12 +236,14 @@ class InputQueued(Switching):
 class SingleBuffered(InputQueued):
     name = "single-buffered"
     description = "room for one packet at each input"
+    options = _QUEUED
     depth = 1
 
 
 class OutputQueued(InputQueued):
     name = "output-queued"
     description = "a queue of packets at each output, which accepts all arrivals at once"
+    options = _QUEUED
     component = OutputQueuedSwitch
 
     def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:

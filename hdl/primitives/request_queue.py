@@ -1,0 +1,107 @@
+"""A queue that shows what its first entry requests from registers."""
+
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..core.checks import check_integer
+
+__all__ = ["RequestQueue"]
+
+
+class RequestQueue(wiring.Component):
+    """A first-in first-out queue of packets, each with the outputs that it requests.
+
+    The requests are stored beside the packets, one bit for each output. Those of the next entry are
+    read a cycle ahead, so `request` comes from registers: an arbiter behind it has the whole cycle.
+    Only whether the first entry is taken may be known late.
+
+    An arrival at an empty queue is shown one cycle later; throughput is one packet per cycle.
+    `i.ready` and `request` come from registers, `payload` from a memory.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of a packet.
+    outputs : int
+        Width of the requests, at least 1.
+    depth : int
+        Packets that fit, from 2 to 64.
+
+    Members
+    -------
+    i : In(stream.Signature(shape))
+    wanted : In(outputs)
+        What the arriving packet requests.
+    request : Out(outputs)
+        What the first packet requests; zero if the queue is empty.
+    payload : Out(shape)
+        The first packet.
+    taken : In(1)
+        The first packet leaves. Never while the queue is empty.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not an integer as above.
+    """
+
+    def __init__(self, shape: ShapeLike, *, outputs: int, depth: int) -> None:
+        self.shape = shape
+        self.outputs = check_integer("Outputs", outputs, 1)
+        self.depth = check_integer("Depth", depth, 2, 64)
+        super().__init__(
+            {
+                "i": In(stream.Signature(shape)),
+                "wanted": In(outputs),
+                "request": Out(outputs),
+                "payload": Out(shape),
+                "taken": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # Rows of the next arrival, of the first packet, and of the one behind it.
+        tail, first = Signal(range(self.depth)), Signal(range(self.depth))
+        second = Signal(range(self.depth), init=1)
+        # Bit n: there are more than n packets. So what depends on it needs one bit only.
+        more = Signal(self.depth)
+        enters = Signal()
+        m.submodules.packets = packets = Memory(shape=self.shape, depth=self.depth, init=[])
+        m.submodules.requests = requests = Memory(shape=self.outputs, depth=self.depth, init=[])
+        shown, behind = packets.read_port(domain="comb"), requests.read_port(domain="comb")
+        m.d.comb += [
+            self.i.ready.eq(~more[-1]),
+            enters.eq(self.i.valid & self.i.ready),
+            shown.addr.eq(first),
+            self.payload.eq(shown.data),
+            behind.addr.eq(second),
+        ]
+        for memory, value in ((packets, self.i.payload), (requests, self.wanted)):
+            write = memory.write_port()
+            m.d.comb += [write.en.eq(enters), write.addr.eq(tail), write.data.eq(value)]
+        # What is next if the first packet is taken, and if not. These are gates and no choices:
+        # tools make enables and resets of registers from choices, and those take longer.
+        moved, stayed = Signal(self.outputs), Signal(self.outputs)
+        grown, left = Signal(self.depth), Signal(self.depth)
+        arriving = Mux(self.i.valid, self.wanted, 0)
+        m.d.comb += [
+            moved.eq(Mux(more[1], behind.data, arriving)),
+            stayed.eq(self.request | Mux(more[0], 0, arriving)),
+            grown.eq(more | (Cat(1, more) & enters.replicate(self.depth))),
+            left.eq(self.taken.replicate(self.depth)),
+        ]
+        m.d.sync += [
+            self.request.eq(Mux(self.taken, moved, stayed)),
+            more.eq((grown[1:] & left) | (grown & ~left)),
+        ]
+        with m.If(enters):
+            m.d.sync += tail.eq(self._after(tail))
+        with m.If(self.taken):
+            m.d.sync += [first.eq(second), second.eq(self._after(second))]
+        return m
+
+    def _after(self, row: Signal) -> Mux:
+        return Mux(row == self.depth - 1, 0, row + 1)
