@@ -59,6 +59,7 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
         STORING,
         "Parameter queues must be input with {0}, not crosspoint",
     ),
+    ({"pipeline": 2}, {"input-queued"}, "Parameter pipeline must be 0 with {0}, not 2"),
     ({"extra_stage": 1}, {*QUEUED, "circuit"}, "Parameter extra_stage must be 0 with {0}, not 1"),
     (
         {"extra_stage": 1, "faults": "box:1:2"},
