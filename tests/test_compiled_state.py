@@ -108,20 +108,20 @@ def changed(state: State, index: int, place: tuple[int, ...], value: int) -> Sta
 
 
 # The arrays of `mixed`: wires, registers, rows of 5 bits, and rows of 33. Of the wires the first
-# eight are zeros, the next eight begin with the input; then come the outputs, eight lanes a word.
-ARRAYS = [(48,), (1, 2, 8), (8, 12, 1), (8, 12, 2)]
+# 16 are zeros, the next 16 begin with the input; then come the outputs, 16 lanes a word.
+ARRAYS = [(96,), (1, 2, 16), (16, 12, 1), (16, 12, 2)]
 
 
 @pytest.mark.parametrize(
     ("index", "place", "good", "bad"),
     [
         pytest.param(0, (0,), 0, 1, id="zero"),
-        pytest.param(0, (8,), 7, 8, id="input"),
-        pytest.param(0, (9,), 0, 1, id="unused"),
-        pytest.param(0, (16,), 2**32 - 1, 1, id="bit"),
-        pytest.param(0, (17,), 0, 2**32 - 2, id="bit-of-padding"),
-        pytest.param(0, (24,), 15, 16, id="wire"),
-        pytest.param(0, (40,), 0, 2, id="high-word"),
+        pytest.param(0, (16,), 7, 8, id="input"),
+        pytest.param(0, (17,), 0, 1, id="unused"),
+        pytest.param(0, (32,), 2**32 - 1, 1, id="bit"),
+        pytest.param(0, (33,), 0, 2**32 - 2, id="bit-of-padding"),
+        pytest.param(0, (48,), 15, 16, id="wire"),
+        pytest.param(0, (80,), 0, 2, id="high-word"),
         pytest.param(1, (0, 0, 0), 2**32 - 1, 1, id="bit-register"),
         pytest.param(1, (0, 1, 0), 15, 2**32 - 1, id="register"),
         pytest.param(1, (0, 1, 7), 15, 16, id="register-of-padding"),

@@ -99,7 +99,7 @@ def test_one_channel_locks_up(words: str, engine: str) -> None:
     network = build(f"{words} allow_deadlock=1")
     assert deadlock_cycle(network) is not None
     with pytest.raises(SimulationError, match="lost or stuck"):
-        simulate(network, load=0.25, cycles=500, warmup=0, seed=SEED, engine=engine)
+        simulate(network, load=0.25, cycles=2000, warmup=0, seed=SEED, engine=engine)
 
 
 def test_one_channel_is_refused() -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...hdl.core.fabric import Fabric, Pin
-from ..engines.compiled.emit_c import DRIVER, LANES, STRUCTURES, element_bytes
+from ..engines.compiled.emit_c import DRIVER, HALF, LANES, STRUCTURES, element_bytes
 from ..engines.compiled.machine import Machine
 from ..engines.compiled.program import Group, lowered_types
 from ..engines.compiled.words import word_widths
@@ -161,6 +161,7 @@ class Image:
         }
         return {
             "lanes": LANES,
+            "half": HALF,
             "wires": self.machine.wire_count,
             "tables": [[each.name, each.bytes, each.contents is not None] for each in self.tables],
             "boundary": boundary,

@@ -125,7 +125,7 @@ class LinkFault(wiring.Component):
         if not is_circuit:
             waits = self.o.valid & ~self.o.ready
             m.d.sync += [offered.eq(waits & ~closing), ending.eq(waits & closing)]
-        if self.packet.flits and not is_circuit:
+        if "last" in self.packet.members and not is_circuit:
             end = 1 << self.packet["last"].offset
             with m.If(gone & self.i.valid & self.i.ready):
                 m.d.sync += spilling.eq(~self.i.payload.last)

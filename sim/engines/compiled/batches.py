@@ -22,12 +22,12 @@ __all__ = ["Batches"]
 
 _KINDS = {
     "constant": (2, "x[p[0]] = splat(p[1]);"),
-    "register": (2, "x[p[0]] = load(state + i * f->registers + p[1]);"),
-    "strap": (2, "x[p[0]] = load(t->straps + i * f->inputs + p[1]);"),
-    "same": (2, "x[p[0]] = splat(now[t->index[i * f->inputs + p[1]]]);"),
-    "row": (2, "x[p[0]] = load(now + t->index[i * f->inputs + p[1]]);"),
-    "pair": (2, "x[p[0]] = pair(now, t->index + i * f->inputs + p[1]);"),
-    "any": (2, "x[p[0]] = gather(now, t->index + i * f->inputs + p[1]);"),
+    "register": (2, "x[p[0]] = load(state + AT(f->registers, p[1]));"),
+    "strap": (2, "x[p[0]] = load(t->straps + AT(f->inputs, p[1]));"),
+    "same": (2, "x[p[0]] = splat(now[t->index[AT(f->inputs, p[1])]]);"),
+    "row": (2, "x[p[0]] = load(now + t->index[AT(f->inputs, p[1])]);"),
+    "pair": (2, "x[p[0]] = pair(now, t->index + AT(f->inputs, p[1]));"),
+    "any": (2, "x[p[0]] = gather(now, t->index + AT(f->inputs, p[1]));"),
     "and": (3, "x[p[0]] = x[p[1]] & x[p[2]];"),
     "or": (3, "x[p[0]] = x[p[1]] | x[p[2]];"),
     "xor": (3, "x[p[0]] = x[p[1]] ^ x[p[2]];"),
@@ -46,9 +46,9 @@ _KINDS = {
         "for (long parts = p[1]; parts; parts--, p += 3) v |= x[p[3]] << p[4] & splat(p[5]); "
         "*to = v;",
     ),
-    "now": (2, "store(c->now + t->first_wire + i * f->outputs + p[0], x[p[1]]);"),
-    "next": (2, "store(next + t->first_wire + i * f->outputs + p[0], x[p[1]]);"),
-    "state": (2, "store(state + i * f->registers + p[0], x[p[1]]);"),
+    "now": (2, "store(c->now + t->first_wire + AT(f->outputs, p[0]), x[p[1]]);"),
+    "next": (2, "store(next + t->first_wire + AT(f->outputs, p[0]), x[p[1]]);"),
+    "state": (2, "store(state + AT(f->registers, p[0]), x[p[1]]);"),
     "code": (1, "f->code[p[0]](c, t, i);"),
 }
 """For each kind of operation, how many numbers a row of it has at least, and what it does."""

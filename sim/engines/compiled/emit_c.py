@@ -1,6 +1,6 @@
-"""Translates the intermediate representation to C with vectors of eight 32-bit lanes.
+"""Translates the intermediate representation to C with vectors of 32-bit lanes.
 
-A lane is a cell: the code handles eight cells of a type at a time, and loops over all. A node of
+A lane is a cell: the code handles 16 or 8 cells of a type at a time, and loops over all. A node of
 width 1 is a mask, all ones or all zeros, so that a multiplexer needs no comparison; wider nodes are
 numbers. The number of cells and their positions are not in the code but in tables, so that networks
 of any size share it.
@@ -25,6 +25,7 @@ from .statements import LANES, Statements, element_bytes
 
 __all__ = [
     "DRIVER",
+    "HALF",
     "LANES",
     "STRUCTURES",
     "InputKind",
@@ -34,14 +35,17 @@ __all__ = [
 ]
 
 InputKind = str
-"""How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all eight),
-"row" (eight consecutive wires), "pair" (wires of two rows, each of eight from a multiple of eight
-on) or "any"."""
+"""How the lanes read an input: "strap" (a constant per lane), "same" (one wire for all),
+"row" (consecutive wires), "pair" (for each `HALF` lanes, wires of two rows, each of as many from a
+multiple of `HALF` on) or "any"."""
+
+HALF = 8
+"""Lanes whose wires are found together if they are a pair: half of a vector or a whole one."""
 
 STRUCTURES = """\
 #include <stdint.h>
 
-#define LANES 8
+#define LANES 16  /* cells whose words are adjacent in the tables */
 
 typedef struct Context Context;
 typedef struct Type Type;
@@ -82,49 +86,93 @@ _PRELUDE = (
     STRUCTURES
     + """\
 
-typedef uint32_t V __attribute__((vector_size(32)));
-typedef int32_t S __attribute__((vector_size(32)));
-typedef uint32_t U __attribute__((vector_size(32), aligned(4)));
-typedef long long L __attribute__((vector_size(32)));
-#define INLINE static inline __attribute__((always_inline))
+/* Cells that are computed at a time. */
+#if defined __AVX512F__ && (defined __clang__ || __GNUC__ >= 12)
+#define WIDTH 16
+#else
+#define WIDTH 8
+#endif
+#define HALF 8
 
-INLINE V splat(uint32_t x) { return (V){x, x, x, x, x, x, x, x}; }
+typedef uint32_t V __attribute__((vector_size(4 * WIDTH)));
+typedef int32_t S __attribute__((vector_size(4 * WIDTH)));
+typedef uint32_t U __attribute__((vector_size(4 * WIDTH), aligned(4)));
+typedef uint32_t H __attribute__((vector_size(4 * HALF), aligned(4)));
+typedef long long L __attribute__((vector_size(32)));
+typedef float F __attribute__((vector_size(32)));
+#define INLINE static inline __attribute__((always_inline))
+#define EACH_LANE _Pragma("GCC unroll 16") for (int l = 0; l < WIDTH; l++)
+
+/* Where the lanes from cell i on are in an array [vector][row][lane]; `first` is the row times
+   LANES. */
+#if WIDTH == LANES
+#define AT(rows, first) (i * (rows) + (first))
+#else
+#define AT(rows, first) ((i & -LANES) * (rows) + (first) + (i & LANES - 1))
+#endif
+
+INLINE V splat(uint32_t x) { return x - (V){0}; }
 INLINE V load(const uint32_t *p) { return *(const U *)p; }
 INLINE void store(uint32_t *p, V x) { *(U *)p = x; }
 INLINE V mux(V c, V a, V b) { return b ^ ((a ^ b) & c); }
 INLINE V ltu(V a, V b) { return (V)(a < b); }
 INLINE V lts(V a, V b) { return (V)((S)a < (S)b); }
 INLINE int any(V x) {
-#ifdef __AVX2__
+#if WIDTH == 16 && defined __clang__
+  return __builtin_reduce_or(x) != 0;
+#elif WIDTH == 16
+  return __builtin_ia32_ptestmd512((S)x, (S)x, -1) != 0;
+#elif defined __AVX2__
   return !__builtin_ia32_ptestz256((L)x, (L)x);
 #else
   uint32_t r = 0;
-  for (int l = 0; l < LANES; l++) r |= x[l];
+  for (int l = 0; l < WIDTH; l++) r |= x[l];
   return r != 0;
+#endif
+}
+/* A bit for each lane of a mask. */
+INLINE unsigned bits(V x) {
+#if WIDTH == 16 && !defined __clang__
+  return (unsigned short)__builtin_ia32_ptestmd512((S)x, (S)x, -1);
+#elif defined __AVX2__ && WIDTH == 8
+  return __builtin_ia32_movmskps256((F)x);
+#else
+  unsigned r = 0;
+  for (int l = 0; l < WIDTH; l++) r |= (x[l] & 1) << l;
+  return r;
 #endif
 }
 /* Faster than the instructions for it, on processors of AMD at least. */
 INLINE V gather(const uint32_t *wires, const int32_t *index) {
   V x;
-  for (int l = 0; l < LANES; l++) x[l] = wires[index[l]];
+  for (int l = 0; l < WIDTH; l++) x[l] = wires[index[l]];
   return x;
 }
-/* Lanes of two rows: their numbers are above the first 4 bits of index[0] and index[1], which are,
-   as in all of `index`, the place in both. */
-INLINE V pair(const uint32_t *wires, const int32_t *index) {
-  const uint32_t *a = wires + (index[0] >> 4) * LANES, *b = wires + (index[1] >> 4) * LANES;
+/* Lanes of two rows. The low 5 bits of each index are the place in both rows; the others are, in
+   index[0] and index[1], where the rows begin, in bytes. */
+INLINE H half(const uint32_t *wires, const int32_t *index) {
+  const H *a = (const H *)((const char *)wires + (index[0] & -32u));
+  const H *b = (const H *)((const char *)wires + (index[1] & -32u));
 #ifdef __clang__
-  V x;
-  for (int l = 0; l < LANES; l++) x[l] = (index[l] & LANES ? b : a)[index[l] % LANES];
+  H x;
+  for (int l = 0; l < HALF; l++) x[l] = (*(index[l] & HALF ? b : a))[index[l] % HALF];
   return x;
 #else
-  return __builtin_shuffle(load(a), load(b), load((const uint32_t *)index));
+  return __builtin_shuffle(*a, *b, *(const H *)index);
+#endif
+}
+INLINE V pair(const uint32_t *wires, const int32_t *index) {
+#if WIDTH == HALF
+  return half(wires, index);
+#else
+  H a = half(wires, index), b = half(wires, index + HALF);
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 #endif
 }
 INLINE void fail(Context *c, const Type *t, long event, long i, V hit) {
   hit &= load(t->live + i);
   if (!any(hit) || c->event >= 0) return;
-  for (int l = 0; l < LANES; l++)
+  for (int l = 0; l < WIDTH; l++)
     if (hit[l]) { c->event_type = t; c->event = event; c->event_cell = i + l; return; }
 }
 /* A word of the quotient or remainder of two numbers of `n` words each. */
@@ -277,27 +325,29 @@ class TypeEmitter:
         module, body = self.module, self._body()
         for number, event in enumerate(module.events):
             body.event(number, event.hit)
-        for register in module.registers:
-            body.need(register.next)
-        for memory in module.memories:
-            for write in memory.writes:
-                body.need(write.address, write.enable, *write.data, *(write.mask or ()))
-        # All reads of the old rows are done: write, then read for the next cycle's outputs.
-        for number, memory in enumerate(module.memories):
-            for write in memory.writes:
-                body.write(number, write)
-        nodes = [
+        outputs = [
             (path, word, node)
             for path in self.early
             for word, node in enumerate(module.outputs[path])
         ]
-        after = module.graph.copy((node for _, _, node in nodes), self._advanced)
-        for (path, word, _), node in zip(nodes, after):
-            body.output("next", path, word, node)
+        after = module.graph.copy((node for *_, node in outputs), self._advanced)
+        writes = [(number, w) for number, m in enumerate(module.memories) for w in m.writes]
+        written = [node for _, write in writes for node in write.nodes]
+        cone = Graph.cone([*(register.next for register in module.registers), *written, *after])
+        # All reads of the old rows are done: write, then read for the next cycle's outputs.
+        body.need(*(node for node in cone if node.op == "read" and not node.attr[2]), *written)
+        for number, write in writes:
+            body.write(number, write)
+        # A register's next value is stored at once, so that fewer values are kept; its old one may
+        # be needed later.
+        old = {node.attr: node for node in cone if node.op == "register"}
         for number, register in enumerate(module.registers):
-            old = module.graph.register(number, register.width)
-            if register.next is not old:
+            if number in old:
+                body.need(old[number])
+            if register.next is not old.get(number):
                 body.state(number, register)
+        for (path, word, _), node in zip(outputs, after):
+            body.output("next", path, word, node)
         parameters = "Context *c, const Type *t, long begin, long end"
         return body.function("update", parameters, "begin", "end")
 

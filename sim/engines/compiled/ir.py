@@ -83,6 +83,11 @@ class Write:
     data: Words
     mask: Words | None
 
+    @property
+    def nodes(self) -> Words:
+        """All that it depends on."""
+        return (self.address, self.enable, *self.data, *(self.mask or ()))
+
 
 @dataclass
 class Memory:

@@ -13,7 +13,7 @@ from ....hdl.core.errors import InvalidValue
 from ....hdl.core.fabric import Cell, CellType, Fabric, Path, Pin
 from .activity import ActivityMeter
 from .build import load_libraries
-from .emit_c import DRIVER, LANES, InputKind, element_bytes
+from .emit_c import DRIVER, HALF, LANES, InputKind, element_bytes
 from .errors import AssertionViolated
 from .ir import WORD, Graph, Module, Node, evaluate
 from .program import Group, Program, whole_vectors
@@ -42,8 +42,8 @@ class _CType(ctypes.Structure):
     ]
 
 
-_MOST_IN_PAIRS = 1 << 30
-"""Wires of which the numbers of rows have room beside those of lanes."""
+_MOST_IN_PAIRS = 1 << 29
+"""Wires whose addresses, in bytes, fit an index."""
 
 
 class _CTask(ctypes.Structure):
@@ -715,20 +715,22 @@ def _rows(values: Sequence[int], words: int) -> np.ndarray:
 def _reading(wires: np.ndarray, live: np.ndarray) -> tuple[InputKind, np.ndarray]:
     """How the lanes of all vectors read an input, from the wires that drive them, and its index."""
     alive = live.reshape(-1, LANES) != 0
-    first = wires[:, :1]
-    if np.all((wires == first) | ~alive):
-        return "same", wires
-    if np.all((wires == first + np.arange(LANES, dtype=np.int32)) | ~alive):
-        return "row", wires
-    rows, places = np.divmod(wires, LANES)
-    every = np.arange(len(wires))
+    # The lanes without a cell read like the others, whatever the width of the vectors.
+    same = np.broadcast_to(wires[:, :1], wires.shape)
+    row = same + np.arange(LANES, dtype=np.int32)
+    for kind, index in (("same", same), ("row", row)):
+        if np.all((wires == index) | ~alive):
+            return kind, index
+    halves, alive = wires.reshape(-1, HALF), alive.reshape(-1, HALF)
+    rows, places = np.divmod(halves, HALF)
+    every = np.arange(len(halves))
     one = rows[every, alive.argmax(axis=1)]
     second = alive & (rows != one[:, None])
     other = rows[every, second.argmax(axis=1)]
     if wires.max() >= _MOST_IN_PAIRS or np.any(second & (rows != other[:, None])):
         return "any", wires
-    # See `pair` in the C program.
-    index = np.where(alive, places + LANES * second, 0)
-    index[:, 0] |= one * 2 * LANES
-    index[:, 1] |= other * 2 * LANES
-    return "pair", index
+    # See `half` in the C program.
+    index = np.where(alive, places + HALF * second, 0)
+    index[:, 0] |= one * 4 * HALF
+    index[:, 1] |= other * 4 * HALF
+    return "pair", index.reshape(wires.shape)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LANES", "LONGEST", "POINTERS", "Statements", "element_bytes", "indented", "loop"]
 
-LANES = 8
+LANES = 16
+"""Cells whose words are adjacent in the tables."""
 
 LONGEST = 300
 """Most statements of a C function."""
@@ -39,7 +40,7 @@ def loop(head: str, begin: str, end: str, lines: Sequence[str]) -> str:
     """A function that does the same for each vector of cells."""
     return (
         f"{head} {{\n{POINTERS}"
-        f"  for (long i = {begin}; i < {end}; i += LANES) {{\n{indented(lines)}\n  }}\n}}\n"
+        f"  for (long i = {begin}; i < {end}; i += WIDTH) {{\n{indented(lines)}\n  }}\n}}\n"
     )
 
 
@@ -53,15 +54,21 @@ def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
     free: list[int] = []
     count = 0
     for number, (part, names) in enumerate(zip(parts, named)):
-        loads = [f"V {name} = x[{places[name]}];" for name in names if name in places]
+        known: set[str] = set()
+        placed: list[str] = []
+        for line in part:
+            found = dict.fromkeys(_NODE.findall(line))
+            new = [name for name in found if name not in known]
+            known.update(new)
+            placed += [f"V {name} = x[{places[name]}];" for name in new if name in places]
+            placed.append(line)
+            for name in new:
+                if last[name] > number and name not in places:
+                    places[name] = free.pop() if free else count
+                    count = max(count, places[name] + 1)
+                    placed.append(f"x[{places[name]}] = {name};")
         free += [places.pop(name) for name in names if name in places and last[name] == number]
-        stores = []
-        for name in names:
-            if last[name] > number and name not in places:
-                places[name] = free.pop() if free else count
-                count = max(count, places[name] + 1)
-                stores.append(f"x[{places[name]}] = {name};")
-        part[:] = [*loads, *part, *stores]
+        part[:] = placed
     return parts, count
 
 
@@ -96,8 +103,8 @@ class Statements:
 
     @staticmethod
     def at(row: int, rows: int) -> str:
-        """Index of the vector of cell i, for a row of an array [vector][row][lane]."""
-        return f"i * {rows} + {LANES * row}"
+        """Index of the lanes from cell i on, for a row of an array [vector][row][lane]."""
+        return f"AT({rows}, {LANES * row})"
 
     def need(self, *nodes: Node) -> None:
         """Emit code for nodes that have not been computed yet."""
@@ -245,14 +252,14 @@ class Statements:
         self.lines.append(
             f"V a_{name} = {self.number(address)}, r_{name}; "
             f"{{ const {type_} *m_{name} = t->memories[{number}]; "
-            f"for (int l = 0; l < LANES; l++) r_{name}[l] = {value}; }}"
+            f"EACH_LANE r_{name}[l] = {value}; }}"
         )
         return f"-r_{name}" if node.width == 1 else f"r_{name}"
 
     def write(self, number: int, write: Write) -> None:
         type_, words, rows = self._rows(number)
         first = len(self.lines)
-        self.lines.append(f"{{ V e = {self.mask(write.enable)}; if (any(e)) {{")
+        self.lines.append(f"{{ unsigned e = bits({self.mask(write.enable)}); if (e) {{")
         self.lines.append(
             f"  {type_} *m = t->memories[{number}]; V a = {self.number(write.address)};"
         )
@@ -262,8 +269,9 @@ class Statements:
             self.lines.append(f"  V d{word} = {value};")
         for word, value in enumerate(masks):
             self.lines.append(f"  V k{word} = {value};")
-        inside = f"e[l] && a[l] < {rows}u" if rows < 1 << write.address.width else "e[l]"
-        self.lines.append(f"  for (int l = 0; l < LANES; l++) if ({inside}) {{")
+        self.lines.append("  for (; e; e &= e - 1) { const int l = __builtin_ctz(e);")
+        if rows < 1 << write.address.width:
+            self.lines.append(f"    if (a[l] >= {rows}u) continue;")
         self.lines.append(f"    {type_} *row = m + ((i + l) * {rows}L + a[l]) * {words};")
         for word in range(len(values)):
             if masks:
@@ -279,7 +287,7 @@ class Statements:
         numbers = [self.number(arg) for arg in node.args]
         self.lines.append(f"V x_{name}[] = {{{', '.join(numbers)}}}, r_{name};")
         self.lines.append(
-            f"for (int l = 0; l < LANES; l++) {{ uint32_t a[{2 * count}]; "
+            f"for (int l = 0; l < WIDTH; l++) {{ uint32_t a[{2 * count}]; "
             f"for (int w = 0; w < {2 * count}; w++) a[w] = x_{name}[w][l]; "
             f"r_{name}[l] = divide(a, a + {count}, {count}, {int(remainder)}, {word}); }}"
         )

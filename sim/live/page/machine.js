@@ -66,9 +66,15 @@ class Machine {
     const first = this.tables.get(`straps_${number}`).at / 4;
     for (let word = 0; word * 32 < width; word++) {
       const value = words[word] ?? 0;
-      const at = ((place >> 3) * group.rows[1] + row + word) * 8 + (place & 7);
+      const at = this.laneOf(place, group.rows[1], row + word);
       this.words[first + at] = width - 32 * word === 1 ? -(value & 1) : value;
     }
+  }
+
+  /** Where the lane of a cell is in an array [vector][row][lane]. */
+  laneOf(place, rows, row) {
+    const { lanes } = this.engine;
+    return (Math.floor(place / lanes) * rows + row) * lanes + place % lanes;
   }
 
   // Wires
@@ -79,19 +85,25 @@ class Machine {
     const group = this.engine.groups[number];
     const output = group.outputs[port];
     if (!output) return null;
-    return [group.first + ((place >> 3) * group.rows[0] + output[0]) * 8 + (place & 7), output[1]];
+    return [group.first + this.laneOf(place, group.rows[0], output[0]), output[1]];
   }
 
-  /** The wire that drives an input, or -1 if it is a strap. */
+  /** The wire that drives an input; 0 if it is a strap. */
   inputOf(cell, port, word = 0) {
     const [number, place] = this.places.get(cell);
+    return this.driverOf(number, place, this.engine.groups[number].inputs[port][0] + word);
+  }
+
+  driverOf(number, place, row) {
     const group = this.engine.groups[number];
-    const [row] = group.inputs[port];
-    const at = this.tables.get(`index_${number}`).at / 4 + ((place >> 3) * group.rows[1] + row + word) * 8;
-    const index = this.words[at + (place & 7)];
-    if (!group.pairs.includes(row + word)) return index;
-    const choice = index & 15; // as `pair` in the C program reads it
-    return (this.words[at + (choice >> 3)] >> 4) * 8 + (choice & 7);
+    const at = this.tables.get(`index_${number}`).at / 4 + this.laneOf(place, group.rows[1], row);
+    const index = this.words[at];
+    if (!group.pairs.includes(row)) return index;
+    // As `half` in the C program reads it.
+    const { half } = this.engine;
+    const choice = index % (2 * half);
+    const first = this.words[at - place % half + Math.floor(choice / half)];
+    return Math.floor(first / (4 * half)) * half + choice % half;
   }
 
   linkOf(cell, port, layout) {
@@ -119,7 +131,7 @@ class Machine {
     let value = 0;
     for (let word = 0; word * 32 < width; word++) {
       const bits = Math.min(32, width - 32 * word);
-      const part = this.words[now + wire + 8 * word];
+      const part = this.words[now + wire + this.engine.lanes * word];
       value += (bits === 32 ? part : part & (2 ** bits - 1)) * 2 ** (32 * word);
     }
     return value;
@@ -134,7 +146,7 @@ class Machine {
   register(number, place, register) {
     const group = this.engine.groups[number];
     const width = group.registers[register];
-    const at = ((place >> 3) * group.registers.length + register) * 8 + (place & 7);
+    const at = this.laneOf(place, group.registers.length, register);
     const value = this.words[this.tables.get(`state_${number}`).at / 4 + at];
     return width === 32 ? value : (value & (2 ** width - 1)) >>> 0;
   }
@@ -211,11 +223,10 @@ class Machine {
   input(number, place, port, word, mask) {
     const group = this.engine.groups[number];
     const [row] = group.inputs[port];
-    const at = ((place >> 3) * group.rows[1] + row + word) * 8 + (place & 7);
-    const wire = this.words[this.tables.get(`index_${number}`).at / 4 + at];
+    const wire = this.driverOf(number, place, row + word);
     const found = wire
       ? this.words[this.code.wires() / 4 + wire]
-      : this.words[this.tables.get(`straps_${number}`).at / 4 + at];
+      : this.words[this.tables.get(`straps_${number}`).at / 4 + this.laneOf(place, group.rows[1], row + word)];
     return (found & mask) >>> 0;
   }
 

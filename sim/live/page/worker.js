@@ -17,7 +17,7 @@ class Runner {
     const node = words.length === 1 && !queue.ones ? this.about.kinds[number].nodes[words[0]] : null;
     if (!node || node[0] !== "register") return null;
     const count = this.machine.engine.groups[number].registers.length;
-    const at = ((place >> 3) * count + node[2]) * 8 + (place & 7);
+    const at = this.machine.laneOf(place, count, node[2]);
     return [this.machine.tables.get(`state_${number}`).at / 4 + at, 2 ** width - 1];
   }
 
@@ -74,7 +74,7 @@ class Runner {
 
   /** What is seen in this cycle: handshakes, packets on links, levels of queues, counters. */
   frame({ packets = true, histogram = false, look = null }) {
-    const { machine } = this, { links, words, code } = machine;
+    const { machine } = this, { links, words, code, engine: { lanes } } = machine;
     code.settle_all();
     const now = code.wires() / 4;
     const state = new Uint8Array(links.length);
@@ -84,7 +84,7 @@ class Runner {
       const valid = words[now + link.valid] & 1;
       state[n] = valid | (words[now + machine.readyOf(link)] & 1) << 1;
       if (valid && payload)
-        for (let w = 0; w < link.count; w++) payload[n * this.width + w] = words[now + link.payload + 8 * w];
+        for (let w = 0; w < link.count; w++) payload[n * this.width + w] = words[now + link.payload + lanes * w];
     }
     const levels = new Uint16Array(this.queues.length);
     for (let n = 0; n < levels.length; n++) {
@@ -130,7 +130,7 @@ class Runner {
       const wires = cells.map((cell) => this.machine.wireOf(cell, port)).filter(Boolean);
       const words = [];
       for (const [wire, width] of wires)
-        for (let word = 0; word * 32 < width; word++) words.push([word, wire + 8 * word, Math.min(32, width - 32 * word)]);
+        for (let word = 0; word * 32 < width; word++) words.push([word, wire + this.machine.engine.lanes * word, Math.min(32, width - 32 * word)]);
       const count = Math.max(0, ...words.map(([word]) => word + 1));
       this.sums.set(key, Array.from({ length: count }, (_, n) => {
         const own = words.filter(([word]) => word === n);
