@@ -17,6 +17,7 @@ from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.networks import MultistageNetwork, Network, build
 from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.routers.connection_machine import Message
 from multicube.hdl.topology.extra_stage import Fault
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
@@ -44,12 +45,17 @@ def apart(ports: int, distance: int = 8) -> Trace:
 
 # Components
 
+PACKET = Packet(2, 8)
+
 
 def link_trace(
-    transport: Callable[..., list], *, cycles: int = 60, **straps: int
+    transport: Callable[..., list],
+    *,
+    packet: Packet | Message = PACKET,
+    cycles: int = 60,
+    **straps: int,
 ) -> tuple[list[int], list[int]]:
     """What was taken from the sender, and what the receiver got, of packets 1, 2, 3 ..."""
-    packet = Packet(2, 8)
     unused = {*LinkFault(packet).signature.members} - {"i", "o"}
     straps = {**dict.fromkeys(unused, 0), "rate": 1 << 16, "seed": 7, **straps}
     boundary = {
@@ -87,6 +93,15 @@ def test_dead_link_passes_nothing(transport: Callable[..., list]) -> None:
 
 def test_lossy_link_takes_all_and_passes_nothing(transport: Callable[..., list]) -> None:
     sent, got = link_trace(transport, lossy=1)
+    assert len(sent) > 30
+    assert not got
+
+
+@pytest.mark.parametrize("packet", [PACKET, Message(2, 0, 0, 8)], ids=["packet", "message"])
+def test_severed_link_swallows_what_comes(
+    transport: Callable[..., list], packet: Packet | Message
+) -> None:
+    sent, got = link_trace(transport, packet=packet, severed=1)
     assert len(sent) > 30
     assert not got
 

@@ -2,7 +2,7 @@
 """Components that stand for faults: a link with one, and a box that is stuck."""
 
 from amaranth.hdl import Module, Mux, ShapeLike, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...hdl.core.errors import InvalidValue
@@ -22,7 +22,8 @@ class LinkFault(wiring.Component):
 
     Parameters
     ----------
-    packet : Packet
+    packet : StructLayout
+        What the link carries. With a field `last` they are flits.
     link : type[wiring.Signature]
         Kind of link: `stream.Signature` or `CircuitLink`.
     reply : ShapeLike, optional
@@ -60,7 +61,7 @@ class LinkFault(wiring.Component):
 
     def __init__(
         self,
-        packet: Packet,
+        packet: data.StructLayout,
         *,
         link: type[wiring.Signature] = stream.Signature,
         reply: ShapeLike | None = None,

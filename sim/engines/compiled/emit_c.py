@@ -42,11 +42,14 @@ multiple of `HALF` on) or "any"."""
 HALF = 8
 """Lanes whose wires are found together if they are a pair: half of a vector or a whole one."""
 
-STRUCTURES = """\
+STRUCTURES = (
+    f"""\
 #include <stdint.h>
 
-#define LANES 16  /* cells whose words are adjacent in the tables */
-
+#define LANES {LANES}  /* cells whose words are adjacent in the tables */
+#define HALF {HALF}
+"""
+    """
 typedef struct Context Context;
 typedef struct Type Type;
 
@@ -80,6 +83,7 @@ struct Context {
   long event, event_cell;
 };
 """
+)
 """What the programs of all types, and the driver, declare alike."""
 
 _PRELUDE = (
@@ -92,13 +96,11 @@ _PRELUDE = (
 #else
 #define WIDTH 8
 #endif
-#define HALF 8
 
 typedef uint32_t V __attribute__((vector_size(4 * WIDTH)));
 typedef int32_t S __attribute__((vector_size(4 * WIDTH)));
 typedef uint32_t U __attribute__((vector_size(4 * WIDTH), aligned(4)));
 typedef uint32_t H __attribute__((vector_size(4 * HALF), aligned(4)));
-typedef long long L __attribute__((vector_size(32)));
 typedef float F __attribute__((vector_size(32)));
 #define INLINE static inline __attribute__((always_inline))
 #define EACH_LANE _Pragma("GCC unroll 16") for (int l = 0; l < WIDTH; l++)
@@ -117,19 +119,6 @@ INLINE void store(uint32_t *p, V x) { *(U *)p = x; }
 INLINE V mux(V c, V a, V b) { return b ^ ((a ^ b) & c); }
 INLINE V ltu(V a, V b) { return (V)(a < b); }
 INLINE V lts(V a, V b) { return (V)((S)a < (S)b); }
-INLINE int any(V x) {
-#if WIDTH == 16 && defined __clang__
-  return __builtin_reduce_or(x) != 0;
-#elif WIDTH == 16
-  return __builtin_ia32_ptestmd512((S)x, (S)x, -1) != 0;
-#elif defined __AVX2__
-  return !__builtin_ia32_ptestz256((L)x, (L)x);
-#else
-  uint32_t r = 0;
-  for (int l = 0; l < WIDTH; l++) r |= x[l];
-  return r != 0;
-#endif
-}
 /* A bit for each lane of a mask. */
 INLINE unsigned bits(V x) {
 #if WIDTH == 16 && !defined __clang__
@@ -151,8 +140,8 @@ INLINE V gather(const uint32_t *wires, const int32_t *index) {
 /* Lanes of two rows. The low 5 bits of each index are the place in both rows; the others are, in
    index[0] and index[1], where the rows begin, in bytes. */
 INLINE H half(const uint32_t *wires, const int32_t *index) {
-  const H *a = (const H *)((const char *)wires + (index[0] & -32u));
-  const H *b = (const H *)((const char *)wires + (index[1] & -32u));
+  const H *a = (const H *)((const char *)wires + (index[0] & -4u * HALF));
+  const H *b = (const H *)((const char *)wires + (index[1] & -4u * HALF));
 #ifdef __clang__
   H x;
   for (int l = 0; l < HALF; l++) x[l] = (*(index[l] & HALF ? b : a))[index[l] % HALF];
@@ -171,9 +160,11 @@ INLINE V pair(const uint32_t *wires, const int32_t *index) {
 }
 INLINE void fail(Context *c, const Type *t, long event, long i, V hit) {
   hit &= load(t->live + i);
-  if (!any(hit) || c->event >= 0) return;
-  for (int l = 0; l < WIDTH; l++)
-    if (hit[l]) { c->event_type = t; c->event = event; c->event_cell = i + l; return; }
+  const unsigned lanes = bits(hit);
+  if (!lanes || c->event >= 0) return;
+  c->event_type = t;
+  c->event = event;
+  c->event_cell = i + __builtin_ctz(lanes);
 }
 /* A word of the quotient or remainder of two numbers of `n` words each. */
 static uint32_t divide(const uint32_t *a, const uint32_t *b, int n, int remainder, int word) {

@@ -48,17 +48,16 @@ def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
     """Parts of a list of statements, each with those that load and store what goes from part to
     part; and the number of places for this."""
     parts = [list(lines[at : at + LONGEST]) for at in range(0, len(lines), LONGEST)]
-    named = [dict.fromkeys(_NODE.findall("\n".join(part))) for part in parts]
-    last = {name: number for number, names in enumerate(named) for name in names}
+    named = [[dict.fromkeys(_NODE.findall(line)) for line in part] for part in parts]
+    last = {name: at for at, part in enumerate(named) for names in part for name in names}
     places: dict[str, int] = {}
     free: list[int] = []
     count = 0
-    for number, (part, names) in enumerate(zip(parts, named)):
+    for number, part in enumerate(parts):
         known: set[str] = set()
         placed: list[str] = []
-        for line in part:
-            found = dict.fromkeys(_NODE.findall(line))
-            new = [name for name in found if name not in known]
+        for line, names in zip(part, named[number]):
+            new = [name for name in names if name not in known]
             known.update(new)
             placed += [f"V {name} = x[{places[name]}];" for name in new if name in places]
             placed.append(line)
@@ -67,7 +66,8 @@ def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
                     places[name] = free.pop() if free else count
                     count = max(count, places[name] + 1)
                     placed.append(f"x[{places[name]}] = {name};")
-        free += [places.pop(name) for name in names if name in places and last[name] == number]
+        done = [name for name in places if last[name] == number]
+        free += [places.pop(name) for name in done]
         part[:] = placed
     return parts, count
 
