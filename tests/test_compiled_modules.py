@@ -4,7 +4,7 @@
 import random
 
 import pytest
-from amaranth.hdl import Array, Cat, Const, Module, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from hypothesis import given, settings
@@ -185,6 +185,33 @@ def test_random_logic_as_tables_in_lock_step(seed: int, monkeypatch: pytest.Monk
     for type_ in (*types, CellType(Corners)) if seed == 1 else types:
         fabric = alone(type_)
         lock_step(fabric, results(fabric), seed, cycles=15)
+
+
+class Chains(wiring.Component):
+    """As many gates, and as many additions, in a row as a wide bus has terminals."""
+
+    i: In(400)
+    o: Out(1)
+    odd: Out(1)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        last: Value = Const(0)
+        total: Value = Const(0, 9)
+        for at, bit in enumerate(self.i):
+            gate = Signal(name=f"gate_{at}")
+            m.d.comb += gate.eq((last & bit) ^ (at % 3))
+            last = gate
+            m.d.comb += (added := Signal(9, name=f"sum_{at}")).eq(total + bit)
+            total = added
+        m.d.comb += self.odd.eq(total[0])
+        m.d.sync += self.o.eq(last)
+        return m
+
+
+def test_long_chains_in_lock_step() -> None:
+    fabric = alone(CellType(Chains))
+    lock_step(fabric, results(fabric), seed=1, cycles=4)
 
 
 class Cases(wiring.Component):

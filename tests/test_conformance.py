@@ -26,7 +26,7 @@ from multicube.hdl.networks import Network, PacketNetwork, PartitionedNetwork
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.routing.deadlock import deadlock_cycle
 from multicube.hdl.routing.isolation import shared_channel
-from multicube.hdl.routing.partitions import Partition
+from multicube.hdl.routing.partitions import Partition, Subnetwork, check_mask
 from multicube.hdl.routing.relation import Relation
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
@@ -367,19 +367,31 @@ def test_partitions_are_refused_by_the_command_too(words: str, call: Call) -> No
 
 
 def some_partitions(network: PacketNetwork) -> list[Partition]:
-    """Divided by each digit (bits are digits), and unequal ones."""
+    """Divided by each digit (bits are digits), unequal ones, and the halves of one wide box.
+
+    Without those whose packets the network's tags or its extra stage can't confine.
+    """
     whole = network.undivided
     digits = range(whole.code.digits)
     parts = [whole.divided(whole.subnetworks[0].members[0], digit) for digit in digits]
+    if digits == range(1) and whole.code.is_plain:
+        halves = (range(first, network.ports, 2) for first in range(2))
+        parts.append(Partition.of_members(whole.code, halves))
     smaller = (
         one.divided(one.subnetworks[0].members[0], (digit + 1) % len(digits))
         for digit, one in zip(digits, parts)
         if len(digits) > 1
     )
-    rule = network.mask_rule
-    return [
-        one for one in (*parts, *smaller) if rule is None or all(map(rule.keeps, one.subnetworks))
-    ]
+
+    def confined(subnetwork: Subnetwork) -> bool:
+        rule = network.mask_rule
+        try:
+            check_mask(network.tags, subnetwork.mask)
+        except ValueError:
+            return False
+        return rule is None or rule.keeps(subnetwork)
+
+    return [one for one in (*parts, *smaller) if all(map(confined, one.subnetworks))]
 
 
 @every_kind

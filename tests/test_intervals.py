@@ -43,8 +43,9 @@ def test_intervals_hold_the_exact_mean(radix: int, load: float) -> None:
     assert holding(found, exact) >= 0.97
     assert np.mean([abs(r.throughput - load) <= r.throughput_ci99 for r in found]) >= 0.97
     # The end of the window, and the packets that arrive after it, move the intervals a little.
-    precise = [result for result in found if result.ended == "precise"]
-    assert all(result.latency.ci99 <= 0.06 * result.latency.mean for result in precise)
+    widths = [r.latency.ci99 / r.latency.mean for r in found if r.ended == "precise"]
+    assert np.mean([width <= 0.06 for width in widths]) >= 0.97
+    assert max(widths) <= 0.08
     assert {result.ended for result in found} <= {"precise", "limit"}
     assert all(result.cycles == 200_000 for result in found if result.ended == "limit")
 

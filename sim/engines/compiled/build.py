@@ -52,7 +52,7 @@ _BUILDING = "building-"
 _LOCKED_SECONDS = 60
 """Age at which the folder of a compilation has long been locked by its process."""
 
-_OPTIONS = ("-O2", "-fPIC", "-shared", "-pthread", "-std=gnu11", "-w", "-fno-strict-aliasing")
+_OPTIONS = ("-O1", "-fPIC", "-shared", "-pthread", "-std=gnu11", "-w", "-fno-strict-aliasing")
 """Options of the compiler; those in the environment variable CFLAGS follow them."""
 
 

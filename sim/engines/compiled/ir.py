@@ -37,6 +37,9 @@ __all__ = ["WORD", "Event", "Graph", "Memory", "Module", "Node", "Register", "Wo
 WORD = 32
 """Width of a full word."""
 
+_SUMS = ("add", "sub")
+"""Their lowest bit needs no carry."""
+
 
 class Node:
     """An operation and its result. Made by `Graph` only."""
@@ -367,8 +370,8 @@ class Graph:
                 if start < stop:
                     parts.append((self.slice(part, start - at, stop - start), start - low))
             return self.cat(parts)
-        if width == 1 and low == 0 and a.op in ("add", "sub"):
-            return self.xor(*(self.slice(arg, 0, 1) for arg in a.args))
+        if width == 1 and low == 0 and a.op in _SUMS and not any(b.op in _SUMS for b in a.args):
+            return self.xor(*[self.slice(arg, 0, 1) for arg in a.args])
         if width == 1 and a.op in ("and", "or", "xor", "mux"):
             numbers = a.args[a.op == "mux" :]
             if all(each.is_const or each.op == "cat" or each.width == 1 for each in numbers):

@@ -4,7 +4,9 @@ All use of Amaranth's internals, which may change with its next minor version, i
 reads the bit-level netlist made by `build_netlist`, which Amaranth's own back ends also use.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -30,6 +32,9 @@ _APART = 16
 
 _BITWISE = ("&", "|", "^", "~", "m")
 """Operators whose result has a bit for each bit of their last operands."""
+
+_FRAMES = 8
+"""At most so many calls lead from a cell of the netlist to one that it depends on."""
 
 _REGISTER_ROWS = 4
 """Memories with at most this many rows are kept in registers, updated in all lanes at once."""
@@ -72,7 +77,22 @@ def lower(component: wiring.Component, name: str, by_bit: bool = False) -> Modul
     except nir.CombinationalCycle as error:
         path = " ".join(str(error).split())
         raise CombinationalLoop(f"In {name}: {path}") from None
-    return _Lowering(name, netlist, paths, by_bit).module(_signal_names(design, netlist))
+    with _deep_recursion(netlist):
+        return _Lowering(name, netlist, paths, by_bit).module(_signal_names(design, netlist))
+
+
+@contextmanager
+def _deep_recursion(netlist: nir.Netlist) -> Iterator[None]:
+    """Let a chain of all cells be followed by recursion: a bus has a gate for each terminal.
+
+    The functions that recurse call each other from Python only, which takes no space on the stack.
+    """
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(usual + _FRAMES * len(netlist.cells))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 def _signal_names(design: Design, netlist: nir.Netlist) -> dict[str, nir.Value]:
@@ -417,14 +437,14 @@ class _Lowering:
             case nir.Operator(operator="&" | "|" | "^"):
                 g = self.graph
                 gate = {"&": g.and_, "|": g.or_, "^": g.xor}[cell.operator]
-                left, right = (self.value(_part(value, *cut)) for value in cell.inputs)
+                left, right = [self.value(_part(value, *cut)) for value in cell.inputs]
                 return a.bitwise(gate, left, right)
             case nir.Operator(operator="~"):
                 return a.not_(self.value(_part(cell.inputs[0], *cut)), count)
             case nir.Operator(operator="m"):
                 condition = self.value(cell.inputs[0])[0]
                 return a.mux(
-                    condition, *(self.value(_part(value, *cut)) for value in cell.inputs[1:])
+                    condition, *[self.value(_part(value, *cut)) for value in cell.inputs[1:]]
                 )
             case nir.AssignmentList():
                 return self._assigned(cell, start, count)
