@@ -196,21 +196,34 @@ class Chains(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        last: Value = Const(0)
-        total: Value = Const(0, 9)
+        gate: Value = Const(0)
+        total: Value = Const(0)
         for at, bit in enumerate(self.i):
-            gate = Signal(name=f"gate_{at}")
-            m.d.comb += gate.eq((last & bit) ^ (at % 3))
-            last = gate
-            m.d.comb += (added := Signal(9, name=f"sum_{at}")).eq(total + bit)
-            total = added
+            last, before = gate, total
+            gate, total = Signal(name=f"gate_{at}"), Signal(9, name=f"sum_{at}")
+            m.d.comb += [gate.eq((last & bit) ^ (at % 3)), total.eq(before + bit)]
         m.d.comb += self.odd.eq(total[0])
-        m.d.sync += self.o.eq(last)
+        m.d.sync += self.o.eq(gate)
         return m
 
 
-def test_long_chains_in_lock_step() -> None:
-    fabric = alone(CellType(Chains))
+class Ripple(wiring.Component):
+    """One wide gate, each bit of which depends on the bit below."""
+
+    i: In(400)
+    o: Out(1)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        parities = Signal(401)
+        m.d.comb += parities.eq(Cat(0, parities[:-1] ^ self.i))
+        m.d.sync += self.o.eq(parities[-1])
+        return m
+
+
+@pytest.mark.parametrize("component", [Chains, Ripple])
+def test_long_chains_in_lock_step(component: type[wiring.Component]) -> None:
+    fabric = alone(CellType(component))
     lock_step(fabric, results(fabric), seed=1, cycles=4)
 
 

@@ -34,7 +34,7 @@ _BITWISE = ("&", "|", "^", "~", "m")
 """Operators whose result has a bit for each bit of their last operands."""
 
 _FRAMES = 8
-"""At most so many calls lead from a cell of the netlist to one that it depends on."""
+"""At most so many calls lead from a bit of the netlist to one that it depends on."""
 
 _REGISTER_ROWS = 4
 """Memories with at most this many rows are kept in registers, updated in all lanes at once."""
@@ -83,12 +83,14 @@ def lower(component: wiring.Component, name: str, by_bit: bool = False) -> Modul
 
 @contextmanager
 def _deep_recursion(netlist: nir.Netlist) -> Iterator[None]:
-    """Let a chain of all cells be followed by recursion: a bus has a gate for each terminal.
+    """Let a chain of all bits be followed by recursion: a bus has a gate for each terminal.
 
-    The functions that recurse call each other from Python only, which takes no space on the stack.
+    The functions that recurse call each other from Python only, in lists and not in generators,
+    which takes no space on the stack.
     """
     usual = sys.getrecursionlimit()
-    sys.setrecursionlimit(usual + _FRAMES * len(netlist.cells))
+    bits = sum(len(cell.output_nets(index)) for index, cell in enumerate(netlist.cells))
+    sys.setrecursionlimit(usual + _FRAMES * bits)
     try:
         yield
     finally:
