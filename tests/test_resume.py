@@ -15,7 +15,7 @@ from multicube.sim.run.simulation import simulate_runs
 from multicube.sim.run.sweeps import sweep
 
 SHORT: dict[str, Any] = {
-    **{"cycles": 60, "warmup": 0, "bins": 16, "engine": "amaranth"},
+    **{"cycles": 60, "warmup": 0, "bins": 16, "engine": "auto"},
     **{"processes": 1, "refine": False},
 }
 

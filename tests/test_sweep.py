@@ -8,6 +8,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -312,7 +313,7 @@ def test_killed_processes_lose_nothing(monkeypatch: pytest.MonkeyPatch, curve: S
             if number or len(rounds) > 1:
                 yield number, [replace(curve.zero_load, offered_load=run.load) for run in runs]
 
-    monkeypatch.setattr(module, "finished_jobs", kill_half)
+    monkeypatch.setattr(module, "Workers", lambda: nullcontext(kill_half))
     network = build("cube", ports=2)
     found = sweep(network, [0.1, 0.2, 0.3], engine="compiled", processes=2, refine=False)
     assert [point.offered_load for point in found.points] == [0.1, 0.2, 0.3]
@@ -328,7 +329,7 @@ def test_one_deadly_load_costs_no_other(monkeypatch: pytest.MonkeyPatch, curve: 
             for number, (_, (_, runs), _) in enumerate(jobs):
                 yield number, [replace(curve.zero_load, offered_load=run.load) for run in runs]
 
-    monkeypatch.setattr(module, "finished_jobs", kill)
+    monkeypatch.setattr(module, "Workers", lambda: nullcontext(kill))
     with pytest.raises(LoadsLost) as caught:
         sweep(build("cube", ports=2), [0.1, 0.2, 0.3], processes=2, refine=False)
     assert caught.value.sweep.lost == (0.2,)
@@ -341,7 +342,7 @@ def test_lost_loads_are_named(monkeypatch: pytest.MonkeyPatch, curve: Sweep) -> 
             if run.load not in (0.2, 0.3):
                 yield number, [replace(curve.zero_load, offered_load=run.load)]
 
-    monkeypatch.setattr(module, "finished_jobs", kill)
+    monkeypatch.setattr(module, "Workers", lambda: nullcontext(kill))
     message = r"^Processes were killed, perhaps .*; no result for these loads: 0\.2, 0\.3$"
     with pytest.raises(LoadsLost, match=message) as caught:
         sweep(build("cube", ports=2), [0.1, 0.2, 0.3, 0.4], engine="amaranth", processes=2)
@@ -370,7 +371,7 @@ def test_an_interrupted_sweep_keeps_what_is_whole(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "simulate_runs", measure)
-    monkeypatch.setattr(module, "finished_jobs", interrupt)
+    monkeypatch.setattr(module, "Workers", lambda: nullcontext(interrupt))
     network = build("cube", ports=2)
     found = sweep(network, [0.1, 0.2, 0.3], engine="amaranth", processes=processes)
     assert [point.offered_load for point in found.points] == [0.1]

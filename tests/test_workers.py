@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 from multicube.hdl.core.errors import InvalidValue
-from multicube.sim.run.workers import finished_jobs
+from multicube.sim.run.workers import Workers, finished_jobs
 from started import started, wait_for
 
 
@@ -56,6 +56,29 @@ def test_a_killed_process_loses_no_job_that_had_ended() -> None:
     assert found == {0: 1, 1: 2, 2: 3}
     # Nobody is left for the others.
     assert dict(finished_jobs(calls(die_at_zero, 0, 1, 2), 1)) == {}
+
+
+def own_number(_: int) -> int:
+    time.sleep(0.1)  # or one of them does all
+    return os.getpid()
+
+
+def test_processes_stay_for_the_next_jobs() -> None:
+    """Unless one of them was killed, or there may be fewer, or there is work for more."""
+    with Workers() as finished:
+        first = set(dict(finished(calls(own_number, *range(6)), 2)).values())
+        assert len(first) == 2
+        assert set(dict(finished(calls(own_number, *range(6)), 2)).values()) <= first
+        assert set(dict(finished(calls(own_number, 1), 2)).values()) <= first
+        assert dict(finished(calls(die_at_zero, 0), 2)) == {}
+        second = set(dict(finished(calls(own_number, *range(6)), 2)).values())
+        assert len(second) == 2
+        assert not second & first
+        third = set(dict(finished(calls(own_number, *range(6)), 1)).values())
+        assert len(third) == 1
+        assert not third & second
+        assert len(set(dict(finished(calls(own_number, *range(6)), 2)).values())) == 2
+    assert not children()
 
 
 def fail(number: int) -> None:

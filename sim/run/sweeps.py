@@ -21,7 +21,7 @@ from .cluster import open_cluster
 from .resume import FinishedPoints
 from .run import Run, packet_load
 from .simulation import simulate_runs
-from .workers import Finished, Job, finished_jobs
+from .workers import Finished, Job, Workers
 
 __all__ = ["LoadsLost", "parse_loads", "sweep"]
 
@@ -138,7 +138,6 @@ def sweep(
     workers = processes or joblib.cpu_count()
     engine = resolve_engine(engine)
     options = {"engine": engine, "bins": bins, "threads": 1}
-    finished: Finished = finished_jobs if workers > 1 else _finished_here
     found = FinishedPoints(resume, network, Run(traffic, loads[0], **parameters), bins)
     lost: list[float] = []
     zero_load = ZERO_LOAD / network.mean_length()
@@ -149,8 +148,11 @@ def sweep(
         return [found[load] for load in sorted(asked) if load in found]
 
     with ExitStack() as stack:
+        finished: Finished = _finished_here
         if scheduler is not None:
             workers, finished = stack.enter_context(open_cluster(scheduler))
+        elif workers > 1:
+            finished = stack.enter_context(Workers())
         bar = stack.enter_context(
             tqdm(unit="loads", disable=None if progress else True, leave=False)
         )

@@ -13,7 +13,7 @@ from typing import Any
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
-__all__ = ["Finished", "Job", "finished_jobs"]
+__all__ = ["Finished", "Job", "Workers", "finished_jobs"]
 
 Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 """A function, its arguments and its options."""
@@ -23,6 +23,62 @@ Finished = Callable[[Sequence[Job], int], Iterator[tuple[int, Any]]]
 
 _LOOK_SECONDS = 0.2
 """Interval at which a worker checks that its parent still exists."""
+
+
+class Workers:
+    """Processes that run jobs, and stay for further jobs until this context ends.
+
+    Called as `finished_jobs`. Starting a process takes a second, most of it for imports.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._count = 0
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        self._end(kill=error is not None)
+
+    def __call__(self, jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, Any]]:
+        if not jobs:
+            return
+        pool = self._started(min(processes, len(jobs)), processes)
+        broken = False
+        try:
+            numbers = {
+                pool.submit(function, *arguments, **options): number
+                for number, (function, arguments, options) in enumerate(jobs)
+            }
+            for job in as_completed(numbers):
+                try:
+                    result = job.result()
+                except BrokenProcessPool:
+                    broken = True
+                except MemoryError:
+                    pass
+                else:
+                    yield numbers[job], result
+        except BaseException:
+            self._end(kill=True)
+            raise
+        if broken:
+            self._end()
+
+    def _started(self, least: int, most: int) -> ProcessPoolExecutor:
+        """As many processes as there are, if that is from `least` to `most`, else `least`."""
+        if self._pool is None or not least <= self._count <= most:
+            self._end()
+            _start_trackers()
+            self._count = least
+            self._pool = ProcessPoolExecutor(least, initializer=_serve, initargs=(os.getpid(),))
+        return self._pool
+
+    def _end(self, kill: bool = False) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(kill_workers=kill)
 
 
 def finished_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, Any]]:
@@ -37,27 +93,8 @@ def finished_jobs(jobs: Sequence[Job], processes: int) -> Iterator[tuple[int, An
     Exception
         What a job raises.
     """
-    if not jobs:
-        return
-    _start_trackers()
-    workers = ProcessPoolExecutor(
-        min(processes, len(jobs)), initializer=_serve, initargs=(os.getpid(),)
-    )
-    try:
-        numbers = {
-            workers.submit(function, *arguments, **options): number
-            for number, (function, arguments, options) in enumerate(jobs)
-        }
-        for job in as_completed(numbers):
-            try:
-                result = job.result()
-            except (BrokenProcessPool, MemoryError):
-                continue
-            yield numbers[job], result
-    except BaseException:
-        workers.shutdown(kill_workers=True)
-        raise
-    workers.shutdown()
+    with Workers() as finished:
+        yield from finished(jobs, processes)
 
 
 def _start_trackers() -> None:
