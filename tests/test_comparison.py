@@ -230,7 +230,7 @@ def test_files_hold_all_sweeps(sweeps: list[Sweep], tmp_path: Path) -> None:
 def test_command(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["--loads", "0.2,0.4", "--cycles", "60", "--warmup", "0", "--bins", "16"]
-    words += ["--source-depth", "4", "--engine", "amaranth", "--processes", "1", "--per", "wire"]
+    words += ["--source-depth", "4", "--processes", "1", "--per", "wire"]
     status, out, err = call("compare", "cube ports=4", "Torus k=2", *words, "-o", "all.csv")
     assert (status, err) == (0, "")
     assert "rates in flits per link per cycle" in out

@@ -103,7 +103,7 @@ def _demo(*arguments: str, timeout: float) -> subprocess.CompletedProcess:
 def test_demo_of_a_small_fft(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     words = ["--points", "8", "--processors", "2", "--output", str(folder)]
-    done = _demo(*words, "--engine", "amaranth", timeout=600)
+    done = _demo(*words, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "8 points on 2 processors" in done.stdout
     assert str(folder / "latency.png") in done.stdout.replace("\n", "")

@@ -35,7 +35,7 @@ SLOW_PYTHON = {
 SLOW_COMMANDS = {
     *("board", "combining", "communication-steps", "hierarchical", "hypercube", "static-networks"),
     *("machines", "measurement", "own-network", "partitions", "single-stage", "switching", "torus"),
-    "wiring",
+    *("verilog-project", "wiring"),
 }
 
 

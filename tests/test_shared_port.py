@@ -197,7 +197,7 @@ def test_tags_lead_to_modules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["three at a port", *map(long, list(KINDS)[1:])])
-@pytest.mark.parametrize("engine", ["amaranth", long("compiled")])
+@pytest.mark.parametrize("engine", [long("amaranth"), "compiled"])
 def test_every_processor_reaches_every_word(name: str, engine: str) -> None:
     """All pairs of processor and word: each adds a number of its own to each word."""
     network = network_of(name)
