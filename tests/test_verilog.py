@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl import build, write_verilog
@@ -293,6 +294,34 @@ endmodule
 
     simulate(dut, testbench)
     assert shown == expected
+
+
+class OneRow(wiring.Component):
+    """A memory of one row, whose address has no bits."""
+
+    def __init__(self) -> None:
+        super().__init__({"address": In(0), "data": In(3), "seen": Out(3)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.rows = rows = Memory(shape=3, depth=1, init=[5])
+        write, read = rows.write_port(), rows.read_port(domain="comb")
+        m.d.comb += [
+            *(port.addr.eq(self.address) for port in (write, read)),
+            write.data.eq(self.data),
+            write.en.eq(1),
+            self.seen.eq(read.data),
+        ]
+        return m
+
+
+def test_port_of_width_0_is_left_out() -> None:
+    """Found by `make nightly`: Verilator refused it."""
+    text = module_text(OneRow(), "row", ["clk", "rst", "address", "data", "seen"])
+    assert text.startswith(
+        "module row (\n  input clk,\n  input rst,\n  input [2:0] data,\n  output [2:0] seen\n);"
+    )
+    assert "address" not in text
 
 
 def test_module_without_clock_or_state() -> None:

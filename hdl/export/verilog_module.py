@@ -292,6 +292,8 @@ def _declare_ports(text: str, ports: Sequence[str]) -> str:
     lines: list[str] = []
     initial: list[str] = []
     for line in body.rstrip().split("\n")[:-1]:
+        if "[-1:0]" in line:  # of width 0, such as the address of a memory of one row
+            continue
         if port := re.fullmatch(r"  (input|output) (?:\[\d+:\d+\] )?(\w+);", line):
             directions[port[2]] = port[1]
             continue
