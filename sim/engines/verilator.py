@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from subprocess import TimeoutExpired
 
@@ -17,6 +18,7 @@ from ...hdl.core.children import in_threads, run_program, scratch_folder
 from ...hdl.core.errors import MulticubeError
 from ...hdl.core.fabric import Fabric, Pin
 from ...hdl.export.verilog import verilog_text
+from .compiled.build import compiler_version, hashed, kept
 
 __all__ = ["VerilatorEngine", "VerilatorFailed", "VerilatorMissing", "VerilatorTimeout"]
 
@@ -39,6 +41,9 @@ void get(Vtop *top, int port, void *value) {{
 }}
 }}
 """
+
+_UNIT_BYTES = 1 << 20
+"""Sources that are longer are compiled in parallel."""
 
 
 class VerilatorMissing(MulticubeError):
@@ -131,17 +136,33 @@ class VerilatorEngine:
             environment,
         )
         include = root / "include"
-        flags = [optimise, "-fPIC", "-std=gnu++17", "-I.", "-Iobj_dir", f"-I{include}"]
-        flags += [f"-I{include / 'vltstd'}", "-DVM_TRACE=0", "-DVL_TIME_CONTEXT"]
-        sources = [folder / "main.cpp", *sorted((folder / "obj_dir").glob("*.cpp"))]
-        sources += [include / name for name in ("verilated.cpp", "verilated_threads.cpp")]
+        flags = [optimise, "-fPIC", "-std=gnu++17", f"-I{include}", f"-I{include / 'vltstd'}"]
+        flags += ["-DVM_TRACE=0", "-DVL_TIME_CONTEXT"]
+        version = (include / "verilated_config.h").read_text()
 
-        def compile_one(source: Path) -> str:
-            target = f"{source.stem}.o"
-            _run([compiler, *flags, "-c", os.fspath(source), "-o", target], folder, deadline)
+        def compile_unit(sources: Sequence[Path]) -> Path:
+            unit = sources[0].with_suffix(".unit.cpp")
+            unit.write_text("".join(f'#include "{source}"\n' for source in sources))
+            target = folder / f"{sources[0].stem}.o"
+            command = [compiler, *flags, "-I.", "-Iobj_dir", "-c", os.fspath(unit)]
+            _run([*command, "-o", os.fspath(target)], folder, deadline)
             return target
 
-        objects = in_threads(compile_one, sources)
+        def compile_verilators(source: Path) -> Path:
+            """Verilator's own sources take longer than most networks, and stay as they are."""
+
+            def make(work: Path) -> Path:
+                _run([compiler, *flags, "-c", os.fspath(source), "-o", "own.o"], work, deadline)
+                return work / "own.o"
+
+            parts = (source.read_text(), version, *flags, compiler_version((compiler,)))
+            return kept(hashed(*parts), ".o", make)
+
+        made = [folder / "main.cpp", *sorted((folder / "obj_dir").glob("*.cpp"))]
+        verilators = [include / name for name in ("verilated.cpp", "verilated_threads.cpp")]
+        jobs = [partial(compile_unit, unit) for unit in _units(made)]
+        jobs += [partial(compile_verilators, source) for source in verilators]
+        objects = in_threads(lambda job: os.fspath(job()), jobs)
         _run([compiler, "-shared", "-pthread", *objects, "-o", "top.so"], folder, deadline)
         return folder / "top.so"
 
@@ -193,6 +214,19 @@ class VerilatorEngine:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _units(sources: Sequence[Path]) -> list[list[Path]]:
+    """Sources to be compiled together: Verilator's headers alone take a second."""
+    units: list[list[Path]] = [[]]
+    size = 0
+    for source in sources:
+        size += source.stat().st_size
+        if units[-1] and size > _UNIT_BYTES:
+            units.append([])
+            size = source.stat().st_size
+        units[-1].append(source)
+    return units
 
 
 def _verilator() -> tuple[str, Path]:

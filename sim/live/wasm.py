@@ -1,6 +1,5 @@
 """Compiles C to WebAssembly, with the compiler of the PyPI package ziglang."""
 
-import hashlib
 import importlib.util
 import sys
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...hdl.core.children import in_threads
-from ..engines.compiled.build import called, failed, kept
+from ..engines.compiled.build import called, failed, hashed, kept
 from ..engines.compiled.errors import NoCompiler
 
 __all__ = ["Unit", "webassembly"]
@@ -58,8 +57,7 @@ def webassembly(units: Mapping[str, Unit]) -> bytes:
     words = [version("ziglang"), *_OPTIONS, *_LINK]
     for name, unit in units.items():
         words += [name, unit.source, *unit.options]
-    key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
-    return kept(key, ".wasm", lambda work: _compiled(work, units)).read_bytes()
+    return kept(hashed(*words), ".wasm", lambda work: _compiled(work, units)).read_bytes()
 
 
 def _compiled(work: Path, units: Mapping[str, Unit]) -> Path:

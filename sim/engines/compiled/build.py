@@ -1,9 +1,9 @@
 """Compiles C, and caches the compiled libraries.
 
-The cache is a folder of shared libraries and WebAssembly modules, each named after its inputs
-(source, compiler and options) and its own content. A file is written under a temporary name and
-renamed, so that parallel or interrupted runs do no harm. A damaged one is compiled again. When
-there are too many, the least recently used ones are removed.
+The cache is a folder of shared libraries, WebAssembly modules and object files, each named after
+its inputs (source, compiler and options) and its own content. A file is written under a temporary
+name and renamed, so that parallel or interrupted runs do no harm. A damaged one is compiled again.
+When there are too many, the least recently used ones are removed.
 
 Loading a library executes it. It is therefore loaded only if the file belongs to this user, and
 only from a folder to which nobody else can write. Otherwise the program is compiled again, and the
@@ -35,7 +35,9 @@ __all__ = [
     "cache_folder",
     "called",
     "compiler_command",
+    "compiler_version",
     "failed",
+    "hashed",
     "kept",
     "library",
     "load_libraries",
@@ -45,8 +47,8 @@ __all__ = [
 CACHE_LIMIT = 1 << 30
 """Most bytes of libraries in the cache."""
 
-_SUFFIXES = (".so", ".wasm")
-"""What the cache keeps: shared libraries, and WebAssembly modules."""
+_SUFFIXES = (".so", ".wasm", ".o")
+"""What the cache keeps: shared libraries, WebAssembly modules, and Verilator's own object files."""
 
 _BUILDING = "building-"
 _LOCKED_SECONDS = 60
@@ -95,7 +97,8 @@ def compiler_command() -> tuple[str, ...]:
 
 
 @cache
-def _version(command: tuple[str, ...]) -> str:
+def compiler_version(command: tuple[str, ...]) -> str:
+    """What a compiler says of its version."""
     return called([*command, "--version"]).stdout
 
 
@@ -196,7 +199,7 @@ def kept(key: str, suffix: str, make: Callable[[Path], Path]) -> Path:
     Parameters
     ----------
     key : str
-        A hash of all that the file is made from.
+        `hashed` of all that the file is made from.
     suffix : str
         One of `_SUFFIXES`.
     make : Callable[[Path], Path]
@@ -220,7 +223,11 @@ def _compilation() -> tuple[str, ...]:
 
 def _key(source: str) -> str:
     """A hash of all that a program's library is made from."""
-    made_from = (source, *_compilation(), _version(compiler_command()), _machine())
+    return hashed(source, *_compilation(), compiler_version(compiler_command()), _machine())
+
+
+def hashed(*made_from: str) -> str:
+    """The key of a file in the cache."""
     return hashlib.sha256("\0".join(made_from).encode()).hexdigest()[:32]
 
 
