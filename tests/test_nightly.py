@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A few of the cases of `make nightly`, which the other files of tests do not have."""
 
 import shutil
@@ -6,6 +7,8 @@ import nightly
 import pytest
 from long_runs import long
 from multicube.hdl import FAMILIES
+from multicube.hdl.core.fabric import CellType
+from random_modules import RandomMemory, lock_step, results, side_by_side
 
 
 @pytest.mark.parametrize("seed", [1, long(2), long(3), long(4)])
@@ -18,6 +21,13 @@ def test_random_networks_in_lock_step(seed: int) -> None:
 def test_random_modules_in_lock_step_on_three_engines(seed: int) -> None:
     """The second batch as tables of operations."""
     nightly.modules(seed)
+
+
+def test_memory_of_one_row_on_three_engines() -> None:
+    """Its address has no bits, so the Verilog has no port for it."""
+    seed = next(seed for seed in range(100) if RandomMemory(seed=seed).depth == 1)
+    fabric = side_by_side([CellType(RandomMemory, seed=seed)])
+    lock_step(fabric, results(fabric), seed, 20, verilog=True)
 
 
 @pytest.mark.parametrize(

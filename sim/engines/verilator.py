@@ -169,6 +169,8 @@ class VerilatorEngine:
     def _main(self) -> str:
         setters, getters = [], []
         for name, number in self._numbers.items():
+            if not self._ports[name].width:  # the Verilog has no such port
+                continue
             member = "top->" + name.replace("__", "___05F")  # how Verilator writes it in C++
             if self._ports[name].flow == In:
                 copy = f"memcpy(&{member}, value, sizeof {member});"
