@@ -2,7 +2,8 @@
 """What every network of the catalogue must do, presets included: new ones are tested from here on.
 
 The tests ask a network what it can do, and never which one it is. Each is tried as its entry's
-`example`; the long runs try every other word that a parameter can be, too (`cube switch=circuit`).
+`example`; the long runs try every other word that a parameter can be, too (`cube switch=circuit`):
+with all networks that have cells of their own, and with one of those that have the cells of others.
 """
 
 import itertools
@@ -41,13 +42,25 @@ _spec.loader.exec_module(broadcast)
 Call = Callable[..., Any]
 SEED = 16
 
-WORDS = [
-    f"{family.name} {parameter.name}={choice}"
-    for family in FAMILIES.values()
-    for parameter in family.parameters
-    for choice in parameter.choices
-    if family.preset is None and choice != parameter.default and not choice.isupper()
-]
+
+def every_word() -> Iterator[str]:
+    """All words of networks with cells of their own; of the others, each word of one, in turn."""
+    others: dict[str, list[str]] = {}
+    for family in FAMILIES.values():
+        for parameter in family.parameters if family.preset is None else ():
+            for choice in parameter.choices:
+                if choice == parameter.default or choice.isupper():
+                    continue
+                word = f"{parameter.name}={choice}"
+                if family.name in ALIKE:
+                    others.setdefault(word, []).append(family.name)
+                else:
+                    yield f"{family.name} {word}"
+    for turn, (word, names) in enumerate(others.items()):
+        yield f"{names[turn % len(names)]} {word}"
+
+
+WORDS = list(every_word())
 LOCK_STEP = {"combining", "connection-machine", "cube", "dcsh", "hypercube", "omega", "torus"}
 """Networks that tests of their own run in lock step on both engines, in short runs too."""
 
