@@ -42,7 +42,7 @@ SEED := $(or $(SEED),$(shell date +%s))
 MODULES ?= 1000
 NETWORKS ?= 100
 BENCHES ?= 50
-CASES = --seed $(SEED) --modules $(MODULES) --networks $(NETWORKS) --benches $(BENCHES)
+CASES = --seed $(SEED) --modules $(MODULES) --networks $(NETWORKS) --benches $(BENCHES) --jobs $(JOBS)
 
 nightly: $(TOOLS)
 	$(BIN)/python tests/nightly.py $(CASES)

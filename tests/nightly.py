@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from amaranth.lib.wiring import Out
+from joblib import Parallel, delayed
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.core.fabric import CellType, Pin
@@ -141,6 +142,15 @@ def benches(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
     return said
 
 
+def failure(check: Callable[..., Any], seed: int, *, verilog: bool) -> str | None:
+    """What is wrong in a case; None if nothing is."""
+    try:
+        check(seed, verilog=verilog)
+    except Exception as error:
+        return str(error)
+    return None
+
+
 def sanitized(words: list[str]) -> int:
     """Run this file again, with checks in the generated C; return its status."""
     asked = subprocess.run(
@@ -165,11 +175,12 @@ def main() -> int:
     parser.add_argument("--modules", type=int, default=1000, help="how many (default: 1000)")
     parser.add_argument("--networks", type=int, default=100, help="how many (default: 100)")
     parser.add_argument("--benches", type=int, default=50, help="how many (default: 50)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--no-verilog", action="store_true", help="without Verilator")
     parser.add_argument("--sanitize", action="store_true", help="check the C as it runs")
     options = parser.parse_args()
     if options.sanitize:
-        counts = [f"--{name}={getattr(options, name)}" for name in ("seed", *KINDS)]
+        counts = [f"--{name}={getattr(options, name)}" for name in ("seed", *KINDS, "jobs")]
         return sanitized(counts)
     batches = -(-options.modules // BATCH)
     print(
@@ -177,20 +188,23 @@ def main() -> int:
         f"{options.benches} benches",
         flush=True,
     )
-    jobs: list[tuple[str, Callable[..., Any], int, int]] = [
-        ("modules", modules, batches, BATCH),
-        ("networks", networks, options.networks, 1),
-        ("benches", benches, options.benches, 1),
+    sizes = dict(zip(KINDS, (BATCH, 1, 1)))
+    counts = dict(zip(KINDS, (batches, options.networks, options.benches)))
+    checks = dict(zip(KINDS, (modules, networks, benches)))
+    cases = [
+        (kind, seed)
+        for kind, count in counts.items()
+        for seed in range(options.seed, options.seed + count)
     ]
+    tried = Parallel(n_jobs=options.jobs, return_as="generator")(
+        delayed(failure)(checks[kind], seed, verilog=not options.no_verilog) for kind, seed in cases
+    )
     failures = 0
-    for kind, check, count, size in jobs:
-        alone = " ".join(f"--{each} {size if each == kind else 0}" for each in KINDS)
-        for seed in range(options.seed, options.seed + count):
-            try:
-                check(seed, verilog=not options.no_verilog)
-            except Exception as error:
-                failures += 1
-                print(f"{error}\n  repeat: --seed {seed} {alone}", flush=True)
+    for (kind, seed), said in zip(cases, tried):
+        if said is not None:
+            failures += 1
+            alone = " ".join(f"--{each} {sizes[each] if each == kind else 0}" for each in KINDS)
+            print(f"{said}\n  repeat: --seed {seed} {alone}", flush=True)
     print(f"{failures} failures")
     return int(failures > 0)
 

@@ -42,11 +42,13 @@ def test_intervals_hold_the_exact_mean(radix: int, load: float) -> None:
     found = results(network, load)
     assert holding(found, exact) >= 0.97
     assert np.mean([abs(r.throughput - load) <= r.throughput_ci99 for r in found]) >= 0.97
-    # The end of the window, and the packets that arrive after it, move the intervals a little.
+    # Packets that arrive after the window move the intervals a little.
     widths = [r.latency.ci99 / r.latency.mean for r in found if r.ended == "precise"]
-    assert np.mean([width <= 0.06 for width in widths]) >= 0.97
-    assert max(widths) <= 0.08
-    assert {result.ended for result in found} <= {"precise", "limit"}
+    assert max(widths) <= 0.05
+    late = [r.latency.ci99 / r.latency.mean for r in found if r.ended == "late"]
+    assert len(late) < 0.1 * len(found)
+    assert max(late, default=0) <= 0.08
+    assert {result.ended for result in found} <= {"precise", "late", "limit"}
     assert all(result.cycles == 200_000 for result in found if result.ended == "limit")
 
 
@@ -111,7 +113,7 @@ def test_window_grows_to_the_precision(precision: float) -> None:
     network = build("cube", ports=8)
     found = simulate(network, load=0.5, precision=precision, bins=64)
     assert found.ended == "precise"
-    assert found.latency.ci99 <= 1.2 * precision * found.latency.mean
+    assert found.latency.ci99 <= precision * found.latency.mean
     assert found.throughput_ci99 <= precision * found.throughput
     limited = simulate(network, load=0.7, precision=1e-4, limit=5000, bins=64)
     assert (limited.ended, limited.cycles) == ("limit", 5000)

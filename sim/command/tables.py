@@ -36,6 +36,7 @@ def _latency_row(latency: Latency, beyond: str = "beyond the histogram") -> list
 _ENDED = {
     "given": "its length was given",
     "precise": "it grew until the results were precise",
+    "late": "it grew until the results were precise, but its last packets made them less so",
     "saturated": "it grew until saturation was certain",
     "limit": "it grew to its limit before the results were precise",
     "finite": "",

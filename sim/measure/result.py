@@ -123,8 +123,9 @@ class Result:
     partial : bool
         Whether the run was interrupted; packets were then left in the network.
     ended : str
-        Why the window ended: it was "given", the results were "precise", the network was
-        "saturated", the "limit" was reached, the traffic is "finite", or "interrupted".
+        Why the window ended: it was "given", the results were "precise", the same before "late"
+        packets widened an interval, the network was "saturated", the "limit" was reached, the
+        traffic is "finite", or "interrupted".
     uncorrelated : bool
         Whether the batches, of which the confidence intervals are made, were shown to be
         uncorrelated. If not, the intervals may be too narrow.

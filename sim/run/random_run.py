@@ -57,7 +57,7 @@ def random_run(probe: Probe, network: Network, run: Run, engine: str) -> Steps:
     total, inside = (window.estimate(kind, "timed") for kind in ("total", "network"))
     rate_ci99 = throughput.half_width and throughput.half_width / network.sources
     saturated = balance.saturated
-    if saturated is False and not settled and window.ended != "precise":
+    if saturated is False and not settled and window.ended not in ("precise", "late"):
         saturated = None
     verdict = _verdict(saturated, balance, window, network)
     latencies = [probe.latency("total", total.half_width)]
@@ -254,11 +254,14 @@ class _Window:
             return "saturated" if clear or length >= _SURE * self.run.first else None
         if balance.saturated is None:
             return None
+        nothing = self.run.offered_load(self.network) == 0 and not any(balance.generated)
+        return "precise" if nothing or self._precise else None
+
+    @property
+    def _precise(self) -> bool:
+        """Whether both intervals are as narrow as wanted."""
         estimates = [self.estimate("measured", "cycle"), self.estimate("total", "timed")]
-        offered = self.run.offered_load(self.network)
-        nothing = offered == 0 and not any(balance.generated)
-        precise = all(each.within(self.run.wanted) for each in estimates)
-        return "precise" if nothing or precise else None
+        return all(each.within(self.run.wanted) for each in estimates)
 
     def follow(self) -> Generator[int, None, None]:
         """Wait for the packets that were born in the window, at most as long as it lasted.
@@ -290,12 +293,14 @@ class _Window:
         return self._born - sum(self.probe.sinks("timed")) if self._known else None
 
     def read_latencies(self) -> None:
-        """Add the latencies of the packets that arrived after the window."""
+        """Add the latencies of the packets that arrived late, which may widen the intervals."""
         for samples, probe in zip(self._samples, self._runs):
             now = _Sample.of(probe)
             samples[-1] = samples[-1]._replace(
                 timed=now.timed, total=now.total, network=now.network
             )
+        if self.ended == "precise" and now.timed and not self._precise:
+            self.ended = "late"
 
     def _parts(self, name: str) -> list[float]:
         """By how much a counter of all runs together grew in each part of the window."""
