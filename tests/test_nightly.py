@@ -17,9 +17,9 @@ def test_random_networks_in_lock_step(seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [10, 11])
+@pytest.mark.parametrize("seed", [10, 11, 2621])
 def test_random_modules_in_lock_step_on_three_engines(seed: int) -> None:
-    """The second batch as tables of operations."""
+    """Batches of odd seeds as tables of operations; Verilator's DFG is wrong in the last one."""
     nightly.modules(seed)
 
 
