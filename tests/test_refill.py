@@ -11,7 +11,7 @@ from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork
-from multicube.hdl.networks.routed import RoutedNetwork
+from multicube.hdl.networks.router_parameters import RouterParameters
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.hdl.routers.worm_router import WormRouter
@@ -115,7 +115,7 @@ def test_a_ring_that_is_closed_has_a_loop(
     monkeypatch.setattr(Torus, "carries", lambda self, channel: True)
     with pytest.raises(ValueError, match=r"^Refill must be no, not 'yes': a combinational path"):
         refilled(family, {"k": k, "n": 1})
-    monkeypatch.setattr(RoutedNetwork, "_check_refill", lambda self: None)
+    monkeypatch.setattr(RouterParameters, "check_refill", lambda self, relation, shapes: None)
     with pytest.raises(CombinationalLoop, match=r"router_\d\.i\.\d\.ready"):
         CompiledEngine(refilled(family, {"k": k, "n": 1}).fabric)
 

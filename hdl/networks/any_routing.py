@@ -10,7 +10,8 @@ from ..routing.algorithms import ALGORITHMS, relation_for
 from ..routing.relation import Relation
 from ..topology.graph import check_graph
 from .network import Readings, Window
-from .routed import RoutedNetwork, RouterParameters
+from .routed import RoutedNetwork
+from .router_parameters import RouterParameters
 
 __all__ = ["AnyRoutingNetwork", "AnyRoutingParameters"]
 

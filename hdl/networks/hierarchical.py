@@ -10,7 +10,8 @@ from ..routing.relation import Relation
 from ..topology.hierarchical import Hierarchical
 from .any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from .family import Family
-from .routed import RoutedNetwork, RouterParameters
+from .routed import RoutedNetwork
+from .router_parameters import RouterParameters
 
 __all__ = [
     "FAMILIES",

@@ -3,19 +3,15 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, make_dataclass
+from dataclasses import field, fields, make_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
-
-from amaranth.hdl import ShapeLike
 
 from ..core.checks import check_limit
 from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, payload_shape, word
 from ..core.wires import Lane
-from ..primitives.arbiters import ARBITERS, check_arbiter
 from ..primitives.link_end import LinkEnd
 from ..primitives.packet import Packet
 from ..primitives.random_bits import scattered_seed
@@ -25,86 +21,26 @@ from ..routers.graph_router import RouteLogic
 from ..routers.packet_router import PacketRouter
 from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
-from ..routers.selection import SELECTIONS, Selection
-from ..routers.shape import SWITCHINGS, InputChannel, RouterShape, Switching, space_needed
+from ..routers.shape import InputChannel, RouterShape, space_needed
 from ..routers.worm_router import WormRouter
-from ..routing.deadlock import dependency_cycle
 from ..routing.relation import Relation
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged
 from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
-from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
+from .flits import parse_lengths
 from .graph_layout import graph_layout
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window
-from .recovery import RECOVERIES, place_retransmission
+from .recovery import place_retransmission
 from .route_tables import table_memories, weight_bits
+from .router_parameters import RouterParameters
 
-__all__ = ["RoutedNetwork", "RouterParameters"]
+__all__ = ["RoutedNetwork"]
 
 _MOST = 2**16
 """Most nodes of a description, and most terminals."""
 
-_SWITCHINGS = SWITCHINGS | {
-    "packet": "packets are single words, which wait at outputs and hold a link for their length"
-}
-
 _SHOWN = 6
 """Most channels of a cycle that a message names."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RouterParameters(Parameters):
-    """The parameters that all networks of worm routers have.
-
-    `decision` is D_t of Ould-Khaoua and Sotudeh. With cut-through and store-and-forward switching,
-    `depth` must be at least the length of the longest packet. With packet switching, `depth` counts
-    packets.
-    """
-
-    decision: int = decision_time("cycles that a router takes to forward a header")
-    depth: int = flit_queue()
-    switching: Switching = word("wormhole", "when a header may leave a router", _SWITCHINGS)
-    refill: str = queue_refill()
-    arbiter: str = word("round-robin", "how worms share an output", ARBITERS)
-    selection: Selection = word(
-        "first-free", "what a packet takes of several channels", SELECTIONS, plain="first-free"
-    )
-    allow_deadlock: int = integer(
-        0, "1: build it even if its routing can deadlock", least=0, most=1
-    )
-    pipeline: int = integer(
-        0,
-        "1: arbitration and switch in cycles of their own, for a faster clock; 2: routes too",
-        least=0,
-        most=2,
-        plain=0,
-    )
-    recovery: str = word("none", "what ends a deadlock", RECOVERIES, plain="none")
-    timeout: int = integer(
-        16,
-        "with recovery: cycles that a header waits until it is discarded",
-        least=2,
-        most=2**12,
-        plain=16,
-    )
-    window: int = integer(
-        4,
-        "with recovery: packets that a terminal keeps until acknowledged",
-        least=1,
-        most=64,
-        plain=4,
-    )
-    payload: ShapeLike = payload_shape()
-    length: int | str = packet_length()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        longest = parse_lengths(self.length)[1]
-        if self.switching not in ("wormhole", "packet") and self.depth < longest:
-            raise InvalidValue(
-                f"Depth must be at least the length of {longest} flits with "
-                f"switching={self.switching}, not {self.depth}"
-            )
 
 
 class RoutedNetwork(PacketNetwork):
@@ -192,44 +128,25 @@ class RoutedNetwork(PacketNetwork):
         self.ports = relation.ports
         self.tags = relation.tags
         self.ordered = relation.ordered
-        self.holds_links = given.switching == "packet"
+        self.holds_links = given.holds_links
         self.flits = not self.holds_links
-        self.recovers = given.recovery == "discard"
-        if self.recovers:
-            self._check_recovery()
-        elif not given.allow_deadlock:
+        self.recovers = given.recovers
+        if not self.recovers and not given.allow_deadlock:
             self._check_deadlock()
-        if given.refill == "yes":
-            self._check_refill()
-        check_arbiter(given.arbiter, max(shape.most_inputs for shape in self.shapes))
-        if self._selects and not relation.choice:
-            raise InvalidValue(
-                "Selection must be first-free if packets have no choice of channels, "
-                f"not {given.selection!r}"
-            )
-        slowest = max((link.interval for link in relation.graph.links()), default=1)
-        if self.holds_links:
-            self._check_packet_switching()
-        elif slowest > 1:
-            raise InvalidValue(
-                f"Interval must be 1 unless switching is packet, not {slowest} with "
-                f"switching={given.switching}"
-            )
+        given.check(relation, self.shapes)
         links = relation.diameter
         self.stages = links + 1
-        if given.pipeline and not self.holds_links:
-            self._check_pipeline()
         waits = links * (given.decision - 1 + relation.graph.latency - 1)
         if given.pipeline:
             waits += (links + 1) * (given.pipeline + 1)
         stored = self.lengths[1] if given.switching == "store-and-forward" else 1
-        self.zero_load_cycles = waits + stored * (links + 1) + self._senses
+        self.zero_load_cycles = waits + stored * (links + 1) + self.relation.senses
         if self.holds_links:
-            self.zero_load_cycles = links * self.lengths[1] * slowest + 1
+            self.zero_load_cycles = links * self.lengths[1] * relation.graph.longest_interval + 1
         if self.recovers:
             self.zero_load_cycles += 2
             self.longest_delay = LONGEST_WAIT * self._delay
-        self.punctual = relation.legs is None and not self._selects
+        self.punctual = relation.legs is None and not self.parameters.selects
 
     def _check_deadlock(self) -> None:
         cycle = self.relation.deadlock()
@@ -242,121 +159,11 @@ class RoutedNetwork(PacketNetwork):
             f"each for the next: {shown}{more} (allow_deadlock=1 builds it all the same)"
         )
 
-    def _check_recovery(self) -> None:
-        """Packets that are sent again need a network that keeps the order of the others."""
-        given = self.parameters
-        if self.holds_links:
-            raise InvalidValue(f"Recovery must be none with switching=packet, not {given.recovery}")
-        if not self.relation.ordered:
-            raise InvalidValue(
-                "Recovery must be none if packets may overtake each other, as with "
-                f"a choice of channels, not {given.recovery}"
-            )
-        least = self.lengths[1] + given.decision
-        if given.timeout < least:
-            raise InvalidValue(
-                f"Timeout must be at least {least}, the longest packet and the decision time, "
-                f"not {given.timeout}"
-            )
-
     @property
     def _delay(self) -> int:
         """Fewest cycles after which a terminal sends a packet again: a power of two."""
         given = self.parameters
         return 1 << (2 * (given.timeout + self.stages + self.lengths[1]) - 1).bit_length()
-
-    def _check_packet_switching(self) -> None:
-        """Packets that are single words need links of one channel, and the plain router."""
-        given, relation = self.parameters, self.relation
-        if relation.rewritable:
-            raise InvalidValue("Tables must be fixed with switching=packet, not rewritable")
-        for name, plain in (
-            ("decision", 1),
-            ("refill", "no"),
-            ("pipeline", 0),
-            ("arbiter", "round-robin"),
-        ):
-            if given[name] != plain:
-                raise InvalidValue(
-                    f"{name.capitalize()} must be {plain} with switching=packet, not {given[name]}"
-                )
-        if relation.legs is not None:
-            raise InvalidValue("Routing with switching=packet must have no intermediate terminals")
-        if (channels := max((link.channels for link in relation.graph.links()), default=1)) > 1:
-            raise InvalidValue(
-                f"Links must have one channel with switching=packet, not {channels} "
-                "(routing=minimal channels=1 allow_deadlock=1 needs no more)"
-            )
-        if relation.graph.latency > 1:
-            raise InvalidValue(
-                f"Latency must be 1 with switching=packet, not {relation.graph.latency}"
-            )
-        if relation.choice and not self._selects:
-            raise InvalidValue(
-                "Selection must not be first-free with switching=packet if packets have a choice "
-                "of channels"
-            )
-
-    def _check_pipeline(self) -> None:
-        """What needs to know in the same cycle what the router behind a link does."""
-        given, graph = self.parameters, self.relation.graph
-        for name, plain in (
-            ("decision", 1),
-            ("refill", "no"),
-            ("selection", "first-free"),
-            ("recovery", "none"),
-        ):
-            if given[name] != plain:
-                raise InvalidValue(
-                    f"{name.capitalize()} must be {plain} with pipeline={given.pipeline}, "
-                    f"not {given[name]}"
-                )
-        if self.relation.rewritable:
-            raise InvalidValue(f"Tables must be fixed with pipeline={given.pipeline}")
-        if self._senses:
-            raise InvalidValue(
-                "Pipeline must be 0 if terminals look at the queues of their router, "
-                f"not {given.pipeline}"
-            )
-        if graph.latency > 1:
-            raise InvalidValue(
-                f"Latency must be 1 with pipeline={given.pipeline}, not {graph.latency}"
-            )
-        if given.switching == "store-and-forward":
-            raise InvalidValue(
-                f"Switching must be wormhole or cut-through with pipeline={given.pipeline}, "
-                f"not {given.switching}"
-            )
-        if self.relation.choice and given.pipeline == 1:
-            raise InvalidValue(
-                "Pipeline must be 0 or 2 if packets have a choice of channels, "
-                f"not {given.pipeline}"
-            )
-
-    def _check_refill(self) -> None:
-        """With refill, a queue's `ready` depends on those of the queues behind its exits."""
-        relation = self.relation
-        if relation.choice:
-            raise InvalidValue("Refill must be no if packets have a choice of channels, not 'yes'")
-        waits: dict[Channel, set[Channel]] = {}
-        for link in relation.graph.links():
-            if link.channels > 2:
-                raise InvalidValue("Refill must be no with more than 2 channels a link, not 'yes'")
-            shape = self.shapes[link.peer]
-            for number in range(link.channels):
-                channel = Channel(link.node, link.port, number)
-                entry = shape.input((link.peer_port, number))
-                if link.latency == 1 and relation.carries(channel):
-                    ends = [one.end for one in shape.outputs if entry in one.inputs]
-                    # The second channel of a link waits for its first one too.
-                    after = {Channel(link.peer, p, c) for p, top in ends for c in range(top + 1)}
-                    waits[channel] = {one for one in after if one.port >= 0}
-        carried = {channel: after & waits.keys() for channel, after in waits.items()}
-        if cycle := dependency_cycle(carried):
-            raise InvalidValue(
-                "Refill must be no, not 'yes': a combinational path would lead around a cycle of "
-                f"{len(cycle) - 1} channels"
-            )
 
     def statistics(self, readings: Readings, window: Window) -> dict[str, Any]:
         """As in `Network`; with recovery, how many packets and acknowledgements routers have
@@ -460,22 +267,12 @@ class RoutedNetwork(PacketNetwork):
         depth = self.parameters.depth
         return place_detours(fabric, self.relation, self.shapes, outer, terminals, levels, depth)
 
-    @property
-    def _selects(self) -> bool:
-        """Whether a packet is sent to one of several channels when it arrives at a router."""
-        return self.parameters.selection != "first-free"
-
     @cached_property
     def _weights(self) -> int:
         """Bits of the weights in tables."""
         if self.parameters.selection != "random" or self._logic() is not None:
             return 1
         return weight_bits(self.relation)
-
-    @property
-    def _senses(self) -> bool:
-        """Whether terminals look at the queues behind the links of their node."""
-        return self.relation.legs is not None and self.relation.detour == "least-delay"
 
     def _level(self, link: Link, number: int) -> Pin:
         """The number of flits in the queue behind a channel."""
@@ -497,7 +294,7 @@ class RoutedNetwork(PacketNetwork):
             straps = {}
             if logic is not None and logic.address:
                 straps["address"] = logic.position(node)
-            if given.arbiter == "random" or self._selects:
+            if given.arbiter == "random" or given.selects:
                 straps["seed"] = scattered_seed(node)
             title = f"node {self.relation.graph.name(node)}"
             fabric.place(Cell(f"router_{node}", types[shape], straps, title=title))
@@ -506,7 +303,7 @@ class RoutedNetwork(PacketNetwork):
         """The routers of a shape."""
         given = self.parameters
         selecting: dict[str, Any] = {}
-        if self._selects:
+        if given.selects:
             selecting = {"selection": given.selection, "weights": self._weights}
         if self.holds_links:
             return CellType(PacketRouter, **common, **selecting)
@@ -522,7 +319,7 @@ class RoutedNetwork(PacketNetwork):
             **common,
             decision=given.decision,
             refill=given.refill == "yes",
-            levels=self._senses,
+            levels=self.relation.senses,
             timeout=given.timeout if self.recovers else 0,
             **selecting,
         )
@@ -567,7 +364,7 @@ class RoutedNetwork(PacketNetwork):
                 depth=given.depth,
                 guarded=waits,
                 needed=space_needed(given.switching, given.depth, self.lengths[1]),
-                levels=self._senses,
+                levels=self.relation.senses,
             )
             title = f"link to node {self.relation.graph.name(link.peer)}"
             fabric.place(Cell(name, kind, title=title))

@@ -124,6 +124,11 @@ class Relation(ABC):
         return not self.ordered
 
     @property
+    def senses(self) -> bool:
+        """Whether terminals look at the queues behind the links of their node."""
+        return self.legs is not None and self.detour == "least-delay"
+
+    @property
     def ports(self) -> int:
         """Number of terminals."""
         return len(self.graph.homes)

@@ -150,6 +150,11 @@ class Graph(ABC):
         """The longest latency of a link, in cycles."""
         return max((link.latency for link in self.links()), default=1)
 
+    @property
+    def longest_interval(self) -> int:
+        """The longest interval of a link, in cycles."""
+        return max((link.interval for link in self.links()), default=1)
+
     @cached_property
     def by_output(self) -> dict[tuple[int, int], Link]:
         """The links by the node and the output that they leave."""

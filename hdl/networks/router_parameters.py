@@ -1,0 +1,225 @@
+"""The parameters of networks of routers, and what a routing allows them to be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from amaranth.hdl import ShapeLike
+
+from ..core.errors import InvalidValue
+from ..core.parameters import Parameters, integer, payload_shape, word
+from ..primitives.arbiters import ARBITERS, check_arbiter
+from ..routers.selection import SELECTIONS, Selection
+from ..routers.shape import SWITCHINGS, RouterShape, Switching
+from ..routing.deadlock import dependency_cycle
+from ..routing.relation import Relation
+from ..topology.graph import Channel
+from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
+from .recovery import RECOVERIES
+
+__all__ = ["RouterParameters"]
+
+_SWITCHINGS = SWITCHINGS | {
+    "packet": "packets are single words, which wait at outputs and hold a link for their length"
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RouterParameters(Parameters):
+    """The parameters that all networks of worm routers have.
+
+    `decision` is D_t of Ould-Khaoua and Sotudeh. With cut-through and store-and-forward switching,
+    `depth` must be at least the length of the longest packet. With packet switching, `depth` counts
+    packets.
+    """
+
+    decision: int = decision_time("cycles that a router takes to forward a header")
+    depth: int = flit_queue()
+    switching: Switching = word("wormhole", "when a header may leave a router", _SWITCHINGS)
+    refill: str = queue_refill()
+    arbiter: str = word("round-robin", "how worms share an output", ARBITERS)
+    selection: Selection = word(
+        "first-free", "what a packet takes of several channels", SELECTIONS, plain="first-free"
+    )
+    allow_deadlock: int = integer(
+        0, "1: build it even if its routing can deadlock", least=0, most=1
+    )
+    pipeline: int = integer(
+        0,
+        "1: arbitration and switch in cycles of their own, for a faster clock; 2: routes too",
+        least=0,
+        most=2,
+        plain=0,
+    )
+    recovery: str = word("none", "what ends a deadlock", RECOVERIES, plain="none")
+    timeout: int = integer(
+        16,
+        "with recovery: cycles that a header waits until it is discarded",
+        least=2,
+        most=2**12,
+        plain=16,
+    )
+    window: int = integer(
+        4,
+        "with recovery: packets that a terminal keeps until acknowledged",
+        least=1,
+        most=64,
+        plain=4,
+    )
+    payload: ShapeLike = payload_shape()
+    length: int | str = packet_length()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.switching not in ("wormhole", "packet") and self.depth < self.longest:
+            raise InvalidValue(
+                f"Depth must be at least the length of {self.longest} flits with "
+                f"switching={self.switching}, not {self.depth}"
+            )
+
+    @property
+    def longest(self) -> int:
+        """Flits of the longest packet."""
+        return parse_lengths(self.length)[1]
+
+    @property
+    def holds_links(self) -> bool:
+        """Whether packets are single words that hold a link for their length."""
+        return self.switching == "packet"
+
+    @property
+    def recovers(self) -> bool:
+        """Whether packets that a router discards are sent again."""
+        return self.recovery == "discard"
+
+    @property
+    def selects(self) -> bool:
+        """Whether a packet is sent to one of several channels when it arrives at a router."""
+        return self.selection != "first-free"
+
+    def check(self, relation: Relation, shapes: Sequence[RouterShape]) -> None:
+        """Raise ValueError if a routing, and the routers that it needs, do not allow a value."""
+        if self.recovers:
+            self.check_recovery(relation)
+        if self.refill == "yes":
+            self.check_refill(relation, shapes)
+        check_arbiter(self.arbiter, max(shape.most_inputs for shape in shapes))
+        if self.selects and not relation.choice:
+            raise InvalidValue(
+                "Selection must be first-free if packets have no choice of channels, "
+                f"not {self.selection!r}"
+            )
+        slowest = relation.graph.longest_interval
+        if self.holds_links:
+            self.check_packet_switching(relation)
+        elif slowest > 1:
+            raise InvalidValue(
+                f"Interval must be 1 unless switching is packet, not {slowest} with "
+                f"switching={self.switching}"
+            )
+        elif self.pipeline:
+            self.check_pipeline(relation)
+
+    def check_recovery(self, relation: Relation) -> None:
+        """Packets that are sent again need a network that keeps the order of the others."""
+        if self.holds_links:
+            raise InvalidValue(f"Recovery must be none with switching=packet, not {self.recovery}")
+        if not relation.ordered:
+            raise InvalidValue(
+                "Recovery must be none if packets may overtake each other, as with "
+                f"a choice of channels, not {self.recovery}"
+            )
+        least = self.longest + self.decision
+        if self.timeout < least:
+            raise InvalidValue(
+                f"Timeout must be at least {least}, the longest packet and the decision time, "
+                f"not {self.timeout}"
+            )
+
+    def check_packet_switching(self, relation: Relation) -> None:
+        """Packets that are single words need links of one channel, and the plain router."""
+        if relation.rewritable:
+            raise InvalidValue("Tables must be fixed with switching=packet, not rewritable")
+        for name, plain in (
+            ("decision", 1),
+            ("refill", "no"),
+            ("pipeline", 0),
+            ("arbiter", "round-robin"),
+        ):
+            if self[name] != plain:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be {plain} with switching=packet, not {self[name]}"
+                )
+        if relation.legs is not None:
+            raise InvalidValue("Routing with switching=packet must have no intermediate terminals")
+        if (channels := max((link.channels for link in relation.graph.links()), default=1)) > 1:
+            raise InvalidValue(
+                f"Links must have one channel with switching=packet, not {channels} "
+                "(routing=minimal channels=1 allow_deadlock=1 needs no more)"
+            )
+        if relation.graph.latency > 1:
+            raise InvalidValue(
+                f"Latency must be 1 with switching=packet, not {relation.graph.latency}"
+            )
+        if relation.choice and not self.selects:
+            raise InvalidValue(
+                "Selection must not be first-free with switching=packet if packets have a choice "
+                "of channels"
+            )
+
+    def check_pipeline(self, relation: Relation) -> None:
+        """What needs to know in the same cycle what the router behind a link does."""
+        for name, plain in (
+            ("decision", 1),
+            ("refill", "no"),
+            ("selection", "first-free"),
+            ("recovery", "none"),
+        ):
+            if self[name] != plain:
+                raise InvalidValue(
+                    f"{name.capitalize()} must be {plain} with pipeline={self.pipeline}, "
+                    f"not {self[name]}"
+                )
+        if relation.rewritable:
+            raise InvalidValue(f"Tables must be fixed with pipeline={self.pipeline}")
+        if relation.senses:
+            raise InvalidValue(
+                "Pipeline must be 0 if terminals look at the queues of their router, "
+                f"not {self.pipeline}"
+            )
+        if relation.graph.latency > 1:
+            raise InvalidValue(
+                f"Latency must be 1 with pipeline={self.pipeline}, not {relation.graph.latency}"
+            )
+        if self.switching == "store-and-forward":
+            raise InvalidValue(
+                f"Switching must be wormhole or cut-through with pipeline={self.pipeline}, "
+                f"not {self.switching}"
+            )
+        if relation.choice and self.pipeline == 1:
+            raise InvalidValue(
+                f"Pipeline must be 0 or 2 if packets have a choice of channels, not {self.pipeline}"
+            )
+
+    def check_refill(self, relation: Relation, shapes: Sequence[RouterShape]) -> None:
+        """With refill, a queue's `ready` depends on those of the queues behind its exits."""
+        if relation.choice:
+            raise InvalidValue("Refill must be no if packets have a choice of channels, not 'yes'")
+        waits: dict[Channel, set[Channel]] = {}
+        for link in relation.graph.links():
+            if link.channels > 2:
+                raise InvalidValue("Refill must be no with more than 2 channels a link, not 'yes'")
+            shape = shapes[link.peer]
+            for number in range(link.channels):
+                channel = Channel(link.node, link.port, number)
+                entry = shape.input((link.peer_port, number))
+                if link.latency == 1 and relation.carries(channel):
+                    ends = [one.end for one in shape.outputs if entry in one.inputs]
+                    # The second channel of a link waits for its first one too.
+                    after = {Channel(link.peer, p, c) for p, top in ends for c in range(top + 1)}
+                    waits[channel] = {one for one in after if one.port >= 0}
+        carried = {channel: after & waits.keys() for channel, after in waits.items()}
+        if cycle := dependency_cycle(carried):
+            raise InvalidValue(
+                "Refill must be no, not 'yes': a combinational path would lead around a cycle of "
+                f"{len(cycle) - 1} channels"
+            )
