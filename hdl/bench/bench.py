@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..core.fabric import Cell, CellType, Fabric, Path, Pin
 from ..core.wires import Wire, named_wires, streams
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
@@ -131,16 +131,28 @@ class Bench(Fabric):
         types = {
             count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))
         }
+        drivers: list[str | None] = []
+        outputs: list[Path] = []
+        meters: list[str | None] = []
+        inputs: list[Path] = []
+        counted = [(("valid", index), ("ready", index)) for index in range(max(types, default=0))]
         for cell, pairs in leaving.items():
-            meter = self.place(Cell(f"meter_{cell}", types[len(pairs)]))
-            self.link(Pin(None, ("measure",)), Pin(meter.name, ("measure",)))
-            for index, (driver, receiver) in enumerate(pairs):
-                valid = Pin(driver.cell, (*driver.path, "valid"))
-                ready = Pin(receiver.cell, (*receiver.path, "ready"))
-                self.link(valid, Pin(meter.name, ("valid", index)))
-                self.link(ready, Pin(meter.name, ("ready", index)))
-            self.link_meters.append((meter.name, [driver for driver, _ in pairs]))
+            meter = self.place(Cell(f"meter_{cell}", types[len(pairs)])).name
+            for (driver, receiver), ports in zip(pairs, counted):
+                drivers += (driver.cell, receiver.cell)
+                outputs += ((*driver.path, "valid"), (*receiver.path, "ready"))
+                inputs += ports
+            meters += [meter] * (2 * len(pairs))
+            self.link_meters.append((meter, [driver for driver, _ in pairs]))
             self._metered += pairs
+        self.link_all(drivers, outputs, meters, inputs)
+        names = [name for name, _ in self.link_meters]
+        self._measure(names)
+
+    def _measure(self, cells: Sequence[str]) -> None:
+        """Connect the boundary's `measure` to that of cells."""
+        measure = [("measure",)] * len(cells)
+        self.link_all([None] * len(cells), measure, cells, measure)
 
     @property
     def deliveries(self) -> list[Pin]:
