@@ -368,12 +368,15 @@ class Fabric:
         """Link all that `link` would link one by one, or nothing if one of them can't be linked."""
         drivers, count = self.drivers, len(cells_a)
         cell, path = drivers.cells.numbers.get, drivers.paths.number
-        a, b = (np.fromiter((cell(name, -1) for name in names), np.int32, count)
-                for names in (cells_a, cells_b))
+        a, b = (
+            np.fromiter((cell(name, -1) for name in names), np.int32, count)
+            for names in (cells_a, cells_b)
+        )
         if not count or min(a.min(), b.min()) < 0:
             return False
-        path_a, path_b = (np.fromiter(map(path, paths), np.int32, count)
-                          for paths in (paths_a, paths_b))
+        path_a, path_b = (
+            np.fromiter(map(path, paths), np.int32, count) for paths in (paths_a, paths_b)
+        )
         kinds = drivers.kinds(a), path_a, drivers.kinds(b), path_b
         if not (kinds[0].all() and kinds[2].all()):
             return False
@@ -571,8 +574,8 @@ class Fabric:
 class Scope:
     """A part of a fabric with its own cell names, so that a network can be placed twice.
 
-    `place`, `link` and `link_all` are those of the fabric; `pin` translates a pin of the scope, as returned by
-    a network's `place`, to the fabric's pin.
+    `place`, `link` and `link_all` are those of the fabric; `pin` translates a pin of the scope, as
+    returned by a network's `place`, to the fabric's pin.
 
     Parameters
     ----------

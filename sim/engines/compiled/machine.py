@@ -465,11 +465,15 @@ class Machine:
         if located is None or widths is None:
             return [self.get(Pin(name, (port,)), run) for name in cells]
         group, places = located
-        values: list[int] = []
-        for word, bits in enumerate(widths):
-            found = self._now[group.wire((port,), word, places)] & np.uint32((1 << bits) - 1)
-            parts = found.tolist()
-            values = [a | b << WORD * word for a, b in zip(values, parts)] if word else parts
+        words = [
+            self._now[group.wire((port,), word, places)] & np.uint32(_ones(bits))
+            for word, bits in enumerate(widths)
+        ]
+        if len(words) == 2:
+            return (words[0] | words[1].astype(np.uint64) << np.uint64(WORD)).tolist()
+        values: list[int] = words[0].tolist()
+        for word, found in enumerate(words[1:], 1):
+            values = [a | b << WORD * word for a, b in zip(values, found.tolist())]
         return values
 
     def _located(self, cells: tuple[str, ...], run: int) -> tuple[Group, np.ndarray] | None:
