@@ -88,8 +88,7 @@ class Drivers(MutableMapping[Pin, Pin]):
         # By cell: its kind, and where its inputs begin.
         self._kind = array("i")
         self._first = array("q")
-        # By input: the numbers of the cell and of the output that drive it, or -1. Beyond those that
-        # are used there is room for more.
+        # By input: the numbers of the cell and of the output that drive it, or -1; then, free room.
         self._cell = array("i")
         self._path = array("i")
         self._used = 0
