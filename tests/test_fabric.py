@@ -190,6 +190,32 @@ def test_link_rejects_a_second_driver() -> None:
         fabric.link(Pin("two", ("o",)), Pin("three", ("a",)))
 
 
+def test_link_all_is_link_for_each_pair() -> None:
+    apart, together = chain(1, 2, 15), Fabric({"a": In(8), "o": Out(8)})
+    for number, offset in enumerate((1, 2, 15)):
+        together.place(Cell(f"add_{number}", ADDER, {"offset": offset}))
+    cells = [f"add_{number}" for number in range(3)]
+    o, a = ("o",), ("a",)
+    together.link_all([None, *cells], [a, o, o, o], [*cells, None], [a, a, a, o])
+    together.check()
+    assert together.drivers == apart.drivers
+    assert together.links == apart.links
+    together.link_all([], [], [], [])
+    assert len(together.links) == 4
+
+
+@pytest.mark.parametrize("cell", ["three", "four"])  # driven before, and by the same call
+def test_link_all_rejects_what_link_rejects(cell: str) -> None:
+    names = ("one", "two", "three", "four")
+    fabric = fabric_of({name: Cell(name, ADDER, {"offset": 3}) for name in names})
+    fabric.link(Pin("one", ("o",)), Pin("three", ("a",)))
+    message = f"Pin {cell}.a can't be driven by two.o: it is already driven by one.o"
+    with rejected(ValueError, message):
+        fabric.link_all(["one", "two"], [("o",)] * 2, ["four", cell], [("a",)] * 2)
+    with rejected(ValueError, "Pin five.a names a cell that does not exist"):
+        fabric.link_all(["one"], [("o",)], ["five"], [("a",)])
+
+
 def test_check_rejects_an_input_without_a_driver() -> None:
     fabric = fabric_of({"one": Cell("one", ADDER, {"offset": 3})})
     with rejected(ValueError, "Pin one.a is not driven"):

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..core.fabric import Cell, CellType, Fabric, Path, Pin
 from ..core.wires import Wire, named_wires, streams
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
@@ -116,12 +116,23 @@ class Bench(Fabric):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.network}: {len(self.cells)} cells>"
 
-    def _attach(self, name: str, *, times: bool) -> None:
-        """Connect the time and the control of a source or sink, and of one that times packets."""
-        self.link(Pin(self.timer.name, ("now",)), Pin(name, ("now",)))
-        self.link(Pin(None, ("measure",)), Pin(name, ("measure",)))
+    def _attach(self, names: Sequence[str], *, times: bool) -> None:
+        """Connect the time and the control of sources or sinks, and of those that time packets."""
+        self._supply(Pin(self.timer.name, ("now",)), names, "now")
+        self._supply(Pin(None, ("measure",)), names, "measure")
         for bound in ("least", "most") if times else ():
-            self.link(Pin(self.window.name, (bound,)), Pin(name, (bound,)))
+            self._supply(Pin(self.window.name, (bound,)), names, bound)
+
+    def _supply(self, driver: Pin, cells: Sequence[str], port: str) -> None:
+        """Connect a pin to a port of each of many cells."""
+        count = len(cells)
+        self.link_all([driver.cell] * count, [driver.path] * count, cells, [(port,)] * count)
+
+    def _carry(self, ends: Sequence[Pin], cells: Sequence[str], port: str) -> None:
+        """Connect the ends of a network to a port of one cell each."""
+        self.link_all(
+            cells, [(port,)] * len(cells), [end.cell for end in ends], [end.path for end in ends]
+        )
 
     def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
         """Add a meter to the links that leave each cell of the network."""
@@ -131,16 +142,22 @@ class Bench(Fabric):
         types = {
             count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))
         }
+        drivers: list[str | None] = []
+        outputs: list[Path] = []
+        meters: list[str | None] = []
+        inputs: list[Path] = []
+        counted = [(("valid", index), ("ready", index)) for index in range(max(types, default=0))]
         for cell, pairs in leaving.items():
-            meter = self.place(Cell(f"meter_{cell}", types[len(pairs)]))
-            self.link(Pin(None, ("measure",)), Pin(meter.name, ("measure",)))
-            for index, (driver, receiver) in enumerate(pairs):
-                valid = Pin(driver.cell, (*driver.path, "valid"))
-                ready = Pin(receiver.cell, (*receiver.path, "ready"))
-                self.link(valid, Pin(meter.name, ("valid", index)))
-                self.link(ready, Pin(meter.name, ("ready", index)))
-            self.link_meters.append((meter.name, [driver for driver, _ in pairs]))
+            meter = self.place(Cell(f"meter_{cell}", types[len(pairs)])).name
+            for (driver, receiver), ports in zip(pairs, counted):
+                drivers += (driver.cell, receiver.cell)
+                outputs += ((*driver.path, "valid"), (*receiver.path, "ready"))
+                inputs += ports
+            meters += [meter] * (2 * len(pairs))
+            self.link_meters.append((meter, [driver for driver, _ in pairs]))
             self._metered += pairs
+        self.link_all(drivers, outputs, meters, inputs)
+        self._supply(Pin(None, ("measure",)), [name for name, _ in self.link_meters], "measure")
 
     @property
     def deliveries(self) -> list[Pin]:
@@ -206,14 +223,14 @@ class PacketBench(Bench):
             straps = {"address": network.tags.source_code.encode(index), **sources.straps[index]}
             contents = sources.contents[index] if sources.contents else {}
             self.place(Cell(name, source, straps, contents, f"terminal {index}"))
-            self.link(Pin(name, ("o",)), terminals.inputs[index])
-            self.link(Pin(None, ("send",)), Pin(name, ("open",)))
-            self._attach(name, times=False)
         for index, name in enumerate(self.sinks):
             straps = {"address": network.tags.code.encode(index)}
             self.place(Cell(name, sink, straps, title=f"terminal {index}"))
-            self.link(Pin(name, ("i",)), terminals.outputs[index])
-            self._attach(name, times=True)
+        self._carry(terminals.inputs, self.sources, "o")
+        self._supply(Pin(None, ("send",)), self.sources, "open")
+        self._attach(self.sources, times=False)
+        self._carry(terminals.outputs, self.sinks, "i")
+        self._attach(self.sinks, times=True)
         deliveries = [
             (output, Pin(sink, ("i",))) for output, sink in zip(terminals.outputs, self.sinks)
         ]
@@ -268,10 +285,10 @@ class MemoryBench(Bench):
         for index, (name, pin) in enumerate(zip(self.sources, ports)):
             contents = sources.contents[index] if sources.contents else {}
             self.place(Cell(name, processor, sources.straps[index], contents))
-            self.link(Pin(name, ("o",)), pin)
             internal.append((Pin(name, ("o",)), pin))
-            self.link(Pin(None, ("send",)), Pin(name, ("open",)))
-            self._attach(name, times=True)
+        self._carry(ports, self.sources, "o")
+        self._supply(Pin(None, ("send",)), self.sources, "open")
+        self._attach(self.sources, times=True)
         # What processors send is not counted. Requests are first, then words, then replies.
         links = [ends for ends in streams(self, internal) if ends[0].cell not in self.sources]
         order = {"request": 0, "reply": 2}

@@ -88,9 +88,10 @@ class Drivers(MutableMapping[Pin, Pin]):
         # By cell: its kind, and where its inputs begin.
         self._kind = array("i")
         self._first = array("q")
-        # By input: the numbers of the cell and of the output that drive it, or -1.
+        # By input: the numbers of the cell and of the output that drive it, or -1; then, free room.
         self._cell = array("i")
         self._path = array("i")
+        self._used = 0
         self._others: dict[tuple[int, int], tuple[int, int]] = {}
         self._count = 0
 
@@ -110,15 +111,17 @@ class Drivers(MutableMapping[Pin, Pin]):
         """
         if cell in self.cells.numbers:
             return
-        number = self.number(cell)
-        if kind not in self._kinds:
-            self._kinds[kind] = len(self._places)
+        number, known = self.number(cell), self._kinds.get(kind)
+        if known is None:
+            known = self._kinds[kind] = len(self._places)
             self._places.append({self.paths.number(path): at for at, path in enumerate(inputs)})
-        self._kind[number] = self._kinds[kind]
-        self._first[number] = len(self._cell)
-        room = array("i", (-1,)) * len(inputs)
-        self._cell += room
-        self._path += room
+        self._kind[number] = known
+        self._first[number] = self._used
+        self._used += len(inputs)
+        if self._used > len(self._cell):
+            room = array("i", (-1,)) * max(len(inputs), len(self._cell))
+            self._cell += room
+            self._path += room
 
     def connect(self, cell: int, path: int, driver: int, output: int) -> bool:
         """Drive an input, all given by their numbers; False if it is driven already."""
@@ -135,6 +138,24 @@ class Drivers(MutableMapping[Pin, Pin]):
         self._count += 1
         return True
 
+    def kinds(self, cells: np.ndarray) -> np.ndarray:
+        """The kinds of cells, given by their numbers; 0 for those without reserved inputs."""
+        return np.frombuffer(self._kind, np.int32)[cells]
+
+    def slots(self, cells: np.ndarray, path: int) -> np.ndarray:
+        """Where an input of cells of the same kind is in the arrays."""
+        place = self._places[self._kind[cells[0]]][path]
+        return np.frombuffer(self._first, np.int64)[cells] + place
+
+    def connect_all(self, slots: np.ndarray, drivers: np.ndarray, outputs: np.ndarray) -> bool:
+        """`connect` for many inputs; changes nothing and returns False if one has two drivers."""
+        cells, paths = np.frombuffer(self._cell, np.int32), np.frombuffer(self._path, np.int32)
+        if np.any(cells[slots] >= 0) or len(np.unique(slots)) < len(slots):
+            return False
+        cells[slots], paths[slots] = drivers, outputs
+        self._count += len(slots)
+        return True
+
     def of(self, cells: np.ndarray, path: Path) -> tuple[np.ndarray, np.ndarray]:
         """What drives one input of many cells, by numbers: the cells and the paths of the outputs.
 
@@ -143,7 +164,7 @@ class Drivers(MutableMapping[Pin, Pin]):
         number = self.paths.numbers.get(path, -1)
         drivers = np.full(len(cells), -1, np.int32)
         outputs = np.full(len(cells), -1, np.int32)
-        kinds = np.frombuffer(self._kind, np.int32)[cells]
+        kinds = self.kinds(cells)
         firsts = np.frombuffer(self._first, np.int64)[cells]
         for kind in np.unique(kinds).tolist():
             if (place := self._places[kind].get(number)) is not None:
@@ -164,7 +185,8 @@ class Drivers(MutableMapping[Pin, Pin]):
         other._kinds, other._places = dict(self._kinds), list(self._places)
         other._kind, other._first = self._kind[:], self._first[:]
         other._cell, other._path = self._cell[:], self._path[:]
-        other._others, other._count = dict(self._others), self._count
+        other._others = dict(self._others)
+        other._count, other._used = self._count, self._used
         return other
 
     def _find(self, pin: Pin) -> tuple[int, int]:
@@ -267,6 +289,10 @@ class Links(MutableSequence[tuple[Pin, Pin]]):
     def add(self, a: int, path_a: int, b: int, path_b: int) -> None:
         """Append a pair, each pin as the numbers of its cell and its path."""
         self._ends.extend((a, path_a, b, path_b))
+
+    def add_all(self, ends: np.ndarray) -> None:
+        """Append pairs, each as a row of the four numbers of `add`."""
+        self._ends.frombytes(ends.tobytes())
 
     def copy(self, drivers: Drivers) -> "Links":
         """The same pairs, with the numbers of a copy of the drivers."""

@@ -80,8 +80,10 @@ def streams(fabric: Fabric, links: Iterable[tuple[Pin, Pin]]) -> Iterator[tuple[
         if kind not in known:
             known[kind] = list(_streams_below(fabric, a))
         for below, forward in known[kind]:
-            ends = Pin(a.cell, a.path + below), Pin(b.cell, b.path + below)
-            yield ends if forward else (ends[1], ends[0])
+            one, two = a, b
+            if below:
+                one, two = Pin(a.cell, a.path + below), Pin(b.cell, b.path + below)
+            yield (one, two) if forward else (two, one)
 
 
 def _streams_below(fabric: Fabric, pin: Pin) -> Iterator[tuple[Path, bool]]:

@@ -63,9 +63,17 @@ def place_columns(
         if s == 0:
             inputs = [Pin(cells[box], ("i", port)) for box, port in reached]
         else:
-            for driving, (box, port) in zip(drivers, reached):
-                for link, driver in enumerate(driving, port * dilation):
-                    fabric.link(driver, Pin(cells[box], ("i", link)))
+            wires = [
+                (driver, cells[box], ("i", link))
+                for driving, (box, port) in zip(drivers, reached)
+                for link, driver in enumerate(driving, port * dilation)
+            ]
+            fabric.link_all(
+                [driver.cell for driver, *_ in wires],
+                [driver.path for driver, *_ in wires],
+                [cell for _, cell, _ in wires],
+                [path for *_, path in wires],
+            )
         links = 1 if s == last else dilation
         drivers = [[]] * (len(cells) * plan.outputs[s])
         for port in range(plan.outputs[s]):

@@ -1,8 +1,10 @@
 """Runs a network on the bench: warm-up, window, drain, and the check of the packet counts."""
 
+import gc
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -120,11 +122,12 @@ def simulate_runs(
         what = "faults of state" if in_state else "new routing tables"
         raise InvalidValue(f"A run with {what} can't write checkpoints")
     plan = rerouting(network, in_links, reroute)
-    with phase(f"building the bench of {max(network.sources, network.sinks)} terminals", progress):
+    terminals = max(network.sources, network.sinks)
+    with phase(f"building the bench of {terminals} terminals", progress), _nothing_collected():
         benches = _broken(_benches(network, runs, bins), in_links)
         place = None if activity is False else with_twin(benches[0])
         benches = benches if place is None else [place.bench]
-    with phase("preparing the engine", progress):
+    with phase("preparing the engine", progress), _nothing_collected():
         steppers = [
             with_rerouting(with_state_faults(each, in_state), network, plan)
             for each in open_engines(engine, benches, vcd=vcd, threads=threads)
@@ -157,6 +160,18 @@ def simulate_runs(
     for run, result in zip(runs, results):
         _audit(network, run, result)
     return results
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """No search for garbage meanwhile: it would look at millions of new objects, which all stay."""
+    usual = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if usual:
+            gc.enable()
 
 
 def _resumable(

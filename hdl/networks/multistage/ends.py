@@ -1,6 +1,7 @@
 """Cells at the terminals of a network: interfaces, and links to several copies."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from ...core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ...primitives.random_bits import scattered_seed
@@ -10,8 +11,10 @@ from .switching import Ends
 
 __all__ = ["chosen_straps", "place_copies", "place_ends"]
 
+Value = TypeVar("Value")
 
-def chosen_straps(type_: CellType, values: Mapping[str, int]) -> dict[str, int]:
+
+def chosen_straps(type_: CellType, values: Mapping[str, Value]) -> dict[str, Value]:
     """The values for which the type has an input."""
     return {name: value for name, value in values.items() if (name,) in type_.leaves}
 

@@ -1,5 +1,7 @@
 """The multistage cube network and its equivalents, in any of the switching modes of `SWITCHES`."""
 
+from collections.abc import Callable
+
 from ...boxes.circuit import CircuitLink
 from ...boxes.unbuffered import later_bits, verdict_delay
 from ...core.errors import InvalidValue
@@ -218,13 +220,15 @@ class MultistageNetwork(PacketNetwork):
     ) -> Terminals:
         """Place and link the boxes."""
 
+        values: dict[str, Callable[[int, int], int]] = {
+            "seed": lambda stage, box: scattered_seed(copy, stage, box),
+            "delay": lambda stage, box: verdict_delay(self.stages, stage),
+            "later": lambda stage, box: later_bits(self.tags.tag_code.widths, stage),
+        }
+        chosen = [chosen_straps(type_, values) for type_ in boxes]
+
         def straps(stage: int, box: int) -> dict[str, int]:
-            values = {
-                "seed": scattered_seed(copy, stage, box),
-                "delay": verdict_delay(self.stages, stage),
-                "later": later_bits(self.tags.tag_code.widths, stage),
-            }
-            return chosen_straps(boxes[stage], values)
+            return {name: value(stage, box) for name, value in chosen[stage].items()}
 
         columns = place_columns(
             fabric,

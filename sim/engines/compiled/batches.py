@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ....hdl.core.fabric import Path
 from .ir import Node, Register, Write
-from .statements import LANES, LONGEST, POINTERS, Statements, indented, loop
+from .statements import LANES, LONGEST, Statements, indented, pointers
 
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
@@ -22,12 +22,12 @@ __all__ = ["Batches"]
 
 _KINDS = {
     "constant": (2, "x[p[0]] = splat(p[1]);"),
-    "register": (2, "x[p[0]] = load(state + AT(f->registers, p[1]));"),
-    "strap": (2, "x[p[0]] = load(t->straps + AT(f->inputs, p[1]));"),
-    "same": (2, "x[p[0]] = splat(now[t->index[AT(f->inputs, p[1])]]);"),
-    "row": (2, "x[p[0]] = load(now + t->index[AT(f->inputs, p[1])]);"),
-    "pair": (2, "x[p[0]] = pair(now, t->index + AT(f->inputs, p[1]));"),
-    "any": (2, "x[p[0]] = gather(now, t->index + AT(f->inputs, p[1]));"),
+    "register": (2, "x[p[0]] = load(state + p[1]);"),
+    "strap": (2, "x[p[0]] = load(straps + p[1]);"),
+    "same": (2, "x[p[0]] = splat(now[index[p[1]]]);"),
+    "row": (2, "x[p[0]] = load(now + index[p[1]]);"),
+    "pair": (2, "x[p[0]] = pair(now, index + p[1]);"),
+    "any": (2, "x[p[0]] = gather(now, index + p[1]);"),
     "and": (3, "x[p[0]] = x[p[1]] & x[p[2]];"),
     "or": (3, "x[p[0]] = x[p[1]] | x[p[2]];"),
     "xor": (3, "x[p[0]] = x[p[1]] ^ x[p[2]];"),
@@ -46,9 +46,8 @@ _KINDS = {
         "for (long parts = p[1]; parts; parts--, p += 3) v |= x[p[3]] << p[4] & splat(p[5]); "
         "*to = v;",
     ),
-    "now": (2, "store(c->now + t->first_wire + AT(f->outputs, p[0]), x[p[1]]);"),
-    "next": (2, "store(next + t->first_wire + AT(f->outputs, p[0]), x[p[1]]);"),
-    "state": (2, "store(state + AT(f->registers, p[0]), x[p[1]]);"),
+    "output": (2, "store(out + p[0], x[p[1]]);"),
+    "state": (2, "store(state + p[0], x[p[1]]);"),
     "code": (1, "f->code[p[0]](c, t, i);"),
 }
 """For each kind of operation, how many numbers a row of it has at least, and what it does."""
@@ -65,14 +64,14 @@ typedef struct {
   const Batch *batches, *end;
   const uint32_t *rows;
   void (*const *code)(Context *, const Type *, long);
-  long registers, inputs, outputs;
+  long registers, inputs, outputs, next;
 } Function;
 
 static void replay(Context *c, const Type *t, long i, const Function *f) {
   V *const x = values;
 """
-    + POINTERS
-    + """\
+    + indented(pointers("f->registers", "f->inputs", "f->outputs", "(f->next ? c->next : c->now)"))
+    + """
   const uint32_t *p = f->rows;
   for (const Batch *b = f->batches; b < f->end; b++) {
     long n = b->count;
@@ -94,8 +93,8 @@ class Batches(Statements):
     memory, moves them to the program.
     """
 
-    def __init__(self, emitter: "TypeEmitter") -> None:
-        super().__init__(emitter)
+    def __init__(self, emitter: "TypeEmitter", wires: str) -> None:
+        super().__init__(emitter, wires)
         self._levels: list[int] = []
         self._placed: dict[tuple, int] = {}
         self._pending: list[tuple[int, str, Sequence[int] | str]] = []
@@ -118,7 +117,7 @@ class Batches(Statements):
         module = self.emitter.module
         code = [
             f"static void {name}_code_{number}(Context *c, const Type *t, long i) {{\n"
-            f"  V *const x = values;\n{POINTERS}{indented(lines)}\n}}\n"
+            f"  V *const x = values;\n{indented([*self._pointers, *lines])}\n}}\n"
             for number, lines in enumerate(self._code)
         ]
         names = ", ".join(f"{name}_code_{number}" for number in range(len(code)))
@@ -132,19 +131,18 @@ class Batches(Statements):
             f"static const Function {name}_function = {{{name}_batches, "
             f"{name}_batches + {len(self._batches)}, {name}_rows, {name}_code, "
             f"{len(module.registers)}, {len(self.emitter.code.inputs)}, "
-            f"{len(self.emitter.code.outputs)}}};\n"
+            f"{len(self.emitter.code.outputs)}, {int(self.wires == 'next')}}};\n"
         )
-        whole = loop(
-            f"void {name}({parameters})", begin, end, [f"replay(c, t, i, &{name}_function);"]
-        )
+        call = f"replay(c, t, i, &{name}_function);"
+        whole = self._loop(f"{name}({parameters})", begin, end, [call])
         return "\n".join([*code, tables, whole])
 
     # What follows all operations before it
 
-    def output(self, wires: str, path: Path, word: int, node: Node) -> None:
+    def output(self, path: Path, word: int, node: Node) -> None:
         place = self._value(node, self._output_width(path, word))
         row = self.emitter.output_numbers[path, word]
-        self._pending.append((_LAST, wires, (LANES * row, place)))
+        self._pending.append((_LAST, "output", (LANES * row, place)))
 
     def state(self, number: int, register: Register) -> None:
         place = self._value(register.next, register.width)

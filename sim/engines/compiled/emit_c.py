@@ -21,7 +21,7 @@ from functools import lru_cache
 from ....hdl.core.fabric import Path
 from .batches import Batches
 from .ir import Graph, Module, Node
-from .statements import LANES, Statements, element_bytes
+from .statements import LANES, Statements, element_bytes, room
 
 __all__ = [
     "DRIVER",
@@ -32,6 +32,7 @@ __all__ = [
     "TypeCode",
     "element_bytes",
     "emit",
+    "room",
 ]
 
 InputKind = str
@@ -105,12 +106,11 @@ typedef float F __attribute__((vector_size(32)));
 #define INLINE static inline __attribute__((always_inline))
 #define EACH_LANE _Pragma("GCC unroll 16") for (int l = 0; l < WIDTH; l++)
 
-/* Where the lanes from cell i on are in an array [vector][row][lane]; `first` is the row times
-   LANES. */
+/* Where the lanes from cell i on are, in the first row of an array [vector][row][lane]. */
 #if WIDTH == LANES
-#define AT(rows, first) (i * (rows) + (first))
+#define AT(rows) (i * (rows))
 #else
-#define AT(rows, first) ((i & -LANES) * (rows) + (first) + (i & LANES - 1))
+#define AT(rows) ((i & -LANES) * (rows) + (i & LANES - 1))
 #endif
 
 INLINE V splat(uint32_t x) { return x - (V){0}; }
@@ -293,27 +293,27 @@ class TypeEmitter:
         self.large = len(Graph.cone([*words, *nexts])) > STRAIGHT
         self.bodies: list[Statements] = []
 
-    def _body(self) -> Statements:
-        self.bodies.append(Batches(self) if self.large else Statements(self))
+    def _body(self, wires: str) -> Statements:
+        self.bodies.append(Batches(self, wires) if self.large else Statements(self, wires))
         return self.bodies[-1]
 
     def late(self, number: int, outputs: Sequence[Path]) -> str:
-        body = self._body()
+        body = self._body("now")
         for path in outputs:
             for word, node in enumerate(self.module.outputs[path]):
-                body.output("now", path, word, node)
+                body.output(path, word, node)
         parameters = "Context *c, const Type *t, long begin, long end"
         return body.function(f"late_{number}", parameters, "begin", "end")
 
     def publish(self) -> str:
-        body = self._body()
+        body = self._body("now")
         for path in self.early:
             for word, node in enumerate(self.module.outputs[path]):
-                body.output("now", path, word, node)
+                body.output(path, word, node)
         return body.function("publish", "Context *c, const Type *t", "0", "t->cells")
 
     def update(self) -> str:
-        module, body = self.module, self._body()
+        module, body = self.module, self._body("next")
         for number, event in enumerate(module.events):
             body.event(number, event.hit)
         outputs = [
@@ -338,7 +338,7 @@ class TypeEmitter:
             if register.next is not old.get(number):
                 body.state(number, register)
         for (path, word, _), node in zip(outputs, after):
-            body.output("next", path, word, node)
+            body.output(path, word, node)
         parameters = "Context *c, const Type *t, long begin, long end"
         return body.function("update", parameters, "begin", "end")
 

@@ -276,6 +276,9 @@ class Graph:
         a, b = self._ordered(self.slice(a, 0, width), self.slice(b, 0, width))
         if b.is_const and b.attr in (0, 1):
             return a if b.attr else b
+        if b.is_const and b.attr.bit_count() == 1:
+            by = b.attr.bit_length() - 1
+            return self.cat([(self.slice(a, 0, width - by), by)])
         if a.width == 1:
             return self.mux(a, b, self.zero)
         if b.width == 1:

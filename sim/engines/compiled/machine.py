@@ -13,7 +13,7 @@ from ....hdl.core.errors import InvalidValue
 from ....hdl.core.fabric import Cell, CellType, Fabric, Path, Pin
 from .activity import ActivityMeter
 from .build import load_libraries
-from .emit_c import DRIVER, HALF, LANES, InputKind, element_bytes
+from .emit_c import DRIVER, HALF, LANES, InputKind, element_bytes, room
 from .errors import AssertionViolated
 from .ir import WORD, Graph, Module, Node, evaluate
 from .program import Group, Program, whole_vectors
@@ -201,7 +201,7 @@ class Machine:
                 if memory.registers is None:
                     words = len(word_widths(memory.width))
                     size = element_bytes(memory.width)
-                    total += group.cells * memory.rows * words * size
+                    total += group.cells * room(memory) * words * size
         return total
 
     def _fill(self, group: Group) -> None:
@@ -219,9 +219,9 @@ class Machine:
                 continue
             words = len(word_widths(memory.width))
             kind = {1: np.uint8, 2: np.uint16, 4: np.uint32}[element_bytes(memory.width)]
-            array = _aligned((cells, memory.rows, words), kind)
+            array = _aligned((cells, room(memory), words), kind)
             if any(memory.init):  # pages that are not written need no memory
-                array[:] = _rows(memory.init, words)
+                array[:, : memory.rows] = _rows(memory.init, words)
             group.memories[number] = array
         here = self._cells(group)
         for place, cell in zip(group.used.tolist(), here):
@@ -465,11 +465,15 @@ class Machine:
         if located is None or widths is None:
             return [self.get(Pin(name, (port,)), run) for name in cells]
         group, places = located
-        values: list[int] = []
-        for word, bits in enumerate(widths):
-            found = self._now[group.wire((port,), word, places)] & np.uint32((1 << bits) - 1)
-            parts = found.tolist()
-            values = [a | b << WORD * word for a, b in zip(values, parts)] if word else parts
+        words = [
+            self._now[group.wire((port,), word, places)] & np.uint32(_ones(bits))
+            for word, bits in enumerate(widths)
+        ]
+        if len(words) == 2:
+            return (words[0] | words[1].astype(np.uint64) << np.uint64(WORD)).tolist()
+        values: list[int] = words[0].tolist()
+        for word, found in enumerate(words[1:], 1):
+            values = [a | b << WORD * word for a, b in zip(values, found.tolist())]
         return values
 
     def _located(self, cells: tuple[str, ...], run: int) -> tuple[Group, np.ndarray] | None:
@@ -496,7 +500,7 @@ class Machine:
         place = self.place(run, cell)
         memory = group.module.memories[number]
         if memory.registers is None:
-            rows = group.memories[number][place]
+            rows = group.memories[number][place, : memory.rows]
             if rows.shape[1] == 1:
                 return rows[:, 0].tolist()
             return [sum(part << WORD * i for i, part in enumerate(row)) for row in rows.tolist()]
@@ -561,7 +565,7 @@ class Machine:
         group, places = located
         memory = group.module.memories[number := self._memory_number(group, name)]
         if memory.registers is None:
-            total = group.memories[number][places].sum(axis=0, dtype=np.uint64)
+            total = group.memories[number][places, : memory.rows].sum(axis=0, dtype=np.uint64)
         else:
             vectors, lanes = np.divmod(places, LANES)
             total = np.array(

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....hdl.core.fabric import Path
-from .ir import Graph, Node, Register, Write
+from .ir import Graph, Memory, Node, Register, Write
 
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
 
-__all__ = ["LANES", "LONGEST", "POINTERS", "Statements", "element_bytes", "indented", "loop"]
+__all__ = ["LANES", "LONGEST", "Statements", "element_bytes", "indented", "pointers", "room"]
 
 LANES = 16
 """Cells whose words are adjacent in the tables."""
@@ -24,10 +24,23 @@ def element_bytes(width: int) -> int:
     return 1 if width <= 8 else 2 if width <= 16 else 4
 
 
-POINTERS = (
-    "  const uint32_t *now = c->now;\n  uint32_t *next = c->next, *state = t->state;\n"
-    "  (void)now; (void)next; (void)state;\n"
-)
+_LINE = 64
+"""Bytes of a line of the processor's caches."""
+
+_APART = 8
+"""Cells should not be a multiple of so many lines apart."""
+
+
+def room(memory: Memory) -> int:
+    """Rows that a memory has room for in each cell.
+
+    A place in a cache depends on the low bits of the address. If cells were a power of two apart,
+    the rows of one number, such as those of the most frequent latencies, would share few places.
+    """
+    row = -(-memory.width // 32) * element_bytes(memory.width)
+    spare = 0 if memory.rows * row % (_APART * _LINE) else -(-_LINE // row)
+    return memory.rows + spare
+
 
 _NODE = re.compile(r"\bn\d+\b")
 
@@ -36,12 +49,23 @@ def indented(lines: Sequence[str]) -> str:
     return "\n".join(f"    {line}" for line in lines)
 
 
-def loop(head: str, begin: str, end: str, lines: Sequence[str]) -> str:
-    """A function that does the same for each vector of cells."""
-    return (
-        f"{head} {{\n{POINTERS}"
-        f"  for (long i = {begin}; i < {end}; i += WIDTH) {{\n{indented(lines)}\n  }}\n}}\n"
-    )
+def pointers(registers: int | str, inputs: int | str, outputs: int | str, wires: str) -> list[str]:
+    """Statements that find the words of the lanes from cell i on, once for all accesses.
+
+    Parameters
+    ----------
+    registers, inputs, outputs : int or str
+        The numbers of rows of the tables.
+    wires : str
+        The wires that are stored.
+    """
+    return [
+        "const uint32_t *now = c->now;",
+        f"uint32_t *state = t->state + AT({registers});",
+        f"const int32_t *index = t->index + AT({inputs});",
+        f"const uint32_t *straps = t->straps + AT({inputs});",
+        f"uint32_t *out = {wires} + t->first_wire + AT({outputs});",
+    ]
 
 
 def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
@@ -73,10 +97,18 @@ def _divided(lines: Sequence[str]) -> tuple[list[list[str]], int]:
 
 
 class Statements:
-    """The statements of one function's loop."""
+    """The statements of one function's loop.
 
-    def __init__(self, emitter: "TypeEmitter") -> None:
+    Parameters
+    ----------
+    emitter : TypeEmitter
+    wires : str
+        The wires that the function stores: "now", those of this cycle, or "next".
+    """
+
+    def __init__(self, emitter: "TypeEmitter", wires: str) -> None:
         self.emitter = emitter
+        self.wires = wires
         self.lines: list[str] = []
         self._names: dict[Node, str] = {}
 
@@ -87,37 +119,44 @@ class Statements:
         is divided into parts. They hand on in `x` what later parts need.
         """
         if len(self.lines) <= LONGEST:
-            return loop(f"void {name}({parameters})", begin, end, self.lines)
+            return self._loop(f"{name}({parameters})", begin, end, [*self._pointers, *self.lines])
         parts, slots = _divided(self.lines)
         arguments = "Context *c, const Type *t, long i, V *x"
         # Called once in a run.
         attributes = 'noinline, optimize("O0")' if name == "publish" else "noinline"
         inner = [
             f"static __attribute__(({attributes})) void {name}_part_{number}({arguments}) {{\n"
-            f"{POINTERS}  (void)x;\n{indented(part)}\n}}\n"
+            f"{indented([*self._pointers, *part])}\n}}\n"
             for number, part in enumerate(parts)
         ]
         calls = [f"{name}_part_{number}(c, t, i, x);" for number in range(len(parts))]
-        head = f"void {name}({parameters})"
-        return "\n".join([*inner, loop(head, begin, end, [f"V x[{slots or 1}];", *calls])])
+        whole = self._loop(f"{name}({parameters})", begin, end, [f"V x[{slots or 1}];", *calls])
+        return "\n".join([*inner, whole])
 
     @staticmethod
-    def at(row: int, rows: int) -> str:
-        """Index of the lanes from cell i on, for a row of an array [vector][row][lane]."""
-        return f"AT({rows}, {LANES * row})"
+    def _loop(head: str, begin: str, end: str, lines: Sequence[str]) -> str:
+        """A function that does the same for each vector of cells."""
+        return (
+            f"void {head} {{\n"
+            f"  for (long i = {begin}; i < {end}; i += WIDTH) {{\n{indented(lines)}\n  }}\n}}\n"
+        )
+
+    @property
+    def _pointers(self) -> list[str]:
+        code = self.emitter.code
+        rows = len(self.emitter.module.registers), len(code.inputs), len(code.outputs)
+        return pointers(*rows, f"c->{self.wires}")
 
     def need(self, *nodes: Node) -> None:
         """Emit code for nodes that have not been computed yet."""
         for node in Graph.cone(nodes, known=self._names):
             self._names[node] = self._define(node)
 
-    def output(self, wires: str, path: Path, word: int, node: Node) -> None:
+    def output(self, path: Path, word: int, node: Node) -> None:
         width = self._output_width(path, word)
         value = self._of_width(node, width)
         number = self.emitter.output_numbers[path, word]
-        target = wires if wires == "next" else "c->now"
-        place = self.at(number, len(self.emitter.code.outputs))
-        self.lines.append(f"store({target} + t->first_wire + {place}, {value});")
+        self.lines.append(f"store(out + {LANES * number}, {value});")
 
     def _output_width(self, path: Path, word: int) -> int:
         return self.emitter.code.module.widths[path][word]
@@ -125,8 +164,7 @@ class Statements:
     def state(self, number: int, register: Register) -> None:
         """Store the next value of a register."""
         value = self._of_width(register.next, register.width)
-        place = self.at(number, len(self.emitter.module.registers))
-        self.lines.append(f"store(state + {place}, {value});")
+        self.lines.append(f"store(state + {LANES * number}, {value});")
 
     def event(self, number: int, hit: Node) -> None:
         """Stop the run where `hit` is 1."""
@@ -168,7 +206,7 @@ class Statements:
             case "input":
                 return self._input(node)
             case "register":
-                return f"load(state + {self.at(node.attr, len(self.emitter.module.registers))})"
+                return f"load(state + {LANES * node.attr})"
             case "read":
                 return self._read(node, name)
             case "and" | "or" | "xor":
@@ -185,8 +223,7 @@ class Statements:
                 form = self.mask if width == 1 else self.number
                 return f"mux({self.mask(args[0])}, {form(args[1])}, {form(args[2])})"
             case "add":
-                text = f"{self.number(args[0])} + {self.number(args[1])}"
-                return self._cut(text, width, max(arg.width for arg in args) + 1)
+                return self._cut(self._sum(*args), width, max(arg.width for arg in args) + 1)
             case "sub":
                 return self._cut(f"{self.number(args[0])} - {self.number(args[1])}", width, 33)
             case "mul":
@@ -212,6 +249,16 @@ class Statements:
                 return self._divide(node, name)
         raise AssertionError(f"no code for {node}")
 
+    def _sum(self, a: Node, b: Node) -> str:
+        """The sum of two numbers. A bit, whose mask is -1, is subtracted as a mask."""
+        if b.width == 1 and not b.is_const:
+            a, b = b, a
+        if a.width > 1:
+            return f"{self.number(a)} + {self.number(b)}"
+        if b.width == 1 and not b.is_const:
+            return f"-({self.mask(a)} + {self.mask(b)})"
+        return f"{self.number(b)} - {self.mask(a)}"
+
     @staticmethod
     def _cut(text: str, width: int, may_have: int) -> str:
         if width == 1:
@@ -222,46 +269,49 @@ class Statements:
 
     def _input(self, node: Node) -> str:
         row = self.emitter.input_numbers[node.attr]
-        place = self.at(row, len(self.emitter.code.inputs))
         match self.emitter.code.kinds[row]:
             case "strap":
-                return f"load(t->straps + {place})"
+                return f"load(straps + {LANES * row})"
             case "same":
-                return f"splat(now[t->index[{place}]])"
+                return f"splat(now[index[{LANES * row}]])"
             case "row":
-                return f"load(now + t->index[{place}])"
+                return f"load(now + index[{LANES * row}])"
             case "pair":
-                return f"pair(now, t->index + {place})"
-        return f"gather(now, t->index + {place})"
+                return f"pair(now, index + {LANES * row})"
+        return f"gather(now, index + {LANES * row})"
 
-    def _rows(self, number: int) -> tuple[str, int, int]:
-        """C type of a memory's elements, elements per row, and number of rows."""
+    def _rows(self, number: int) -> tuple[str, int, int, int]:
+        """C type of a memory's elements, elements per row, number of rows, and room for rows."""
         memory = self.emitter.module.memories[number]
         type_ = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t"}[element_bytes(memory.width)]
-        return type_, -(-memory.width // 32), memory.rows
+        return type_, -(-memory.width // 32), memory.rows, room(memory)
+
+    def _memory(self, number: int) -> str:
+        """Where the rows of a memory begin, of the cells from i on."""
+        type_, words, _, places = self._rows(number)
+        return f"({type_} *)t->memories[{number}] + i * {places * words}L"
 
     def _read(self, node: Node, name: str) -> str:
         number, word, _ = node.attr
-        type_, words, rows = self._rows(number)
+        type_, words, rows, places = self._rows(number)
         address = node.args[0]
         row = f"a_{name}[l]"
-        place = f"((i + l) * {rows}L + {row}) * {words} + {word}"
-        value = f"m_{name}[{place}]"
+        value = f"m_{name}[(l * {places}L + {row}) * {words} + {word}]"
         if rows < 1 << address.width:
             value = f"({row} < {rows}u ? {value} : 0)"
         self.lines.append(
             f"V a_{name} = {self.number(address)}, r_{name}; "
-            f"{{ const {type_} *m_{name} = t->memories[{number}]; "
+            f"{{ const {type_} *m_{name} = {self._memory(number)}; "
             f"EACH_LANE r_{name}[l] = {value}; }}"
         )
         return f"-r_{name}" if node.width == 1 else f"r_{name}"
 
     def write(self, number: int, write: Write) -> None:
-        type_, words, rows = self._rows(number)
+        type_, words, rows, places = self._rows(number)
         first = len(self.lines)
         self.lines.append(f"{{ unsigned e = bits({self.mask(write.enable)}); if (e) {{")
         self.lines.append(
-            f"  {type_} *m = t->memories[{number}]; V a = {self.number(write.address)};"
+            f"  {type_} *m = {self._memory(number)}; V a = {self.number(write.address)};"
         )
         values = [self.number(node) for node in write.data]
         masks = [self.number(node) for node in write.mask or ()]
@@ -272,7 +322,7 @@ class Statements:
         self.lines.append("  for (; e; e &= e - 1) { const int l = __builtin_ctz(e);")
         if rows < 1 << write.address.width:
             self.lines.append(f"    if (a[l] >= {rows}u) continue;")
-        self.lines.append(f"    {type_} *row = m + ((i + l) * {rows}L + a[l]) * {words};")
+        self.lines.append(f"    {type_} *row = m + (l * {places}L + a[l]) * {words};")
         for word in range(len(values)):
             if masks:
                 merged = f"(row[{word}] & ~k{word}[l]) | (d{word}[l] & k{word}[l])"
