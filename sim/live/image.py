@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...hdl.core.fabric import Fabric, Pin
-from ..engines.compiled.emit_c import DRIVER, HALF, LANES, STRUCTURES, element_bytes, room
+from ..engines.compiled.emit_c import DRIVER, HALF, LANES, STRUCTURES, element_bytes
 from ..engines.compiled.machine import Machine
 from ..engines.compiled.program import Group, lowered_types
 from ..engines.compiled.words import word_widths
@@ -189,7 +189,6 @@ def _group(machine: Machine, group: Group) -> dict[str, Any]:
                 "name": memory.name,
                 "width": memory.width,
                 "rows": memory.rows,
-                "room": room(memory),
                 "words": len(word_widths(memory.width)),
                 "bytes": element_bytes(memory.width),
                 "registers": memory.registers,

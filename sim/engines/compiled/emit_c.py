@@ -21,7 +21,7 @@ from functools import lru_cache
 from ....hdl.core.fabric import Path
 from .batches import Batches
 from .ir import Graph, Module, Node
-from .statements import LANES, Statements, element_bytes, room
+from .statements import LANES, Statements, element_bytes
 
 __all__ = [
     "DRIVER",
@@ -32,7 +32,6 @@ __all__ = [
     "TypeCode",
     "element_bytes",
     "emit",
-    "room",
 ]
 
 InputKind = str

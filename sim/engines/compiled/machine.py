@@ -13,7 +13,7 @@ from ....hdl.core.errors import InvalidValue
 from ....hdl.core.fabric import Cell, CellType, Fabric, Path, Pin
 from .activity import ActivityMeter
 from .build import load_libraries
-from .emit_c import DRIVER, HALF, LANES, InputKind, element_bytes, room
+from .emit_c import DRIVER, HALF, LANES, InputKind, element_bytes
 from .errors import AssertionViolated
 from .ir import WORD, Graph, Module, Node, evaluate
 from .program import Group, Program, whole_vectors
@@ -201,7 +201,7 @@ class Machine:
                 if memory.registers is None:
                     words = len(word_widths(memory.width))
                     size = element_bytes(memory.width)
-                    total += group.cells * room(memory) * words * size
+                    total += group.cells * memory.rows * words * size
         return total
 
     def _fill(self, group: Group) -> None:
@@ -219,9 +219,9 @@ class Machine:
                 continue
             words = len(word_widths(memory.width))
             kind = {1: np.uint8, 2: np.uint16, 4: np.uint32}[element_bytes(memory.width)]
-            array = _aligned((cells, room(memory), words), kind)
+            array = _aligned((cells, memory.rows, words), kind)
             if any(memory.init):  # pages that are not written need no memory
-                array[:, : memory.rows] = _rows(memory.init, words)
+                array[:] = _rows(memory.init, words)
             group.memories[number] = array
         here = self._cells(group)
         for place, cell in zip(group.used.tolist(), here):
@@ -500,7 +500,7 @@ class Machine:
         place = self.place(run, cell)
         memory = group.module.memories[number]
         if memory.registers is None:
-            rows = group.memories[number][place, : memory.rows]
+            rows = group.memories[number][place]
             if rows.shape[1] == 1:
                 return rows[:, 0].tolist()
             return [sum(part << WORD * i for i, part in enumerate(row)) for row in rows.tolist()]
@@ -565,7 +565,7 @@ class Machine:
         group, places = located
         memory = group.module.memories[number := self._memory_number(group, name)]
         if memory.registers is None:
-            total = group.memories[number][places, : memory.rows].sum(axis=0, dtype=np.uint64)
+            total = group.memories[number][places].sum(axis=0, dtype=np.uint64)
         else:
             vectors, lanes = np.divmod(places, LANES)
             total = np.array(

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....hdl.core.fabric import Path
-from .ir import Graph, Memory, Node, Register, Write
+from .ir import Graph, Node, Register, Write
 
 if TYPE_CHECKING:
     from .emit_c import TypeEmitter
 
-__all__ = ["LANES", "LONGEST", "Statements", "element_bytes", "indented", "pointers", "room"]
+__all__ = ["LANES", "LONGEST", "Statements", "element_bytes", "indented", "pointers"]
 
 LANES = 16
 """Cells whose words are adjacent in the tables."""
@@ -22,24 +22,6 @@ LONGEST = 300
 def element_bytes(width: int) -> int:
     """Bytes of a memory's element: a narrow row is one element, a wider one several words."""
     return 1 if width <= 8 else 2 if width <= 16 else 4
-
-
-_LINE = 64
-"""Bytes of a line of the processor's caches."""
-
-_APART = 8
-"""Cells should not be a multiple of so many lines apart."""
-
-
-def room(memory: Memory) -> int:
-    """Rows that a memory has room for in each cell.
-
-    A place in a cache depends on the low bits of the address. If cells were a power of two apart,
-    the rows of one number, such as those of the most frequent latencies, would share few places.
-    """
-    row = -(-memory.width // 32) * element_bytes(memory.width)
-    spare = 0 if memory.rows * row % (_APART * _LINE) else -(-_LINE // row)
-    return memory.rows + spare
 
 
 _NODE = re.compile(r"\bn\d+\b")
@@ -280,23 +262,23 @@ class Statements:
                 return f"pair(now, index + {LANES * row})"
         return f"gather(now, index + {LANES * row})"
 
-    def _rows(self, number: int) -> tuple[str, int, int, int]:
-        """C type of a memory's elements, elements per row, number of rows, and room for rows."""
+    def _rows(self, number: int) -> tuple[str, int, int]:
+        """C type of a memory's elements, elements per row, and number of rows."""
         memory = self.emitter.module.memories[number]
         type_ = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t"}[element_bytes(memory.width)]
-        return type_, -(-memory.width // 32), memory.rows, room(memory)
+        return type_, -(-memory.width // 32), memory.rows
 
     def _memory(self, number: int) -> str:
         """Where the rows of a memory begin, of the cells from i on."""
-        type_, words, _, places = self._rows(number)
-        return f"({type_} *)t->memories[{number}] + i * {places * words}L"
+        type_, words, rows = self._rows(number)
+        return f"({type_} *)t->memories[{number}] + i * {rows * words}L"
 
     def _read(self, node: Node, name: str) -> str:
         number, word, _ = node.attr
-        type_, words, rows, places = self._rows(number)
+        type_, words, rows = self._rows(number)
         address = node.args[0]
         row = f"a_{name}[l]"
-        value = f"m_{name}[(l * {places}L + {row}) * {words} + {word}]"
+        value = f"m_{name}[(l * {rows}L + {row}) * {words} + {word}]"
         if rows < 1 << address.width:
             value = f"({row} < {rows}u ? {value} : 0)"
         self.lines.append(
@@ -307,7 +289,7 @@ class Statements:
         return f"-r_{name}" if node.width == 1 else f"r_{name}"
 
     def write(self, number: int, write: Write) -> None:
-        type_, words, rows, places = self._rows(number)
+        type_, words, rows = self._rows(number)
         first = len(self.lines)
         self.lines.append(f"{{ unsigned e = bits({self.mask(write.enable)}); if (e) {{")
         self.lines.append(
@@ -322,7 +304,7 @@ class Statements:
         self.lines.append("  for (; e; e &= e - 1) { const int l = __builtin_ctz(e);")
         if rows < 1 << write.address.width:
             self.lines.append(f"    if (a[l] >= {rows}u) continue;")
-        self.lines.append(f"    {type_} *row = m + (l * {places}L + a[l]) * {words};")
+        self.lines.append(f"    {type_} *row = m + (l * {rows}L + a[l]) * {words};")
         for word in range(len(values)):
             if masks:
                 merged = f"(row[{word}] & ~k{word}[l]) | (d{word}[l] & k{word}[l])"

@@ -158,7 +158,7 @@ class Machine {
     const first = this.tables.get(`memory_${number}_${memory}`).at;
     const words = [];
     for (let word = 0; word < about.words; word++) {
-      const at = first + ((place * about.room + row) * about.words + word) * about.bytes;
+      const at = first + ((place * about.rows + row) * about.words + word) * about.bytes;
       let value = 0;
       for (let byte = about.bytes - 1; byte >= 0; byte--) value = value * 256 + this.bytes[at + byte];
       words.push(value);
@@ -173,10 +173,10 @@ class Machine {
       const [number, place] = this.places.get(cell);
       const memories = this.engine.groups[number].memories;
       const memory = memories.findIndex((each) => each.name === name);
-      const { rows, room } = memories[memory];
+      const { rows } = memories[memory];
       total ??= new Float64Array(rows);
       const { at } = this.tables.get(`memory_${number}_${memory}`);
-      const first = at / 4 + place * room; // counters of 32 bits
+      const first = at / 4 + place * rows; // counters of 32 bits
       for (let row = 0; row < rows; row++) total[row] += this.words[first + row];
     }
     return total;
