@@ -32,7 +32,7 @@ from ..core.errors import InvalidValue
 from ..core.fabric import SYNC, Cell, CellType, Fabric, Leaf, Path, Pin
 from ..core.output_file import check_output, is_regular, whole_file
 from .fusesoc import core_text
-from .verilog_module import ModuleTemplate, Storage, module_storage, module_text
+from .verilog_module import ModuleTemplate, Storage, module_storage, module_text, with_multiplexers
 from .verilog_names import check_name, net_name, port_name
 
 __all__ = ["Clock", "port_list", "storage_of", "verilog_text", "write_verilog"]
@@ -181,6 +181,7 @@ class _Modules:
                 self._of[type_, contents] = name, present
                 title = f"// {type_!r}\n" if "\n" not in repr(type_) else ""
                 self.texts.append(title + text)
+        self.texts = with_multiplexers(self.texts, top)
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -12,14 +12,24 @@ from typing import NamedTuple
 
 from amaranth.back import rtlil
 from amaranth.back.verilog import YosysError, find_yosys
-from amaranth.hdl import ClockDomain, ClockSignal, Const, Module, ResetSignal, Signal, Value
+from amaranth.hdl import (
+    ClockDomain,
+    ClockSignal,
+    Const,
+    Instance,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib import wiring
 from amaranth.lib.cdc import AsyncFFSynchronizer, FFSynchronizer
 
 from ..core.errors import MulticubeError
+from ..primitives.multiplexer import CodedMultiplexer
 from .verilog_names import legal_names
 
-__all__ = ["ModuleTemplate", "Storage", "module_storage", "module_text"]
+__all__ = ["ModuleTemplate", "Storage", "module_storage", "module_text", "with_multiplexers"]
 
 _TIDY = [
     "proc -norom",
@@ -57,6 +67,31 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
     return _marked(text, re.findall(_MARKED, netlist, re.MULTILINE))
 
 
+_MULTIPLEXER = "multiplexer"
+"""Instances of `multiplexer_4x36` are `CodedMultiplexer(4, 36)`."""
+
+
+
+def with_multiplexers(texts: Iterable[str], prefix: str) -> list[str]:
+    """The texts of modules with those of the multiplexers that they have, named with a prefix.
+
+    Yosys and others don't look into these modules when they optimise the module around them.
+    """
+    sizes: dict[tuple[int, int], None] = {}
+    instance = re.compile(rf"^  ({_MULTIPLEXER}_(\d+)x(\d+)) ", re.MULTILINE)
+    renamed = []
+    for text in texts:
+        sizes |= dict.fromkeys(tuple(map(int, found.groups()[1:])) for found in instance.finditer(text))
+        renamed.append(instance.sub(rf"  {prefix}_\1 ", text))
+    modules = []
+    for size in sorted(sizes):
+        component = CodedMultiplexer(*size)
+        ports = [*(f"i__{number}" for number in range(component.count)), "code", "o"]
+        text = module_text(component, f"{prefix}_{_MULTIPLEXER}_{size[0]}x{size[1]}", ports)
+        modules.append(f"(* keep_hierarchy *)\n{text}")
+    return [*modules, *renamed]
+
+
 _MARK = "ASYNC_REG"
 """The attribute of the flip-flops of synchronisers, for the tools of vendors."""
 
@@ -72,10 +107,22 @@ def _marked(text: str, registers: Sequence[str]) -> str:
 
 
 class _Marking:
-    """A platform that marks the flip-flops of synchronisers, which are otherwise Amaranth's own.
+    """A platform that marks the flip-flops of synchronisers, which are otherwise Amaranth's own,
+    and has modules for multiplexers.
 
-    Amaranth asks a platform for synchronisers by these methods.
+    Amaranth asks a platform for synchronisers by these methods, and `one_of` for multiplexers.
     """
+
+    @staticmethod
+    def get_multiplexer(m: Module, name: str, code: Value, words: Sequence[Value]) -> Signal:
+        shown = Signal(len(words[0]), name=name)
+        m.submodules[f"multiplexer_{name}"] = Instance(
+            f"{_MULTIPLEXER}_{len(words)}x{len(shown)}",
+            *(("i", f"i__{number}", word) for number, word in enumerate(words)),
+            ("i", "code", code),
+            ("o", "o", shown),
+        )
+        return shown
 
     @staticmethod
     def get_ff_sync(given: FFSynchronizer) -> Module:

@@ -8,6 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer, check_radix
+from .multiplexer import exports, one_of
 
 if TYPE_CHECKING:
     import enum
@@ -115,6 +116,11 @@ class InterchangeBox(wiring.Component):
                     m.d.comb += output.eq(self.i[1])
                 with m.Else():
                     m.d.comb += output.eq(self.i[0])
+        elif exports(platform) and self.radix > 3:
+            for j, output in enumerate(self.o):
+                chosen = [self.enable[j] & (self.select[j] == i) for i in range(self.radix)]
+                words = [Value.cast(source) for source in self.i]
+                m.d.comb += output.eq(one_of(m, platform, f"output_{j}", chosen, words))
         else:
             for j, output in enumerate(self.o):
                 with m.If(self.enable[j]), m.Switch(self.select[j]):
