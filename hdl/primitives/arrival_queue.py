@@ -89,6 +89,7 @@ class ArrivalQueue(wiring.Component):
         self.writers = writers
         self.depth = depth
         self.refill = refill
+        self._filled = None
         super().__init__(
             {
                 "i": In(stream.Signature(shape)).array(writers),
@@ -103,6 +104,9 @@ class ArrivalQueue(wiring.Component):
             self._search(m)
             return m
         inputs = range(self.writers)
+        # Few places of one input have a bit each, so that `valid` and `ready` are registers.
+        few = self.writers == 1 and self.depth <= _FEW
+        self._filled = Signal(self.depth, name="filled") if few else None
         # The bank of the next arrival, which is also the number of the input with priority.
         tail_bank = Signal(range(self.writers))
         pop = self.o.valid & self.o.ready
@@ -117,22 +121,31 @@ class ArrivalQueue(wiring.Component):
             m.d.comb += accepted[i].eq(self.i[i].valid & self.i[i].ready)
 
         count = sum((accepted[i] for i in inputs), start=0)
-        m.d.sync += [
-            self.level.eq(self.level + count - pop),
-            tail_bank.eq(modulo(tail_bank + count, self.writers)),
-        ]
+        m.d.sync += tail_bank.eq(modulo(tail_bank + count, self.writers))
+        if self._filled is None:
+            m.d.sync += self.level.eq(self.level + count - pop)
+        else:
+            m.d.comb += self.level.eq(sum(self._filled, start=Const(0)))
+            with m.If(accepted & ~pop):
+                m.d.sync += self._filled.eq(Cat(1, self._filled))
+            with m.Elif(pop & ~accepted):
+                m.d.sync += self._filled.eq(self._filled[1:])
         if self.depth == 1:
             head = self._place(m, rank, accepted)
         else:
             head = self._banks(m, tail_bank, rank, accepted, count, pop)
-        m.d.comb += [self.o.valid.eq(self.level != 0), self.o.payload.eq(head)]
+        m.d.comb += [self.o.valid.eq(self._more(0)), self.o.payload.eq(head)]
         return m
+
+    def _more(self, than: int) -> Value:
+        """Whether there are more packets than this."""
+        return self.level > than if self._filled is None else self._filled[than]
 
     def _room(self, m: Module, pop: Value) -> Signal:
         """Bit r: there is room for more than r arrivals."""
         room = Signal(self.writers)
         for r in range(min(self.writers, self.depth)):
-            enough = self.level < self.depth - r
+            enough = ~self._more(self.depth - 1 - r)
             if self.refill:
                 enough |= pop & (self.level <= self.depth - r)
             m.d.comb += room[r].eq(enough)

@@ -12,7 +12,7 @@ from ..core.checks import check_integer
 
 __all__ = ["CodedMultiplexer", "one_of", "select_code"]
 
-_CHAIN = 6
+_CHAIN = 8
 """Most words of a chain of tables."""
 
 _FEWEST = 4
@@ -91,14 +91,14 @@ class CodedMultiplexer(wiring.Component):
             bits = _code_bits(first)
             one = self._tree(words[:first], code[:bits])
             other = self._tree(words[first:-1], code[bits:-1])
-            return Mux(code[-1], words[-1], one | other)
+            return one | other | (code[-1].replicate(self.width) & words[-1])
         x, y = (bit.replicate(self.width) for bit in code[:2])
         shown = (x & words[0]) | (y & words[1])
         if len(words) > 3:
             shown |= x & y
         for bit, at in zip(code[2:], range(2, len(words), 2)):
-            low, high = words[at], words[min(at + 1, len(words) - 1)]
-            shown = Mux(bit, low if low is high else (shown & high) | (~shown & low), shown)
+            low, high = words[at], words[(at + 1) % len(words)]
+            shown = Mux(bit, (shown & high) | (~shown & low), shown)
         return shown
 
 
