@@ -42,10 +42,10 @@ class ArrivalQueue(wiring.Component):
     bank*. So an input that finds no room is overtaken at most `writers` - 1 times, and fairness
     needs no register of its own.
 
-    A wide interchange box is expensive. With more than two inputs and at most 16 slots, each input
-    has its own memory for packets instead, with a row for every slot, and the banks hold only the
-    number of the input. (In an FPGA, a distributed memory has 16 rows anyway.) A queue of depth 1
-    has a single slot and no banks.
+    Interchange boxes are expensive. With `separate` each input has its own memory for packets
+    instead, with a row for every slot, and the banks hold only the number of the input. (In an
+    FPGA, a distributed memory has 16 rows anyway; where there are none, two inputs should share
+    their banks.) A queue of depth 1 has a single slot and no banks.
 
     With more than eight inputs it has as many banks as packets that can arrive in one cycle, which
     is the lesser of `writers` and `depth`, and searches the arrivals one after the other: `writers`
@@ -66,6 +66,9 @@ class ArrivalQueue(wiring.Component):
     refill : bool
         Whether a slot that is freed in a cycle can be filled in the same cycle. If not, `ready`
         needs no path from `o.ready`, but a queue of depth 1 has half the throughput.
+    separate : bool, optional
+        Whether each input has its own memory; default: with more than two inputs and at most 16
+        slots. Without effect at depth 1, with one input, and with more than eight.
 
     Members
     -------
@@ -81,7 +84,13 @@ class ArrivalQueue(wiring.Component):
     """
 
     def __init__(
-        self, shape: ShapeLike, *, writers: int = 1, depth: int, refill: bool = False
+        self,
+        shape: ShapeLike,
+        *,
+        writers: int = 1,
+        depth: int,
+        refill: bool = False,
+        separate: bool | None = None,
     ) -> None:
         writers = check_integer("Writers", writers, 1)
         depth = check_integer("Depth", depth, 1)
@@ -89,6 +98,7 @@ class ArrivalQueue(wiring.Component):
         self.writers = writers
         self.depth = depth
         self.refill = refill
+        self.separate = separate
         self._filled = None
         super().__init__(
             {
@@ -255,6 +265,8 @@ class ArrivalQueue(wiring.Component):
         following_row = Signal(range(rows))
         # A distributed memory has 16 rows, needed or not.
         own = self.writers > 2 and rows << len(tail_bank) <= 16
+        if self.separate is not None:
+            own = self.separate and self.writers > 1
         m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
 
         # Contents of the banks: the packets, or the numbers of their inputs.
