@@ -61,7 +61,7 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
         Names of all Verilog ports in the order of declaration. Ports that do not exist (of width 0,
         or an unused clock) are left out.
     """
-    netlist = rtlil.convert(component, name=name, emit_src=False, platform=_Marking())
+    netlist = rtlil.convert(component, name=name, emit_src=False, platform=_Exporting())
     netlist = _without_aliases(_yosys(netlist, _TIDY))
     text = _declare_ports(legal_names(_yosys(_equal_widths(netlist), _WRITE)), ports)
     return _marked(text, re.findall(_MARKED, netlist, re.MULTILINE))
@@ -70,26 +70,21 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
 _MULTIPLEXER = "multiplexer"
 """Instances of `multiplexer_4x36` are `CodedMultiplexer(4, 36)`."""
 
+_INSTANCE = re.compile(rf"^  ({_MULTIPLEXER}_(\d+)x(\d+)) ", re.MULTILINE)
 
 
-def with_multiplexers(texts: Iterable[str], prefix: str) -> list[str]:
-    """The texts of modules with those of the multiplexers that they have, named with a prefix.
+def with_multiplexers(texts: Sequence[str], prefix: str) -> list[str]:
+    """The modules of the multiplexers in some modules, and these; their names have a prefix.
 
-    Yosys and others don't look into these modules when they optimise the module around them.
+    The attribute `keep_hierarchy` tells synthesis tools to optimise such a module by itself.
     """
-    sizes: dict[tuple[int, int], None] = {}
-    instance = re.compile(rf"^  ({_MULTIPLEXER}_(\d+)x(\d+)) ", re.MULTILINE)
-    renamed = []
-    for text in texts:
-        sizes |= dict.fromkeys(tuple(map(int, found.groups()[1:])) for found in instance.finditer(text))
-        renamed.append(instance.sub(rf"  {prefix}_\1 ", text))
+    found = {each.groups() for text in texts for each in _INSTANCE.finditer(text)}
     modules = []
-    for size in sorted(sizes):
-        component = CodedMultiplexer(*size)
-        ports = [*(f"i__{number}" for number in range(component.count)), "code", "o"]
-        text = module_text(component, f"{prefix}_{_MULTIPLEXER}_{size[0]}x{size[1]}", ports)
+    for name, count, width in sorted(found):
+        ports = [*(f"i__{number}" for number in range(int(count))), "code", "o"]
+        text = module_text(CodedMultiplexer(int(count), int(width)), f"{prefix}_{name}", ports)
         modules.append(f"(* keep_hierarchy *)\n{text}")
-    return [*modules, *renamed]
+    return [*modules, *(_INSTANCE.sub(rf"  {prefix}_\1 ", text) for text in texts)]
 
 
 _MARK = "ASYNC_REG"
@@ -106,9 +101,9 @@ def _marked(text: str, registers: Sequence[str]) -> str:
     return text
 
 
-class _Marking:
+class _Exporting:
     """A platform that marks the flip-flops of synchronisers, which are otherwise Amaranth's own,
-    and has modules for multiplexers.
+    and makes instances of multiplexers.
 
     Amaranth asks a platform for synchronisers by these methods, and `one_of` for multiplexers.
     """

@@ -30,7 +30,7 @@ def arrival_ranks(m: Module, arrivals: Sequence[stream.Interface], first: Signal
 
 
 _FEW = 8
-"""Most inputs whose arrivals are counted each by itself."""
+"""Most inputs whose arrivals are counted each by itself; most places that have a bit each."""
 
 
 class ArrivalQueue(wiring.Component):
@@ -157,7 +157,7 @@ class ArrivalQueue(wiring.Component):
         for r in range(min(self.writers, self.depth)):
             enough = ~self._more(self.depth - 1 - r)
             if self.refill:
-                enough |= pop & (self.level <= self.depth - r)
+                enough |= pop & ~self._more(self.depth - r) if r else pop
             m.d.comb += room[r].eq(enough)
         return room
 

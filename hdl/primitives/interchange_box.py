@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer, check_radix
-from .multiplexer import exports, one_of
+from .multiplexer import is_coded, one_of
 
 if TYPE_CHECKING:
     import enum
@@ -116,7 +116,7 @@ class InterchangeBox(wiring.Component):
                     m.d.comb += output.eq(self.i[1])
                 with m.Else():
                     m.d.comb += output.eq(self.i[0])
-        elif exports(platform) and self.radix > 3:
+        elif is_coded(platform, self.radix):
             for j, output in enumerate(self.o):
                 chosen = [self.enable[j] & (self.select[j] == i) for i in range(self.radix)]
                 words = [Value.cast(source) for source in self.i]
