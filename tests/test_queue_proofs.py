@@ -38,8 +38,7 @@ def arrival_queue(
     ArrivalQueue,
     says="Lossless, in order, stream rule; in time: a packet is inside for at most `depth` cycles, "
     "and is accepted after at most 2, 1 with refill or a single input",
-    sizes="1 input, depth 1, 2, 4; 2 inputs, depth 1, 2, also with separate memories; 3 inputs, "
-    "depth 2 with refill",
+    sizes="1 input, depth 1, 2, 4; 2 inputs, depth 1, 2; 3 inputs, depth 2 with refill",
 )
 @pytest.mark.parametrize(
     ("writers", "depth", "refill", "waits"),
@@ -59,6 +58,11 @@ def test_arrival_queue_is_lossless_and_in_time(
     assert arrival_queue(writers, depth, refill, waits).hold(tmp_path)
 
 
+@proves(
+    ArrivalQueue,
+    says="The same with a memory for each input",
+    sizes="2 inputs, depth 2",
+)
 def test_separate_memories_are_lossless_and_in_time(tmp_path: Path) -> None:
     assert arrival_queue(2, 2, False, 2, separate=True).hold(tmp_path)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import wiring
@@ -91,7 +92,7 @@ def is_coded(platform: object, count: int) -> bool:
 
 
 def one_of(
-    m: Module, platform: object, name: str, selected: Sequence[Value], words: Sequence[Value]
+    m: Module, platform: Any, name: str, selected: Sequence[Value], words: Sequence[Value]
 ) -> Value:
     """The word of several whose bit is 1; zero if no bit is. At most one may be.
 
