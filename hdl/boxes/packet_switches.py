@@ -158,8 +158,29 @@ class OutputQueuedSwitch(PacketSwitch):
         If a parameter is not as above, or the packet's tag is narrower than a digit.
     """
 
-    def __init__(self, packet: Packet, *, separate: bool | None = None, **size: Any) -> None:
-        super().__init__(packet, **size)
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        depth: int,
+        routing: Routing = "destination",
+        refill: bool | None = None,
+        dilation_in: int = 1,
+        dilation_out: int = 1,
+        outputs: int | None = None,
+        separate: bool | None = None,
+    ) -> None:
+        super().__init__(
+            packet,
+            radix=radix,
+            depth=depth,
+            routing=routing,
+            refill=refill,
+            dilation_in=dilation_in,
+            dilation_out=dilation_out,
+            outputs=outputs,
+        )
         self.separate = separate
 
     def elaborate(self, platform: object) -> Module:

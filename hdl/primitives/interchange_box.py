@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from amaranth.hdl import Cat, Module, ShapeLike, Value, ValueLike
+from amaranth.hdl import Cat, Module, Shape, ShapeLike, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -116,10 +116,10 @@ class InterchangeBox(wiring.Component):
                     m.d.comb += output.eq(self.i[1])
                 with m.Else():
                     m.d.comb += output.eq(self.i[0])
-        elif is_coded(platform, self.radix):
+        elif is_coded(platform, self.radix, Shape.cast(self.shape).width):
+            words = [Value.cast(source) for source in self.i]
             for j, output in enumerate(self.o):
                 chosen = [self.enable[j] & (self.select[j] == i) for i in range(self.radix)]
-                words = [Value.cast(source) for source in self.i]
                 m.d.comb += output.eq(one_of(m, platform, f"output_{j}", chosen, words))
         else:
             for j, output in enumerate(self.o):

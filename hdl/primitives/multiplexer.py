@@ -16,6 +16,9 @@ __all__ = ["CodedMultiplexer", "is_coded", "one_of", "select_code"]
 _FEWEST, _MOST = 4, 9
 """With fewer words than four, tools find the least tables by themselves."""
 
+_NARROWEST = 8
+"""A code for fewer bits takes more tables than it saves."""
+
 
 def select_code(selected: Sequence[Value]) -> list[Value]:
     """The code with which a `CodedMultiplexer` shows a word, from one bit for each word."""
@@ -85,10 +88,11 @@ class CodedMultiplexer(wiring.Component):
         return shown
 
 
-def is_coded(platform: object, count: int) -> bool:
+def is_coded(platform: object, count: int, width: int) -> bool:
     """Whether a choice of so many words is a `CodedMultiplexer`: in exported Verilog, if there are
-    four to nine."""
-    return hasattr(platform, "get_multiplexer") and _FEWEST <= count <= _MOST
+    four to nine, of at least eight bits."""
+    exported = hasattr(platform, "get_multiplexer")
+    return exported and _FEWEST <= count <= _MOST and width >= _NARROWEST
 
 
 def one_of(
@@ -99,6 +103,6 @@ def one_of(
     A `CodedMultiplexer` is a module of its own: in a larger one, synthesis tools would take its
     tables apart, as they prefer shorter paths to fewer tables.
     """
-    if is_coded(platform, len(words)):
+    if is_coded(platform, len(words), len(words[0])):
         return platform.get_multiplexer(m, name, Cat(select_code(selected)), words)
     return reduce(or_, (Mux(bit, word, 0) for bit, word in zip(selected, words)))
