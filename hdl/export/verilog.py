@@ -11,8 +11,9 @@ is the payload of input stream 3. The top also has `clk` (rising edge) and `rst`
 active high), or the names given by its `Clock`; and, for each further clock of a fabric, a clock
 and a reset whose names begin with that clock's name: `terminal_3_clk`.
 
-Flip-flops of synchronisers between two clocks have the attribute `ASYNC_REG`. Choices of four to nine
-words are modules of their own, which have the attribute `keep_hierarchy` (`primitives.multiplexer`).
+Flip-flops of synchronisers between two clocks have the attribute `ASYNC_REG`. Choices of four
+to nine words are modules of their own, with the attribute `keep_hierarchy`
+(`primitives.multiplexer`).
 """
 
 import json
