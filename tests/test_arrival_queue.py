@@ -92,6 +92,27 @@ def test_arrival_queue_follows_the_model(
     assert {0, depth} <= levels
 
 
+@pytest.mark.parametrize("depth", [2, 4, 16])
+@pytest.mark.parametrize("writers", [2, 4])
+def test_separate_memories_change_no_cycle(
+    transport: Callable[..., list], writers: int, depth: int
+) -> None:
+    traces = []
+    for separate in (False, True):
+        queue = ArrivalQueue(16, writers=writers, depth=depth, separate=separate)
+        trace = transport(
+            queue,
+            queue.i,
+            [queue.o],
+            cycles=300,
+            offer=offers(depth, 0.6),
+            ready=sometimes(depth, 0.7),
+            watch=lambda queue=queue: queue.level,
+        )
+        traces.append([(c.offered, c.accepted, c.shown, c.watched) for c in trace])
+    assert traces[0] == traces[1]
+
+
 @pytest.mark.parametrize(("writers", "depth"), [(1, 1), (2, 4), (3, 3), (8, 32)])
 def test_arrival_queue_has_one_cycle_of_latency(
     transport: Callable[..., list], writers: int, depth: int

@@ -19,6 +19,7 @@ from multicube.hdl.boxes.pipelined import PipelinedSwitch
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.primitives.interchange_box import InterchangeBox
+from multicube.hdl.primitives.multiplexer import CodedMultiplexer, select_code
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.request_queue import RequestQueue
 from proof_table import proves
@@ -47,6 +48,27 @@ def test_interchange_box_shows_what_is_selected(tmp_path: Path, radix: int, outp
         for i in range(radix):
             on = Const(1) if dut.has_state else enable[j]
             claims.claim((select[j] != i) | (port == Mux(on, given[i], 0)))
+    assert claims.hold(tmp_path)
+
+
+@proves(
+    CodedMultiplexer,
+    says="The output is the word whose bit the code was made of; zero if there is none",
+    sizes="4 to 9 words of 2 bits",
+)
+@pytest.mark.parametrize("count", [long(4), long(5), 6, long(7), long(8), 9])
+def test_coded_multiplexer_shows_the_selected_word(tmp_path: Path, count: int) -> None:
+    claims = Claims()
+    m = claims.m
+    m.submodules.dut = dut = CodedMultiplexer(count, 2)
+    given = [claims.free(2, f"given_{i}") for i in range(count)]
+    number = claims.free(count.bit_length(), "number")
+    selected = [number == i for i in range(count)]
+    m.d.comb += [port.eq(value) for port, value in zip(dut.i, given)]
+    m.d.comb += dut.code.eq(Cat(select_code(selected)))
+    for bit, word in zip(selected, given):
+        claims.claim(~bit | (dut.o == word))
+    claims.claim((number < count) | (dut.o == 0))
     assert claims.hold(tmp_path)
 
 

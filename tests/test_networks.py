@@ -271,6 +271,7 @@ def test_network_keeps_its_parameters() -> None:
         "broadcast": 0,
         "refill": "auto",
         "queues": "input",
+        "memories": "auto",
         "pipeline": 0,
         "extra_stage": 0,
         "parity": "none",

@@ -20,10 +20,16 @@ pytestmark = needs_yosys
 
 
 def arrival_queue(
-    writers: int, depth: int, refill: bool, waits: int, kind: type[ArrivalQueue] = ArrivalQueue
+    writers: int,
+    depth: int,
+    refill: bool,
+    waits: int,
+    kind: type[ArrivalQueue] = ArrivalQueue,
+    separate: bool | None = None,
 ) -> Claims:
     claims = Claims()
-    claims.m.submodules.dut = dut = kind(WITNESS, writers=writers, depth=depth, refill=refill)
+    size = {"writers": writers, "depth": depth, "refill": refill}
+    claims.m.submodules.dut = dut = kind(WITNESS, **size, separate=separate)
     convey(claims, dut.i, [dut.o], capacity=depth, drain=depth, waits=waits)
     return claims
 
@@ -50,6 +56,15 @@ def test_arrival_queue_is_lossless_and_in_time(
     tmp_path: Path, writers: int, depth: int, refill: bool, waits: int
 ) -> None:
     assert arrival_queue(writers, depth, refill, waits).hold(tmp_path)
+
+
+@proves(
+    ArrivalQueue,
+    says="The same with a memory for each input",
+    sizes="2 inputs, depth 2",
+)
+def test_separate_memories_are_lossless_and_in_time(tmp_path: Path) -> None:
+    assert arrival_queue(2, 2, False, 2, separate=True).hold(tmp_path)
 
 
 class Skips(ArrivalQueue):

@@ -59,6 +59,11 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
         STORING,
         "Parameter queues must be input with {0}, not crosspoint",
     ),
+    (
+        {"memories": "separate"},
+        {"output-queued"},
+        "Parameter memories must be auto with {0}, not separate",
+    ),
     ({"pipeline": 2}, {"input-queued"}, "Parameter pipeline must be 0 with {0}, not 2"),
     ({"extra_stage": 1}, {*QUEUED, "circuit"}, "Parameter extra_stage must be 0 with {0}, not 1"),
     (
@@ -425,6 +430,7 @@ def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
         "policy": {"auto", "hold", "drop", "modified-hold"},
         "refill": {"auto", "yes", "no"},
         "queues": {"input", "crosspoint"},
+        "memories": {"auto", "shared", "separate"},
         "parity": {"none", "packet", "byte"},
         "routing": {"destination", "xor", "difference"},
         "depth": {"auto"},

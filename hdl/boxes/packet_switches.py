@@ -143,6 +143,9 @@ class OutputQueuedSwitch(PacketSwitch):
     outputs : int, optional
         Number of outputs, at least 2, if there are not as many as inputs. Tags must then be
         destination tags.
+    separate : bool, optional
+        Whether each input has memories of its own in each queue, as in `ArrivalQueue`. Only without
+        `dilation_out`.
 
     Members
     -------
@@ -155,6 +158,31 @@ class OutputQueuedSwitch(PacketSwitch):
         If a parameter is not as above, or the packet's tag is narrower than a digit.
     """
 
+    def __init__(
+        self,
+        packet: Packet,
+        *,
+        radix: int,
+        depth: int,
+        routing: Routing = "destination",
+        refill: bool | None = None,
+        dilation_in: int = 1,
+        dilation_out: int = 1,
+        outputs: int | None = None,
+        separate: bool | None = None,
+    ) -> None:
+        super().__init__(
+            packet,
+            radix=radix,
+            depth=depth,
+            routing=routing,
+            refill=refill,
+            dilation_in=dilation_in,
+            dilation_out=dilation_out,
+            outputs=outputs,
+        )
+        self.separate = separate
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         queues: list[ArrivalQueue | LaneQueue] = []
@@ -164,7 +192,7 @@ class OutputQueuedSwitch(PacketSwitch):
         for j in range(self.outputs):
             queue: ArrivalQueue | LaneQueue
             if self.dilation_out == 1:
-                queue = ArrivalQueue(self.packet, **size)
+                queue = ArrivalQueue(self.packet, separate=self.separate, **size)
                 wiring.connect(m, wiring.flipped(self.o[j]), queue.o)
             else:
                 queue = LaneQueue(self.packet, lanes=self.dilation_out, **size)
@@ -199,7 +227,7 @@ class InputQueuedSwitch(PacketSwitch):
     The lanes of a bundle choose one after the other, each in turn among the packets that no other
     lane has: the first lane that shows no packet gets one first.
 
-    Parameters, members and errors are those of `OutputQueuedSwitch`.
+    Parameters, members and errors are those of `OutputQueuedSwitch`, without `separate`.
     """
 
     def elaborate(self, platform: object) -> Module:

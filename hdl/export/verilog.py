@@ -11,7 +11,9 @@ is the payload of input stream 3. The top also has `clk` (rising edge) and `rst`
 active high), or the names given by its `Clock`; and, for each further clock of a fabric, a clock
 and a reset whose names begin with that clock's name: `terminal_3_clk`.
 
-Flip-flops of synchronisers between two clocks have the attribute `ASYNC_REG`.
+Flip-flops of synchronisers between two clocks have the attribute `ASYNC_REG`. Choices of four
+to nine words are modules of their own, with the attribute `keep_hierarchy`
+(`primitives.multiplexer`).
 """
 
 import json
@@ -32,7 +34,7 @@ from ..core.errors import InvalidValue
 from ..core.fabric import SYNC, Cell, CellType, Fabric, Leaf, Path, Pin
 from ..core.output_file import check_output, is_regular, whole_file
 from .fusesoc import core_text
-from .verilog_module import ModuleTemplate, Storage, module_storage, module_text
+from .verilog_module import ModuleTemplate, Storage, module_storage, module_text, with_multiplexers
 from .verilog_names import check_name, net_name, port_name
 
 __all__ = ["Clock", "port_list", "storage_of", "verilog_text", "write_verilog"]
@@ -181,6 +183,7 @@ class _Modules:
                 self._of[type_, contents] = name, present
                 title = f"// {type_!r}\n" if "\n" not in repr(type_) else ""
                 self.texts.append(title + text)
+        self.texts = with_multiplexers(self.texts, top)
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -12,14 +12,24 @@ from typing import NamedTuple
 
 from amaranth.back import rtlil
 from amaranth.back.verilog import YosysError, find_yosys
-from amaranth.hdl import ClockDomain, ClockSignal, Const, Module, ResetSignal, Signal, Value
+from amaranth.hdl import (
+    ClockDomain,
+    ClockSignal,
+    Const,
+    Instance,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib import wiring
 from amaranth.lib.cdc import AsyncFFSynchronizer, FFSynchronizer
 
 from ..core.errors import MulticubeError
+from ..primitives.multiplexer import CodedMultiplexer
 from .verilog_names import legal_names
 
-__all__ = ["ModuleTemplate", "Storage", "module_storage", "module_text"]
+__all__ = ["ModuleTemplate", "Storage", "module_storage", "module_text", "with_multiplexers"]
 
 _TIDY = [
     "proc -norom",
@@ -51,10 +61,30 @@ def module_text(component: wiring.Component, name: str, ports: Sequence[str]) ->
         Names of all Verilog ports in the order of declaration. Ports that do not exist (of width 0,
         or an unused clock) are left out.
     """
-    netlist = rtlil.convert(component, name=name, emit_src=False, platform=_Marking())
+    netlist = rtlil.convert(component, name=name, emit_src=False, platform=_Exporting())
     netlist = _without_aliases(_yosys(netlist, _TIDY))
     text = _declare_ports(legal_names(_yosys(_equal_widths(netlist), _WRITE)), ports)
     return _marked(text, re.findall(_MARKED, netlist, re.MULTILINE))
+
+
+_MULTIPLEXER = "multiplexer"
+"""Instances of `multiplexer_4x36` are `CodedMultiplexer(4, 36)`."""
+
+_INSTANCE = re.compile(rf"^  ({_MULTIPLEXER}_(\d+)x(\d+)) ", re.MULTILINE)
+
+
+def with_multiplexers(texts: Sequence[str], prefix: str) -> list[str]:
+    """The modules of the multiplexers in some modules, and these; their names have a prefix.
+
+    The attribute `keep_hierarchy` tells synthesis tools to optimise such a module by itself.
+    """
+    found = {each.groups() for text in texts for each in _INSTANCE.finditer(text)}
+    modules = []
+    for name, count, width in sorted(found):
+        ports = [*(f"i__{number}" for number in range(int(count))), "code", "o"]
+        text = module_text(CodedMultiplexer(int(count), int(width)), f"{prefix}_{name}", ports)
+        modules.append(f"(* keep_hierarchy *)\n{text}")
+    return [*modules, *(_INSTANCE.sub(rf"  {prefix}_\1 ", text) for text in texts)]
 
 
 _MARK = "ASYNC_REG"
@@ -71,11 +101,23 @@ def _marked(text: str, registers: Sequence[str]) -> str:
     return text
 
 
-class _Marking:
-    """A platform that marks the flip-flops of synchronisers, which are otherwise Amaranth's own.
+class _Exporting:
+    """A platform that marks the flip-flops of synchronisers, which are otherwise Amaranth's own,
+    and makes instances of multiplexers.
 
-    Amaranth asks a platform for synchronisers by these methods.
+    Amaranth asks a platform for synchronisers by these methods, and `one_of` for multiplexers.
     """
+
+    @staticmethod
+    def get_multiplexer(m: Module, name: str, code: Value, words: Sequence[Value]) -> Signal:
+        shown = Signal(len(words[0]), name=name)
+        m.submodules[f"multiplexer_{name}"] = Instance(
+            f"{_MULTIPLEXER}_{len(words)}x{len(shown)}",
+            *(("i", f"i__{number}", word) for number, word in enumerate(words)),
+            ("i", "code", code),
+            ("o", "o", shown),
+        )
+        return shown
 
     @staticmethod
     def get_ff_sync(given: FFSynchronizer) -> Module:

@@ -30,7 +30,7 @@ def arrival_ranks(m: Module, arrivals: Sequence[stream.Interface], first: Signal
 
 
 _FEW = 8
-"""Most inputs whose arrivals are counted each by itself."""
+"""Most inputs whose arrivals are counted each by itself; most places that have a bit each."""
 
 
 class ArrivalQueue(wiring.Component):
@@ -42,10 +42,10 @@ class ArrivalQueue(wiring.Component):
     bank*. So an input that finds no room is overtaken at most `writers` - 1 times, and fairness
     needs no register of its own.
 
-    A wide interchange box is expensive. With more than two inputs and at most 16 slots, each input
-    has its own memory for packets instead, with a row for every slot, and the banks hold only the
-    number of the input. (In an FPGA, a distributed memory has 16 rows anyway.) A queue of depth 1
-    has a single slot and no banks.
+    Interchange boxes are expensive. With `separate` each input has its own memory for packets
+    instead, with a row for every slot, and the banks hold only the number of the input. (In an
+    FPGA, a distributed memory has 16 rows anyway; where there are none, two inputs should share
+    their banks.) A queue of depth 1 has a single slot and no banks.
 
     With more than eight inputs it has as many banks as packets that can arrive in one cycle, which
     is the lesser of `writers` and `depth`, and searches the arrivals one after the other: `writers`
@@ -66,6 +66,9 @@ class ArrivalQueue(wiring.Component):
     refill : bool
         Whether a slot that is freed in a cycle can be filled in the same cycle. If not, `ready`
         needs no path from `o.ready`, but a queue of depth 1 has half the throughput.
+    separate : bool, optional
+        Whether each input has its own memory; default: with more than two inputs and at most 16
+        slots. Without effect at depth 1, with one input, and with more than eight.
 
     Members
     -------
@@ -81,7 +84,13 @@ class ArrivalQueue(wiring.Component):
     """
 
     def __init__(
-        self, shape: ShapeLike, *, writers: int = 1, depth: int, refill: bool = False
+        self,
+        shape: ShapeLike,
+        *,
+        writers: int = 1,
+        depth: int,
+        refill: bool = False,
+        separate: bool | None = None,
     ) -> None:
         writers = check_integer("Writers", writers, 1)
         depth = check_integer("Depth", depth, 1)
@@ -89,6 +98,8 @@ class ArrivalQueue(wiring.Component):
         self.writers = writers
         self.depth = depth
         self.refill = refill
+        self.separate = separate
+        self._filled = None
         super().__init__(
             {
                 "i": In(stream.Signature(shape)).array(writers),
@@ -103,6 +114,9 @@ class ArrivalQueue(wiring.Component):
             self._search(m)
             return m
         inputs = range(self.writers)
+        # Few places of one input have a bit each, so that `valid` and `ready` are registers.
+        few = self.writers == 1 and self.depth <= _FEW
+        self._filled = Signal(self.depth, name="filled") if few else None
         # The bank of the next arrival, which is also the number of the input with priority.
         tail_bank = Signal(range(self.writers))
         pop = self.o.valid & self.o.ready
@@ -117,24 +131,33 @@ class ArrivalQueue(wiring.Component):
             m.d.comb += accepted[i].eq(self.i[i].valid & self.i[i].ready)
 
         count = sum((accepted[i] for i in inputs), start=0)
-        m.d.sync += [
-            self.level.eq(self.level + count - pop),
-            tail_bank.eq(modulo(tail_bank + count, self.writers)),
-        ]
+        m.d.sync += tail_bank.eq(modulo(tail_bank + count, self.writers))
+        if self._filled is None:
+            m.d.sync += self.level.eq(self.level + count - pop)
+        else:
+            m.d.comb += self.level.eq(sum(self._filled, start=Const(0)))
+            with m.If(accepted & ~pop):
+                m.d.sync += self._filled.eq(Cat(1, self._filled))
+            with m.Elif(pop & ~accepted):
+                m.d.sync += self._filled.eq(self._filled[1:])
         if self.depth == 1:
             head = self._place(m, rank, accepted)
         else:
             head = self._banks(m, tail_bank, rank, accepted, count, pop)
-        m.d.comb += [self.o.valid.eq(self.level != 0), self.o.payload.eq(head)]
+        m.d.comb += [self.o.valid.eq(self._more(0)), self.o.payload.eq(head)]
         return m
+
+    def _more(self, than: int) -> Value:
+        """Whether there are more packets than this."""
+        return self.level > than if self._filled is None else self._filled[than]
 
     def _room(self, m: Module, pop: Value) -> Signal:
         """Bit r: there is room for more than r arrivals."""
         room = Signal(self.writers)
         for r in range(min(self.writers, self.depth)):
-            enough = self.level < self.depth - r
+            enough = ~self._more(self.depth - 1 - r)
             if self.refill:
-                enough |= pop & (self.level <= self.depth - r)
+                enough |= pop & ~self._more(self.depth - r) if r else pop
             m.d.comb += room[r].eq(enough)
         return room
 
@@ -242,6 +265,8 @@ class ArrivalQueue(wiring.Component):
         following_row = Signal(range(rows))
         # A distributed memory has 16 rows, needed or not.
         own = self.writers > 2 and rows << len(tail_bank) <= 16
+        if self.separate is not None:
+            own = self.separate and self.writers > 1
         m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
 
         # Contents of the banks: the packets, or the numbers of their inputs.

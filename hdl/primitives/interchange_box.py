@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from amaranth.hdl import Cat, Module, ShapeLike, Value, ValueLike
+from amaranth.hdl import Cat, Module, Shape, ShapeLike, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer, check_radix
+from .multiplexer import is_coded, one_of
 
 if TYPE_CHECKING:
     import enum
@@ -115,6 +116,11 @@ class InterchangeBox(wiring.Component):
                     m.d.comb += output.eq(self.i[1])
                 with m.Else():
                     m.d.comb += output.eq(self.i[0])
+        elif is_coded(platform, self.radix, Shape.cast(self.shape).width):
+            words = [Value.cast(source) for source in self.i]
+            for j, output in enumerate(self.o):
+                chosen = [self.enable[j] & (self.select[j] == i) for i in range(self.radix)]
+                m.d.comb += output.eq(one_of(m, platform, f"output_{j}", chosen, words))
         else:
             for j, output in enumerate(self.o):
                 with m.If(self.enable[j]), m.Switch(self.select[j]):

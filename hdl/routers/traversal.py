@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..primitives.multiplexer import one_of
 from ..primitives.packet import Packet
 from .credit_link import count_credits
 from .shape import RouterShape
@@ -87,9 +88,8 @@ class Traversal(wiring.Component):
                 for i, bit in zip(entries, selects)
             ]
             m.d.sync += goes.eq(Cat(self.sent[j] for j in link))
-            payload: Value = Const(0)
-            for i, select in zip(entries, selects):
-                payload |= Mux(select, flits[i].as_value(), 0)
+            words = [flits[i].as_value() for i in entries]
+            payload = one_of(m, platform, f"link_{number}", list(selects), words)
             if self.shape.outputs[link[0]].is_terminal:
                 self._end(m, link[0], goes, payload)
             else:

@@ -12,6 +12,7 @@ from ..core.errors import InvalidValue
 from ..core.fabric import Meter
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.multiplexer import one_of
 from ..primitives.packet import Packet
 from ..primitives.round_robin import lowest
 from .discarding import discarding
@@ -288,11 +289,14 @@ class WormRouter(GraphRouter):
             ]
         for number, link in enumerate(self.shape.links):
             turns = self._turns(m, number, [(offered[j], readies[j]) for j in link])
-            payload: Value = Const(0)
-            for i in sorted({i for j in link for i in entries[j]}):
-                sends = Cat(uses[i][j] & turn for j, turn in zip(link, turns)).any()
-                flit = heads[i].payload.flit.as_value()
-                payload |= Mux(sends, flit, 0)
+            sources = sorted({i for j in link for i in entries[j]})
+            payload = one_of(
+                m,
+                platform,
+                f"link_{number}",
+                [Cat(uses[i][j] & turn for j, turn in zip(link, turns)).any() for i in sources],
+                [heads[i].payload.flit.as_value() for i in sources],
+            )
             for j, turn in zip(link, turns):
                 m.d.comb += [
                     passed[j].eq(readies[j] & turn),

@@ -257,6 +257,7 @@ def synthesise(setup: Setup, roles: Roles | None, folder: Path) -> Area:
     script = [
         "read_rtlil design.il",
         f"synth_{device.family} {setup.flags} -top {SUBJECT}",
+        "setattr -mod -unset keep_hierarchy *; flatten; opt_clean -purge",
         "tee -o area.json stat -json",
     ]
     if roles is not None:

@@ -16,7 +16,7 @@ from ...topology import multistage
 from ...topology.multistage import MultistagePlan, parse_radices, stage_radices
 from ...topology.tags import ROUTINGS, Routing
 from ..flits import flits_of, packet_length, parse_lengths
-from .switching import QUEUES, REFILLS, SWITCHES, Switching
+from .switching import MEMORIES, QUEUES, REFILLS, SWITCHES, Switching
 
 __all__ = ["MOST_PORTS", "OPTIONS", "MultistageParameters"]
 
@@ -24,7 +24,7 @@ MOST_PORTS = 2**16
 
 OPTIONS = (
     *("dilation", "replication", "resubmit", "broadcast", "refill", "queues", "extra_stage"),
-    "pipeline",
+    *("pipeline", "memories"),
 )
 """Parameters that not all kinds of switch have."""
 
@@ -99,6 +99,13 @@ class MultistageParameters(Parameters):
         "auto", "a slot freed in a cycle can be filled in the same one", REFILLS, plain="auto"
     )
     queues: str = word("input", "where a cut-through switch has its queues", QUEUES, plain="input")
+    memories: str = word(
+        "auto",
+        "memories of an output-queued box: separate for each input, or shared, which is smaller in "
+        "an FPGA without memories made of tables; auto: separate with 3 to 8 inputs",
+        tuple(MEMORIES),
+        plain="auto",
+    )
     pipeline: int = integer(
         0,
         "cycles more in a box, for a faster clock: 1 with registers behind the switch, 2 with "
@@ -140,6 +147,10 @@ class MultistageParameters(Parameters):
         self._check_options(resubmit)
         if self.pipeline:
             self._check_pipeline()
+        if self.memories != "auto" and (self.dilation > 1 or self.depth == 1):
+            raise InvalidValue(
+                f"Memories must be auto with depth 1 or dilation, not {self.memories}"
+            )
         self._check_redundancy()
         if self.parity != "none" and not switching.parity:
             raise InvalidValue(

@@ -24,13 +24,16 @@ from ..network import Theory
 if TYPE_CHECKING:
     from .parameters import MultistageParameters
 
-__all__ = ["DEEPEST", "QUEUES", "REFILLS", "SWITCHES", "Ends", "Switching"]
+__all__ = ["DEEPEST", "MEMORIES", "QUEUES", "REFILLS", "SWITCHES", "Ends", "Switching"]
 
 REFILLS = ("auto", "yes", "no")
 """Whether a slot of a queue that is freed in a cycle can be filled in the same cycle."""
 
 QUEUES = ("input", "crosspoint")
 """Where a cut-through switch has its queues."""
+
+MEMORIES = {"auto": None, "shared": False, "separate": True}
+"""Whether the inputs of an output-queued box have separate memories."""
 
 DEEPEST = 2**16
 """Largest number of packets or flits that fit into a queue."""
@@ -220,14 +223,13 @@ class InputQueued(Switching):
     description = "a queue of packets at each input"
     rectangular = True
     options = _QUEUED | {"pipeline"}
-    component: ClassVar[type] = InputQueuedSwitch
 
     def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
         common = _common(given, packet, place)
         if given.pipeline:
             size = {"depth": given.depth, "pipeline": given.pipeline}
             return CellType(PipelinedSwitch, **common, **size)
-        return CellType(self.component, **common, **given.queue, **place.lanes)
+        return CellType(InputQueuedSwitch, **common, **given.queue, **place.lanes)
 
     def keeps_order(self, given: "MultistageParameters") -> bool:
         return given.dilation == 1
@@ -243,8 +245,13 @@ class SingleBuffered(InputQueued):
 class OutputQueued(InputQueued):
     name = "output-queued"
     description = "a queue of packets at each output, which accepts all arrivals at once"
-    options = _QUEUED
-    component = OutputQueuedSwitch
+    options = _QUEUED | {"memories"}
+
+    def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
+        common = {**_common(given, packet, place), **given.queue, **place.lanes}
+        if given.memories != "auto":
+            common["separate"] = MEMORIES[given.memories]
+        return CellType(OutputQueuedSwitch, **common)
 
     def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
         if given.replication > 1 or given.dilation > 1:
