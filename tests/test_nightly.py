@@ -8,7 +8,7 @@ import pytest
 from long_runs import long
 from multicube.hdl import FAMILIES
 from multicube.hdl.core.fabric import CellType
-from random_modules import RandomMemory, lock_step, results, side_by_side
+from random_modules import RandomLogic, RandomMemory, lock_step, results, side_by_side
 
 
 @pytest.mark.parametrize("seed", [1, long(2), long(3), long(4)])
@@ -28,6 +28,12 @@ def test_memory_of_one_row_on_three_engines() -> None:
     seed = next(seed for seed in range(100) if RandomMemory(seed=seed).depth == 1)
     fabric = side_by_side([CellType(RandomMemory, seed=seed)])
     lock_step(fabric, results(fabric), seed, 20, verilog=True)
+
+
+def test_branches_that_are_taken_stay_in_exported_verilog() -> None:
+    """Of a module for which Yosys's `opt_muxtree` removes some (YosysHQ/yosys#5957)."""
+    fabric = side_by_side([CellType(RandomLogic, seed=1919495686, resets=True)])
+    lock_step(fabric, results(fabric), 2, 20, verilog=True)
 
 
 @pytest.mark.parametrize(

@@ -31,12 +31,24 @@ from .verilog_names import legal_names
 
 __all__ = ["ModuleTemplate", "Storage", "module_storage", "module_text", "with_multiplexers"]
 
+_OPTIMISE = [
+    "opt_expr -full",
+    "opt_merge",
+    "opt_reduce -full",
+    "opt_merge",
+    "opt_share",
+    "opt_dff",
+    "opt_clean -purge",
+]
+"""As `opt -full`, without `opt_muxtree`: it can remove branches that are taken (YosysHQ/yosys#5957,
+in the Yosys that comes with Amaranth)."""
+
 _TIDY = [
     "proc -norom",
     "flatten -separator __",
     # Each pass narrows or removes cells, which lets the other narrow or remove more.
-    *["opt -full -purge", "wreduce"] * 4,
-    "opt -full -purge",
+    *[*_OPTIMISE, "wreduce"] * 6,
+    *_OPTIMISE,
     "memory_collect",
     "opt_clean -purge",
     "write_rtlil",
