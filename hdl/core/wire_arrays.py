@@ -120,8 +120,9 @@ class Drivers(MutableMapping[Pin, Pin]):
         self._used += len(inputs)
         if self._used > len(self._cell):
             room = array("i", (-1,)) * max(len(inputs), len(self._cell))
-            self._cell += room
-            self._path += room
+            # Not in place: a profiler may still hold a frame with an array's view.
+            self._cell = self._cell + room
+            self._path = self._path + room
 
     def connect(self, cell: int, path: int, driver: int, output: int) -> bool:
         """Drive an input, all given by their numbers; False if it is driven already."""

@@ -5,7 +5,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -98,11 +98,11 @@ def is_coded(platform: object, count: int, width: int) -> bool:
 def one_of(
     m: Module, platform: Any, name: str, selected: Sequence[Value], words: Sequence[Value]
 ) -> Value:
-    """The word of several whose bit is 1; zero if no bit is. At most one may be.
+    """The word of several whose bit is 1, at most one; zero if no bit is, or there is no word.
 
     A `CodedMultiplexer` is a module of its own: in a larger one, synthesis tools would take its
     tables apart, as they prefer shorter paths to fewer tables.
     """
-    if is_coded(platform, len(words), len(words[0])):
+    if words and is_coded(platform, len(words), len(words[0])):
         return platform.get_multiplexer(m, name, Cat(select_code(selected)), words)
-    return reduce(or_, (Mux(bit, word, 0) for bit, word in zip(selected, words)))
+    return reduce(or_, (Mux(bit, word, 0) for bit, word in zip(selected, words)), Const(0))
