@@ -43,7 +43,7 @@ void get(Vtop *top, int port, void *value) {{
 """
 
 _UNIT_BYTES = 1 << 20
-"""Sources that are longer are compiled in parallel."""
+"""Most bytes of sources that are compiled together; several such units are compiled in parallel."""
 
 
 class VerilatorMissing(MulticubeError):
