@@ -195,12 +195,13 @@ def test_link_all_is_link_for_each_pair() -> None:
     for number, offset in enumerate((1, 2, 15)):
         together.place(Cell(f"add_{number}", ADDER, {"offset": offset}))
     cells = [f"add_{number}" for number in range(3)]
-    o, a = ("o",), ("a",)
-    together.link_all([None, *cells], [a, o, o, o], [*cells, None], [a, a, a, o])
+    drivers = [Pin(None, ("a",)), *(Pin(cell, ("o",)) for cell in cells)]
+    receivers = [*(Pin(cell, ("a",)) for cell in cells), Pin(None, ("o",))]
+    together.link_all(list(zip(drivers, receivers)))
     together.check()
     assert together.drivers == apart.drivers
     assert together.links == apart.links
-    together.link_all([], [], [], [])
+    together.link_all([])
     assert len(together.links) == 4
 
 
@@ -211,9 +212,11 @@ def test_link_all_rejects_what_link_rejects(cell: str) -> None:
     fabric.link(Pin("one", ("o",)), Pin("three", ("a",)))
     message = f"Pin {cell}.a can't be driven by two.o: it is already driven by one.o"
     with rejected(ValueError, message):
-        fabric.link_all(["one", "two"], [("o",)] * 2, ["four", cell], [("a",)] * 2)
+        fabric.link_all(
+            [(Pin("one", ("o",)), Pin("four", ("a",))), (Pin("two", ("o",)), Pin(cell, ("a",)))]
+        )
     with rejected(ValueError, "Pin five.a names a cell that does not exist"):
-        fabric.link_all(["one"], [("o",)], ["five"], [("a",)])
+        fabric.link_all([(Pin("one", ("o",)), Pin("five", ("a",)))])
 
 
 def test_check_rejects_an_input_without_a_driver() -> None:

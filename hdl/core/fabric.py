@@ -338,14 +338,8 @@ class Fabric:
                 )
         self.links.add(one, path_a, two, path_b)
 
-    def link_all(
-        self,
-        cells_a: Sequence[str | None],
-        paths_a: Sequence[Path],
-        cells_b: Sequence[str | None],
-        paths_b: Sequence[Path],
-    ) -> None:
-        """Link many pins, each given by its cell and its path, as `link` would one by one.
+    def link_all(self, pairs: Sequence[tuple[Pin, Pin]]) -> None:
+        """Link many pairs of pins as `link` would one by one.
 
         This takes less time if there are many pairs of a few kinds.
 
@@ -354,28 +348,22 @@ class Fabric:
         TypeError, ValueError
             As `link`. The pins before may have been linked.
         """
-        if not self._linked_at_once(cells_a, paths_a, cells_b, paths_b):
-            for cell_a, path_a, cell_b, path_b in zip(cells_a, paths_a, cells_b, paths_b):
-                self.link(Pin(cell_a, path_a), Pin(cell_b, path_b))
+        if not self._linked_at_once(pairs):
+            for a, b in pairs:
+                self.link(a, b)
 
-    def _linked_at_once(
-        self,
-        cells_a: Sequence[str | None],
-        paths_a: Sequence[Path],
-        cells_b: Sequence[str | None],
-        paths_b: Sequence[Path],
-    ) -> bool:
+    def _linked_at_once(self, pairs: Sequence[tuple[Pin, Pin]]) -> bool:
         """Link all that `link` would link one by one, or nothing if one of them can't be linked."""
-        drivers, count = self.drivers, len(cells_a)
+        drivers, count = self.drivers, len(pairs)
         cell, path = drivers.cells.numbers.get, drivers.paths.number
         a, b = (
-            np.fromiter((cell(name, -1) for name in names), np.int32, count)
-            for names in (cells_a, cells_b)
+            np.fromiter((cell(pair[end][0], -1) for pair in pairs), np.int32, count)
+            for end in (0, 1)
         )
         if not count or min(a.min(), b.min()) < 0:
             return False
         path_a, path_b = (
-            np.fromiter(map(path, paths), np.int32, count) for paths in (paths_a, paths_b)
+            np.fromiter((path(pair[end][1]) for pair in pairs), np.int32, count) for end in (0, 1)
         )
         kinds = drivers.kinds(a), path_a, drivers.kinds(b), path_b
         if not (kinds[0].all() and kinds[2].all()):
@@ -386,8 +374,7 @@ class Fabric:
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for kind, first in enumerate(firsts.tolist()):
             some = which == kind
-            ends = Pin(cells_a[first], paths_a[first]), Pin(cells_b[first], paths_b[first])
-            for drives, leaf_a, leaf_b in self._leaves(*ends)[2]:
+            for drives, leaf_a, leaf_b in self._leaves(*pairs[first])[2]:
                 receivers, senders = (b[some], a[some]) if drives else (a[some], b[some])
                 leaf, output = (leaf_b, leaf_a) if drives else (leaf_a, leaf_b)
                 slots = drivers.slots(receivers, leaf)
@@ -602,16 +589,9 @@ class Scope:
         """As in `Fabric`."""
         self.fabric.link(self.pin(a), self.pin(b))
 
-    def link_all(
-        self,
-        cells_a: Sequence[str | None],
-        paths_a: Sequence[Path],
-        cells_b: Sequence[str | None],
-        paths_b: Sequence[Path],
-    ) -> None:
+    def link_all(self, pairs: Sequence[tuple[Pin, Pin]]) -> None:
         """As in `Fabric`."""
-        names = [[self.pin(Pin(cell, ())).cell for cell in cells] for cells in (cells_a, cells_b)]
-        self.fabric.link_all(names[0], paths_a, names[1], paths_b)
+        self.fabric.link_all([(self.pin(a), self.pin(b)) for a, b in pairs])
 
 
 class FabricComponent(wiring.Component):

@@ -63,16 +63,12 @@ def place_columns(
         if s == 0:
             inputs = [Pin(cells[box], ("i", port)) for box, port in reached]
         else:
-            wires = [
-                (driver, cells[box], ("i", link))
-                for driving, (box, port) in zip(drivers, reached)
-                for link, driver in enumerate(driving, port * dilation)
-            ]
             fabric.link_all(
-                [driver.cell for driver, *_ in wires],
-                [driver.path for driver, *_ in wires],
-                [cell for _, cell, _ in wires],
-                [path for *_, path in wires],
+                [
+                    (driver, Pin(cells[box], ("i", link)))
+                    for driving, (box, port) in zip(drivers, reached)
+                    for link, driver in enumerate(driving, port * dilation)
+                ]
             )
         links = 1 if s == last else dilation
         drivers = [[]] * (len(cells) * plan.outputs[s])

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from ..core.diagram import Caption, Diagram, Node, Port, Side, Terminal
-from ..core.fabric import Cell, Fabric, Path, Pin
+from ..core.fabric import Cell, Fabric, Pin
 from ..core.layout import Layout, Route, connected
 from ..core.wires import Wire
 from ..topology.multistage import MultistagePlan
@@ -332,14 +332,8 @@ class _Wiring:
     def link(self, a: Pin, b: Pin) -> None:
         self.links.append((a, b))
 
-    def link_all(
-        self,
-        cells_a: Sequence[str | None],
-        paths_a: Sequence[Path],
-        cells_b: Sequence[str | None],
-        paths_b: Sequence[Path],
-    ) -> None:
-        self.links += zip(map(Pin, cells_a, paths_a), map(Pin, cells_b, paths_b))
+    def link_all(self, pairs: Sequence[tuple[Pin, Pin]]) -> None:
+        self.links += pairs
 
 
 def plan_diagram(
