@@ -22,7 +22,7 @@ from typing import Any
 from amaranth.lib.wiring import Out
 from joblib import Parallel, delayed
 from multicube.hdl import FAMILIES, build
-from multicube.hdl.bench import bench_for
+from multicube.hdl.bench import Bench, bench_for
 from multicube.hdl.core.fabric import CellType, Pin
 from multicube.hdl.networks import Network
 from multicube.sim import Run, pattern
@@ -92,8 +92,8 @@ def modules(seed: int, *, verilog: bool = True, cycles: int = 20) -> None:
         lock_step(fabric, results(fabric), seed, cycles, verilog=verilog)
 
 
-def random_network(seed: int) -> Network:
-    """A small network of any family, with some of its parameters chosen at random."""
+def random_networks(seed: int) -> Iterator[Network]:
+    """Small networks of any family, with some of their parameters chosen at random; without end."""
     rng = random.Random(seed)
     while True:
         family = FAMILIES[rng.choice(list(FAMILIES))]
@@ -106,14 +106,29 @@ def random_network(seed: int) -> Network:
         try:
             network = build(family.name, **given)
             if len(network.fabric.cells) <= MOST_CELLS:
-                return network
+                yield network
         except ValueError:  # these parameters do not go together
             continue
 
 
+def random_bench(seed: int, rng: random.Random) -> tuple[Run, Bench]:
+    """A random network on its bench, with random traffic."""
+    for network in random_networks(seed):
+        traffic = pattern(rng.choice(TRAFFIC), network.sources)
+        load, depth = rng.choice((0.1, 0.5, 1.0)), rng.choice((2, 8))
+        run = Run(traffic, load, seed=seed, source_depth=depth)
+        try:
+            return run, bench_for(
+                network, run.sources(network), bins=8, time=run.time_bits(network)
+            )
+        except ValueError:  # a network that takes messages of another kind only
+            continue
+    raise AssertionError
+
+
 def networks(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
     """A random network, with random bits at all inputs; says which one it was."""
-    network = random_network(seed)
+    network = next(random_networks(seed))
     fabric = flat(network.fabric)
     outputs = [Pin(None, path) for path, leaf in fabric.boundary.items() if leaf.flow == Out]
     said = f"{network.family} {network.chosen}"
@@ -126,12 +141,9 @@ def networks(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
 
 def benches(seed: int, *, verilog: bool = True, cycles: int = 60) -> str:
     """A random network on its bench, under random traffic; says which one it was."""
-    network = random_network(seed)
-    rng = random.Random(seed)
-    traffic = pattern(rng.choice(TRAFFIC), network.sources)
-    run = Run(traffic, rng.choice((0.1, 0.5, 1.0)), seed=seed, source_depth=rng.choice((2, 8)))
-    bench = flat(bench_for(network, run.sources(network), bins=8, time=run.time_bits(network)))
-    said = f"{network.family} {network.chosen} under {traffic.name}, load {run.load}"
+    run, bench = random_bench(seed, random.Random(seed))
+    network, bench = bench.network, flat(bench)
+    said = f"{network.family} {network.chosen} under {run.traffic.name}, load {run.load}"
     counters = [pin for pin in results(bench) if str(pin.cell).startswith(COUNTING)]
     inputs = {"send": 1, "measure": 1}
     assert set(inputs) <= {path[0] for path in bench.boundary}
