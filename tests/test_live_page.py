@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -332,6 +333,31 @@ def test_a_selected_box_shows_the_queues_of_its_hardware(
         }"""
     )
     assert shown[0] == shown[1]
+
+
+@needs_chromium
+def test_packets_move_up_in_the_queues_of_a_page(tabs: dict[str, Tab]) -> None:
+    """Of four rows each: in a cycle the first may leave, and another one come behind the last."""
+    tab = _renew(tabs[NETWORKS[1]])
+    _set(tab, "#load", 1)
+    seen = tab.do(
+        """async () => {
+            const seen = [];
+            for (let cycle = 0; cycle < 60; cycle++) {
+                await multicube.advance(1);
+                const look = await multicube.ask("look", "router_1");
+                seen.push(look.queues.map((queue) => queue.items));
+            }
+            return seen;
+        }"""
+    )
+    fullest = 0
+    for queue in zip(*seen):
+        fullest = max(fullest, *map(len, queue))
+        for before, after in pairwise(queue):
+            kept = [rest for rest in (before, before[1:]) if after[: len(rest)] == rest]
+            assert kept and len(after) <= len(kept[0]) + 1
+    assert fullest == 4
 
 
 @needs_chromium

@@ -11,7 +11,7 @@ from ..core.checks import check_integer
 from .interchange_box import InterchangeBox
 from .round_robin import lowest, number_of
 
-__all__ = ["ArrivalQueue", "arrival_ranks", "modulo"]
+__all__ = ["ArrivalQueue", "arrival_ranks", "modulo", "row_order"]
 
 
 def arrival_ranks(m: Module, arrivals: Sequence[stream.Interface], first: Signal) -> list[Signal]:
@@ -116,7 +116,8 @@ class ArrivalQueue(wiring.Component):
         inputs = range(self.writers)
         # Few places of one input have a bit each, so that `valid` and `ready` are registers.
         few = self.writers == 1 and self.depth <= _FEW
-        self._filled = Signal(self.depth, name="filled") if few else None
+        free = Signal(self.depth, init=-1)
+        self._filled = ~free if few else None
         # The bank of the next arrival, which is also the number of the input with priority.
         tail_bank = Signal(range(self.writers))
         pop = self.o.valid & self.o.ready
@@ -136,10 +137,8 @@ class ArrivalQueue(wiring.Component):
             m.d.sync += self.level.eq(self.level + count - pop)
         else:
             m.d.comb += self.level.eq(sum(self._filled, start=Const(0)))
-            with m.If(accepted & ~pop):
-                m.d.sync += self._filled.eq(Cat(1, self._filled))
-            with m.Elif(pop & ~accepted):
-                m.d.sync += self._filled.eq(self._filled[1:])
+            with m.If(accepted ^ pop):
+                m.d.sync += free.eq(Mux(accepted, Cat(0, free), Cat(free[1:], 1)))
         if self.depth == 1:
             head = self._place(m, rank, accepted)
         else:
@@ -205,7 +204,7 @@ class ArrivalQueue(wiring.Component):
         # A position in the queue is a bank and a row; the next one is in the next bank.
         head_bank, tail_bank = Signal(range(len(banks))), Signal(range(len(banks)))
         head_row, tail_row, following_row = (Signal(range(rows)) for _ in range(3))
-        m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
+        m.d.comb += following_row.eq(_next_row(tail_row, rows))
         m.submodules.box = box = InterchangeBox(self.writers, self.shape, len(banks))
         m.d.comb += [entry.eq(port.payload) for entry, port in zip(box.i, self.i)]
         select = [Signal(range(self.writers), name=f"select_{bank}") for bank in banks]
@@ -227,7 +226,7 @@ class ArrivalQueue(wiring.Component):
         with m.If(pop):
             m.d.sync += head_bank.eq(modulo(head_bank + 1, len(banks)))
             with m.If(head_bank == len(banks) - 1):
-                m.d.sync += head_row.eq(Mux(head_row == rows - 1, 0, head_row + 1))
+                m.d.sync += head_row.eq(_next_row(head_row, rows))
         m.d.sync += tail_bank.eq(modulo(tail_bank + count, len(banks)))
         with m.If(tail_bank + count >= len(banks)):
             m.d.sync += tail_row.eq(following_row)
@@ -267,7 +266,7 @@ class ArrivalQueue(wiring.Component):
         own = self.writers > 2 and rows << len(tail_bank) <= 16
         if self.separate is not None:
             own = self.separate and self.writers > 1
-        m.d.comb += following_row.eq(Mux(tail_row == rows - 1, 0, tail_row + 1))
+        m.d.comb += following_row.eq(_next_row(tail_row, rows))
 
         # Contents of the banks: the packets, or the numbers of their inputs.
         packets = [port.payload for port in self.i]
@@ -308,10 +307,22 @@ class ArrivalQueue(wiring.Component):
         with m.If(pop):
             m.d.sync += head_bank.eq(modulo(head_bank + 1, self.writers))
             with m.If(head_bank == self.writers - 1):
-                m.d.sync += head_row.eq(Mux(head_row == rows - 1, 0, head_row + 1))
+                m.d.sync += head_row.eq(_next_row(head_row, rows))
         with m.If(tail_bank + count >= self.writers):
             m.d.sync += tail_row.eq(following_row)
         return head
+
+
+def row_order(rows: int) -> list[int]:
+    """The rows of a bank in the order in which they are used."""
+    return [0, 1, 3, 2] if rows == 4 else list(range(rows))
+
+
+def _next_row(row: Value, rows: int) -> Value:
+    """The row that is used after another one: of four rows an inverter finds it."""
+    if rows == 4:
+        return Cat(~row[1], row[0])
+    return Mux(row == rows - 1, 0, row + 1)
 
 
 def modulo(value: Value, modulus: int) -> Value:

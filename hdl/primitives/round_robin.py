@@ -12,15 +12,16 @@ __all__ = ["RoundRobin", "lowest", "lowest_rank", "number_of"]
 
 
 _WIDE = 8
-"""With more bits than this, a carry chain is smaller than gates for each bit."""
+"""With more requests than this, one search is smaller than two."""
 
 _WORDS = 16
-"""More bits than this are treated as words, which are simulated faster than bit by bit."""
+"""More bits than this are treated as words, by carry chains: these take a fifth more tables than
+gates for each bit, but are simulated faster."""
 
 
 def lowest(bits: Value) -> Value:
     """Keep only the lowest 1 of some bits."""
-    if len(bits) > _WIDE:
+    if len(bits) > _WORDS:
         return (bits & -bits)[: len(bits)]
     return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
 

@@ -57,6 +57,5 @@ def shared_wires(
         m.d.sync += sure.eq(channels[1][1] & ~second)
         yields = turn & sure & channels[1][0]
     m.d.comb += [first.eq(goes[0] & ~yields), second.eq(goes[1] & ~first)]
-    with m.If(goes[0] | goes[1]):
-        m.d.sync += turn.eq(~second)
+    m.d.sync += turn.eq(first | turn & ~second)
     return Wires([first, second], [~yields, ~(goes[0] & ~turn)])

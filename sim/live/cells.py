@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In
 from ...hdl.boxes.combining.queue import CombiningQueue
 from ...hdl.boxes.combining.wait_buffer import WaitBuffer
 from ...hdl.core.fabric import CellType, Path
-from ...hdl.primitives.arrival_queue import ArrivalQueue
+from ...hdl.primitives.arrival_queue import ArrivalQueue, row_order
 from ...hdl.primitives.interchange_box import InterchangeBox
 from ...hdl.primitives.lane_queue import LaneQueue
 from ...hdl.primitives.round_robin import RoundRobin
@@ -194,6 +194,7 @@ def _arrival(cell: _Cell, prefix: str, queue: ArrivalQueue) -> dict[str, Any]:
         place = f"{prefix}place"
         return {**about, "slots": [cell.signal(place)]} if place in cell.names else about
     about["banks"] = banks
+    about["order"] = row_order(-(-queue.depth // len(banks)))
     for name in ("head_bank", "head_row"):
         full = f"{prefix}{name}"
         about[name] = cell.signal(full) if full in cell.names else {"words": [], "width": 0}

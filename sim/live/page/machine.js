@@ -255,14 +255,14 @@ class Machine {
     if (!queue.banks) return [];
     const head = (part) => bitsOf(this.signal(number, place, queue[part]), 0, queue[part].width);
     const [bank, row] = [head("head_bank"), head("head_row")];
-    const { rows } = this.engine.groups[number].memories[queue.banks[0]];
-    const banks = queue.banks.length, found = [];
+    const { banks, order } = queue, first = order.indexOf(row) * banks.length + bank, found = [];
     for (let n = 0; n < level; n++) {
-      const at = (row * banks + bank + n) % (banks * rows);
-      const words = this.row(number, place, queue.banks[at % banks], Math.floor(at / banks));
+      const at = (first + n) % (banks.length * order.length);
+      const bankAt = at % banks.length, rowAt = order[Math.floor(at / banks.length)];
+      const words = this.row(number, place, banks[bankAt], rowAt);
       found.push(queue.own
         ? this.row(number, place, queue.own[words[0]],
-          Math.floor(at / banks) * 2 ** queue.head_bank.width + at % banks)
+          rowAt * 2 ** queue.head_bank.width + bankAt)
         : words);
     }
     return found;
