@@ -356,7 +356,8 @@ def test_packets_move_up_in_the_queues_of_a_page(tabs: dict[str, Tab]) -> None:
         fullest = max(fullest, *map(len, queue))
         for before, after in pairwise(queue):
             kept = [rest for rest in (before, before[1:]) if after[: len(rest)] == rest]
-            assert kept and len(after) <= len(kept[0]) + 1
+            assert kept
+            assert len(after) <= len(kept[0]) + 1
     assert fullest == 4
 
 
