@@ -19,7 +19,7 @@ from multicube.hdl import build
 from multicube.hdl.core.errors import InvalidValue
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.packet import Packet
-from multicube.hdl.routers.credit_link import count_credits
+from multicube.hdl.primitives.places import Places
 from multicube.hdl.routers.output_owners import OutputOwners
 from multicube.hdl.routers.pipelined_router import PipelinedRouter
 from multicube.hdl.routers.route_stage import RouteStage
@@ -201,9 +201,9 @@ def pipelined_router(drain: int, *, pipeline: int, kind: type = PipelinedRouter)
     for i, port in enumerate(dut.i[:2]):
         entries[i] = stream.Signature(FLITS).create(path=(f"entry_{i}",))
         sent = entries[i].valid & entries[i].ready
-        free = count_credits(m, f"{i}", dut.places, dut.freed[i], sent)
+        places = Places(m, f"free_{i}", dut.places, dut.freed[i], sent)
         m.d.comb += [
-            entries[i].ready.eq(free != 0),
+            entries[i].ready.eq(places.free()),
             port.valid.eq(sent),
             port.payload.eq(entries[i].payload),
         ]
@@ -265,11 +265,11 @@ def queue_and_stage(depth: int, *, credits: bool) -> Claims:
     m.submodules.stage = stage = RouteStage(FLITS, [OutputChannel((0, 0), (0,))] * 2)
     entry, head = (stream.Signature(FLITS).create(path=(name,)) for name in ("entry", "head"))
     sent = entry.valid & entry.ready
-    free = count_credits(m, "entry", depth, queue.leaves, sent)
+    places = Places(m, "free", depth, queue.leaves, sent)
     wiring.connect(m, queue.front, stage.i)
     m.d.comb += [
         entry.payload.tag.eq(claims.free(2, "tag")),
-        entry.ready.eq((free != 0) if credits else queue.i.ready),
+        entry.ready.eq(places.free() if credits else queue.i.ready),
         queue.i.valid.eq(sent if credits else entry.valid),
         queue.i.payload.eq(entry.payload),
         stage.route.eq(queue.front.payload.tag),

@@ -11,6 +11,7 @@ from ..primitives.arbiters import least_recent
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.packet import Packet, forwarded
+from ..primitives.places import Places
 from ..primitives.request_queue import RequestQueue
 from ..primitives.round_robin import number_of
 from ..topology.tags import Routing
@@ -124,16 +125,10 @@ class PipelinedSwitch(PacketSwitch):
         m.submodules[f"output_{j}"] = queue
         wiring.connect(m, wiring.flipped(output), queue.o)
         comes = Signal(name=f"comes_{j}")
-        credits = Signal(range(_CREDITS + 1), init=_CREDITS, name=f"credits_{j}")
-        credit = Signal(init=1, name=f"credit_{j}")
-        left = Signal(range(_CREDITS + 1), name=f"credits_left_{j}")
-        m.d.comb += [
-            left.eq(credits - granted + (output.valid & output.ready)),
-            queue.i[0].valid.eq(comes),
-            queue.i[0].payload.eq(packet),
-        ]
-        m.d.sync += [comes.eq(granted), credits.eq(left), credit.eq(left != 0)]
-        return credit
+        credits = Places(m, f"credits_{j}", _CREDITS, output.valid & output.ready, granted)
+        m.d.comb += [queue.i[0].valid.eq(comes), queue.i[0].payload.eq(packet)]
+        m.d.sync += comes.eq(granted)
+        return credits.free()
 
 
 _CREDITS = 3

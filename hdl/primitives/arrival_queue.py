@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from .interchange_box import InterchangeBox
+from .places import Places
 from .round_robin import lowest, number_of
 
 __all__ = ["ArrivalQueue", "arrival_ranks", "modulo", "row_order"]
@@ -30,7 +31,7 @@ def arrival_ranks(m: Module, arrivals: Sequence[stream.Interface], first: Signal
 
 
 _FEW = 8
-"""Most inputs whose arrivals are counted each by itself; most places that have a bit each."""
+"""Most inputs whose arrivals are counted each by itself."""
 
 
 class ArrivalQueue(wiring.Component):
@@ -99,7 +100,7 @@ class ArrivalQueue(wiring.Component):
         self.depth = depth
         self.refill = refill
         self.separate = separate
-        self._filled = None
+        self._places: Places | None = None
         super().__init__(
             {
                 "i": In(stream.Signature(shape)).array(writers),
@@ -114,10 +115,6 @@ class ArrivalQueue(wiring.Component):
             self._search(m)
             return m
         inputs = range(self.writers)
-        # Few places of one input have a bit each, so that `valid` and `ready` are registers.
-        few = self.writers == 1 and self.depth <= _FEW
-        free = Signal(self.depth, init=-1)
-        self._filled = ~free if few else None
         # The bank of the next arrival, which is also the number of the input with priority.
         tail_bank = Signal(range(self.writers))
         pop = self.o.valid & self.o.ready
@@ -125,20 +122,20 @@ class ArrivalQueue(wiring.Component):
         # Number of arrivals before each, in the cyclic order that starts at the tail's bank.
         rank = arrival_ranks(m, self.i, tail_bank)
 
-        room = self._room(m, pop)
         accepted = Signal(self.writers)
+        if self.writers == 1:
+            self._places = Places(m, "free", self.depth, freed=pop, taken=accepted)
+        room = self._room(m, pop)
         for i in inputs:
             m.d.comb += self.i[i].ready.eq(room.bit_select(rank[i], 1))
             m.d.comb += accepted[i].eq(self.i[i].valid & self.i[i].ready)
 
         count = sum((accepted[i] for i in inputs), start=0)
         m.d.sync += tail_bank.eq(modulo(tail_bank + count, self.writers))
-        if self._filled is None:
+        if self._places is None:
             m.d.sync += self.level.eq(self.level + count - pop)
         else:
-            m.d.comb += self.level.eq(sum(self._filled, start=Const(0)))
-            with m.If(accepted ^ pop):
-                m.d.sync += free.eq(Mux(accepted, Cat(0, free), Cat(free[1:], 1)))
+            m.d.comb += self.level.eq(self._places.level)
         if self.depth == 1:
             head = self._place(m, rank, accepted)
         else:
@@ -148,7 +145,9 @@ class ArrivalQueue(wiring.Component):
 
     def _more(self, than: int) -> Value:
         """Whether there are more packets than this."""
-        return self.level > than if self._filled is None else self._filled[than]
+        if self._places is None:
+            return self.level > than
+        return ~self._places.free(self.depth - than)
 
     def _room(self, m: Module, pop: Value) -> Signal:
         """Bit r: there is room for more than r arrivals."""

@@ -12,16 +12,15 @@ __all__ = ["RoundRobin", "lowest", "lowest_rank", "number_of"]
 
 
 _WIDE = 8
-"""With more requests than this, one search is smaller than two."""
+"""With more bits than this, a carry chain is smaller than gates for each bit."""
 
 _WORDS = 16
-"""More bits than this are treated as words, by carry chains: these take a fifth more tables than
-gates for each bit, but are simulated faster."""
+"""More bits than this are treated as words, which are simulated faster than bit by bit."""
 
 
 def lowest(bits: Value) -> Value:
     """Keep only the lowest 1 of some bits."""
-    if len(bits) > _WORDS:
+    if len(bits) > _WIDE:
         return (bits & -bits)[: len(bits)]
     return Cat(bits[at] & ~bits[:at].any() for at in range(len(bits)))
 

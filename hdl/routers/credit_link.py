@@ -6,15 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..primitives.packet import Packet
+from ..primitives.places import Places
 
-__all__ = ["CreditLink", "count_credits"]
-
-
-def count_credits(m: Module, name: str, depth: int, back: Value, leaves: Value) -> Signal:
-    """The free places of a queue of `depth` places, as the sender counts them."""
-    free = Signal(range(depth + 1), init=depth, name=f"free_{name}")
-    m.d.sync += free.eq(free + back - leaves)
-    return free
+__all__ = ["CreditLink"]
 
 
 class CreditLink(wiring.Component):
@@ -109,14 +103,14 @@ class CreditLink(wiring.Component):
             sent, back, payload = (after for _, after in stages)
         for c in range(self.channels):
             leaves = self.i[c].valid & self.i[c].ready
-            free = count_credits(m, f"{c}", self.depth, back[c], leaves)
+            places = Places(m, f"free_{c}", self.depth, back[c], leaves)
             m.d.comb += [
-                self.i[c].ready.eq(free != 0),
+                self.i[c].ready.eq(places.free()),
                 self.o[c].valid.eq(sent[c]),
                 self.o[c].payload.eq(payload),
             ]
             if self.levels:
-                m.d.comb += self.level[c].eq(self.depth - free)
+                m.d.comb += self.level[c].eq(places.level)
             if c in self.guarded:
-                m.d.comb += self.open[self.guarded.index(c)].eq(free >= self.needed)
+                m.d.comb += self.open[self.guarded.index(c)].eq(places.free(self.needed))
         return m

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 from ..primitives.packet import Packet
-from .credit_link import count_credits
+from ..primitives.places import Places
 
 __all__ = ["SplitQueue"]
 
@@ -102,6 +102,6 @@ class SplitQueue(wiring.Component):
         else:
             left = Signal()
             m.d.sync += left.eq(self.leaves)
-            free = count_credits(m, "places", self.depth, left, enters)
-            m.d.comb += self.i.ready.eq(free != 0)
+            places = Places(m, "free_places", self.depth, left, enters)
+            m.d.comb += self.i.ready.eq(places.free())
         return m

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..primitives.multiplexer import one_of
 from ..primitives.packet import Packet
-from .credit_link import count_credits
+from ..primitives.places import Places
 from .shape import RouterShape
 
 __all__ = ["Traversal"]
@@ -96,10 +96,10 @@ class Traversal(wiring.Component):
                 for j, valid in zip(link, goes):
                     m.d.comb += [self.o[j].valid.eq(valid), self.o[j].payload.eq(payload)]
         for number, j in enumerate(self.shape.link_outputs):
-            free = count_credits(m, f"{j}", self.depth, self.credit[number], self.sent[j])
+            places = Places(m, f"free_{j}", self.depth, self.credit[number], self.sent[j])
             m.d.comb += [
-                self.ready[j].eq(free != 0),
-                self.open[j].eq(free >= self.needed[j] if j in self.needed else 1),
+                self.ready[j].eq(places.free()),
+                self.open[j].eq(places.free(self.needed[j]) if j in self.needed else 1),
             ]
         return m
 
