@@ -461,12 +461,14 @@ def test_installed_program(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def open_sizes(process: int) -> Iterator[int]:
-    """The sizes of the files that a process has open: some have no name until they are complete."""
+def open_sizes(process: int, folder: Path) -> Iterator[int]:
+    """The sizes of the files in a folder that a process has open: some have no name until they are
+    complete."""
     yield 0
     for file in Path(f"/proc/{process}/fd").iterdir():
         with suppress(OSError):  # closed meanwhile
-            yield file.stat().st_size
+            if os.readlink(file).startswith(f"{folder}/"):
+                yield file.stat().st_size
 
 
 @pytest.mark.parametrize(("number", "status"), [long(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -477,7 +479,7 @@ def test_interrupted_program(number: int, status: int, tmp_path: Path) -> None:
         "--bins 16 --source-depth 4"
     )
     with started([program(), *words.split()], cwd=tmp_path) as process:
-        wait_for(lambda: max(open_sizes(process.pid)) > 400_000)
+        wait_for(lambda: max(open_sizes(process.pid, tmp_path)) > 400_000)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == status, err
