@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Pins
 from multicube.hdl.topology.multistage import PLANS
 
 BYTE = data.StructLayout({"low": 4, "high": 4})
@@ -197,11 +197,11 @@ def test_link_all_is_link_for_each_pair() -> None:
     cells = [f"add_{number}" for number in range(3)]
     drivers = [Pin(None, ("a",)), *(Pin(cell, ("o",)) for cell in cells)]
     receivers = [*(Pin(cell, ("a",)) for cell in cells), Pin(None, ("o",))]
-    together.link_all(list(zip(drivers, receivers)))
+    together.link_all(Pins.of(drivers), Pins.of(receivers))
     together.check()
     assert together.drivers == apart.drivers
     assert together.links == apart.links
-    together.link_all([])
+    together.link_all(Pins.of([]), Pins.of([]))
     assert len(together.links) == 4
 
 
@@ -212,11 +212,9 @@ def test_link_all_rejects_what_link_rejects(cell: str) -> None:
     fabric.link(Pin("one", ("o",)), Pin("three", ("a",)))
     message = f"Pin {cell}.a can't be driven by two.o: it is already driven by one.o"
     with rejected(ValueError, message):
-        fabric.link_all(
-            [(Pin("one", ("o",)), Pin("four", ("a",))), (Pin("two", ("o",)), Pin(cell, ("a",)))]
-        )
+        fabric.link_all(Pins.alike(["one", "two"], ("o",)), Pins.alike(["four", cell], ("a",)))
     with rejected(ValueError, "Pin five.a names a cell that does not exist"):
-        fabric.link_all([(Pin("one", ("o",)), Pin("five", ("a",)))])
+        fabric.link_all(Pins.alike(["one"], ("o",)), Pins.alike(["five"], ("a",)))
 
 
 def test_check_rejects_an_input_without_a_driver() -> None:

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..core.fabric import Cell, CellType, Fabric, Path, Pin, Pins
 from ..core.wires import Wire, named_wires, streams
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
@@ -125,11 +125,12 @@ class Bench(Fabric):
 
     def _supply(self, driver: Pin, cells: Sequence[str], port: str) -> None:
         """Connect a pin to a port of each of many cells."""
-        self.link_all([(driver, Pin(cell, (port,))) for cell in cells])
+        drivers = Pins.alike([driver.cell] * len(cells), driver.path)
+        self.link_all(drivers, Pins.alike(cells, (port,)))
 
     def _carry(self, ends: Sequence[Pin], cells: Sequence[str], port: str) -> None:
         """Connect the ends of a network to a port of one cell each."""
-        self.link_all([(Pin(cell, (port,)), end) for cell, end in zip(cells, ends)])
+        self.link_all(Pins.alike(cells, (port,)), Pins.of(ends))
 
     def _meter_links(self, links: Sequence[tuple[Pin, Pin]]) -> None:
         """Add a meter to the links that leave each cell of the network."""
@@ -139,18 +140,21 @@ class Bench(Fabric):
         types = {
             count: CellType(LinkMeter, links=count) for count in set(map(len, leaving.values()))
         }
-        wires: list[tuple[Pin, Pin]] = []
+        drivers: list[str | None] = []
+        outputs: list[Path] = []
+        meters: list[str | None] = []
+        inputs: list[Path] = []
         counted = [(("valid", index), ("ready", index)) for index in range(max(types, default=0))]
         for cell, pairs in leaving.items():
             meter = self.place(Cell(f"meter_{cell}", types[len(pairs)])).name
-            for (driver, receiver), (valid, ready) in zip(pairs, counted):
-                wires += (
-                    (Pin(driver.cell, (*driver.path, "valid")), Pin(meter, valid)),
-                    (Pin(receiver.cell, (*receiver.path, "ready")), Pin(meter, ready)),
-                )
+            for (driver, receiver), ports in zip(pairs, counted):
+                drivers += (driver.cell, receiver.cell)
+                outputs += ((*driver.path, "valid"), (*receiver.path, "ready"))
+                inputs += ports
+            meters += [meter] * (2 * len(pairs))
             self.link_meters.append((meter, [driver for driver, _ in pairs]))
             self._metered += pairs
-        self.link_all(wires)
+        self.link_all(Pins(drivers, outputs), Pins(meters, inputs))
         self._supply(Pin(None, ("measure",)), [name for name, _ in self.link_meters], "measure")
 
     @property

@@ -24,7 +24,7 @@ from amaranth.lib.wiring import In, Out
 
 from .checks import check_kind
 from .errors import InvalidType, InvalidValue
-from .wire_arrays import Drivers, Links, Path, Pin
+from .wire_arrays import Drivers, Links, Path, Pin, Pins
 
 __all__ = [
     "SYNC",
@@ -36,6 +36,7 @@ __all__ = [
     "Meter",
     "Path",
     "Pin",
+    "Pins",
     "Scope",
     "member",
 ]
@@ -338,8 +339,8 @@ class Fabric:
                 )
         self.links.add(one, path_a, two, path_b)
 
-    def link_all(self, pairs: Sequence[tuple[Pin, Pin]]) -> None:
-        """Link many pairs of pins as `link` would one by one.
+    def link_all(self, a: Pins, b: Pins) -> None:
+        """Link each of many pins with one of as many others, as `link` would one by one.
 
         This takes less time if there are many pairs of a few kinds.
 
@@ -348,22 +349,22 @@ class Fabric:
         TypeError, ValueError
             As `link`. The pins before may have been linked.
         """
-        if not self._linked_at_once(pairs):
-            for a, b in pairs:
-                self.link(a, b)
+        if not self._linked_at_once(a, b):
+            for one, other in zip(a.each(), b.each()):
+                self.link(one, other)
 
-    def _linked_at_once(self, pairs: Sequence[tuple[Pin, Pin]]) -> bool:
+    def _linked_at_once(self, pins_a: Pins, pins_b: Pins) -> bool:
         """Link all that `link` would link one by one, or nothing if one of them can't be linked."""
-        drivers, count = self.drivers, len(pairs)
+        drivers, count = self.drivers, len(pins_a.cells)
         cell, path = drivers.cells.numbers.get, drivers.paths.number
         a, b = (
-            np.fromiter((cell(pair[end][0], -1) for pair in pairs), np.int32, count)
-            for end in (0, 1)
+            np.fromiter((cell(name, -1) for name in pins.cells), np.int32, count)
+            for pins in (pins_a, pins_b)
         )
         if not count or min(a.min(), b.min()) < 0:
             return False
         path_a, path_b = (
-            np.fromiter((path(pair[end][1]) for pair in pairs), np.int32, count) for end in (0, 1)
+            np.fromiter(map(path, pins.paths), np.int32, count) for pins in (pins_a, pins_b)
         )
         kinds = drivers.kinds(a), path_a, drivers.kinds(b), path_b
         if not (kinds[0].all() and kinds[2].all()):
@@ -374,7 +375,8 @@ class Fabric:
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for kind, first in enumerate(firsts.tolist()):
             some = which == kind
-            for drives, leaf_a, leaf_b in self._leaves(*pairs[first])[2]:
+            ends = (Pin(pins.cells[first], pins.paths[first]) for pins in (pins_a, pins_b))
+            for drives, leaf_a, leaf_b in self._leaves(*ends)[2]:
                 receivers, senders = (b[some], a[some]) if drives else (a[some], b[some])
                 leaf, output = (leaf_b, leaf_a) if drives else (leaf_a, leaf_b)
                 slots = drivers.slots(receivers, leaf)
@@ -589,9 +591,9 @@ class Scope:
         """As in `Fabric`."""
         self.fabric.link(self.pin(a), self.pin(b))
 
-    def link_all(self, pairs: Sequence[tuple[Pin, Pin]]) -> None:
+    def link_all(self, a: Pins, b: Pins) -> None:
         """As in `Fabric`."""
-        self.fabric.link_all([(self.pin(a), self.pin(b)) for a, b in pairs])
+        self.fabric.link_all(*(Pins.of([*map(self.pin, pins.each())]) for pins in (a, b)))
 
 
 class FabricComponent(wiring.Component):

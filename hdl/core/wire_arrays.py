@@ -6,6 +6,7 @@ hundreds of bytes; here a leaf that receives takes 8, and a link 16. Pins are ma
 
 from array import array
 from collections.abc import (
+    Collection,
     Hashable,
     ItemsView,
     Iterable,
@@ -21,7 +22,7 @@ import numpy as np
 
 from .errors import InvalidValue
 
-__all__ = ["Drivers", "Links", "Path", "Pin"]
+__all__ = ["Drivers", "Links", "Path", "Pin", "Pins"]
 
 Path = tuple[str | int, ...]
 
@@ -39,6 +40,28 @@ class Pin(NamedTuple):
 
     def __str__(self) -> str:
         return ".".join(str(part) for part in ((self.cell or "(boundary)"), *self.path))
+
+
+class Pins(NamedTuple):
+    """Many pins, as the cells and the paths of all: without an object for each, which takes time
+    and memory."""
+
+    cells: Sequence[str | None]
+    paths: Sequence[Path]
+
+    @classmethod
+    def of(cls, pins: Collection[Pin]) -> "Pins":
+        """These pins."""
+        return cls([pin.cell for pin in pins], [pin.path for pin in pins])
+
+    @classmethod
+    def alike(cls, cells: Sequence[str | None], path: Path) -> "Pins":
+        """The pin of this path of each cell."""
+        return cls(cells, [path] * len(cells))
+
+    def each(self) -> Iterator[Pin]:
+        """The pins one by one."""
+        return map(Pin, self.cells, self.paths)
 
 
 class Numbered(Generic[Thing]):

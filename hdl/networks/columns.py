@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..core.fabric import Cell, CellType, Fabric, Pin, Pins, Scope
 from ..topology.multistage import MultistagePlan
 from ..topology.redundant_paths import RedundantPathPlan
 
@@ -63,12 +63,14 @@ def place_columns(
         if s == 0:
             inputs = [Pin(cells[box], ("i", port)) for box, port in reached]
         else:
+            wires = [
+                (driver, cells[box], ("i", link))
+                for driving, (box, port) in zip(drivers, reached)
+                for link, driver in enumerate(driving, port * dilation)
+            ]
             fabric.link_all(
-                [
-                    (driver, Pin(cells[box], ("i", link)))
-                    for driving, (box, port) in zip(drivers, reached)
-                    for link, driver in enumerate(driving, port * dilation)
-                ]
+                Pins.of([driver for driver, _, _ in wires]),
+                Pins([cell for _, cell, _ in wires], [path for _, _, path in wires]),
             )
         links = 1 if s == last else dilation
         drivers = [[]] * (len(cells) * plan.outputs[s])

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from ..core.diagram import Caption, Diagram, Node, Port, Side, Terminal
-from ..core.fabric import Cell, Fabric, Pin
+from ..core.fabric import Cell, Fabric, Pin, Pins
 from ..core.layout import Layout, Route, connected
 from ..core.wires import Wire
 from ..topology.multistage import MultistagePlan
@@ -332,8 +332,8 @@ class _Wiring:
     def link(self, a: Pin, b: Pin) -> None:
         self.links.append((a, b))
 
-    def link_all(self, pairs: Sequence[tuple[Pin, Pin]]) -> None:
-        self.links += pairs
+    def link_all(self, a: Pins, b: Pins) -> None:
+        self.links += zip(a.each(), b.each())
 
 
 def plan_diagram(
