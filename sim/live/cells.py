@@ -194,7 +194,7 @@ def _arrival(cell: _Cell, prefix: str, queue: ArrivalQueue) -> dict[str, Any]:
         place = f"{prefix}place"
         return {**about, "slots": [cell.signal(place)]} if place in cell.names else about
     about["banks"] = banks
-    about["order"] = row_order(-(-queue.depth // len(banks)))
+    about["order"] = row_order(cell.module.memories[banks[0]].rows)
     for name in ("head_bank", "head_row"):
         full = f"{prefix}{name}"
         about[name] = cell.signal(full) if full in cell.names else {"words": [], "width": 0}
