@@ -331,11 +331,12 @@ def lock_step(
     *,
     verilog: bool = False,
     fixed: Mapping[str, int] | None = None,
-) -> None:
+) -> list[list[int]]:
     """Give the engines the same random inputs; all pins are equal in every cycle.
 
     The compiled engine is compared with Amaranth's simulator, and so is, if it is wanted, the
-    exported Verilog in Verilator. The ports of the boundary have plain shapes.
+    exported Verilog in Verilator. The ports of the boundary have plain shapes. Returns what the
+    pins showed in each cycle.
     """
     rng = random.Random(seed)
     inputs = {path[0]: leaf.width for path, leaf in fabric.boundary.items() if leaf.flow == In}
@@ -359,6 +360,7 @@ def lock_step(
                         f"{engine.name}: {pin} in cycle {cycle}: {found:#x}, not {value:#x}"
                     )
                 engine.step(1)
+    return expected
 
 
 def flat(fabric: Fabric) -> Fabric:
