@@ -3,17 +3,19 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..hdl.bench import BernoulliSource, PacketBench, SourcePlan
+from ..hdl.bench import Bench, SourcePlan, bench_for
 from ..hdl.core.checks import check_field
 from ..hdl.core.errors import InvalidValue
 from ..hdl.core.fabric import Cell, CellType, Fabric, Leaf, Pin
 from ..hdl.networks import Network
+from ..sim.run.run import Run
+from ..sim.workload.traffic import pattern
 from .command_port import ADDRESS_BITS, CommandPort, strap_words
 from .paused import Paused
 from .protocol import IDENTITY_BYTES, VERSION
@@ -87,7 +89,7 @@ class BoardBench(Fabric):
 
     Parameters
     ----------
-    network : PacketNetwork
+    network : Network
     instruments : Instruments
     divisor : int
         Clock cycles per bit of the serial line.
@@ -101,7 +103,7 @@ class BoardBench(Fabric):
 
     Attributes
     ----------
-    bench : PacketBench
+    bench : Bench
     identity : bytes
         Hash of network, instruments and protocol version.
     places : dict[tuple[str, str], Place]
@@ -113,17 +115,17 @@ class BoardBench(Fabric):
     """
 
     def __init__(self, network: Network, instruments: Instruments, *, divisor: int) -> None:
-        if network.has_memory or not network.restarts:
+        if not network.restarts:
             raise InvalidValue(f"Network {network.family} can't be put on a board")
         super().__init__({"rx": In(1), "tx": Out(1), "idle": Out(1)})
         self.network = network
         self.instruments = instruments
         self.divisor = divisor
         fixed = {} if instruments.finite else {"quota": 0}
-        plan = SourcePlan(
-            BernoulliSource, {"depth": instruments.source_depth}, [fixed] * network.ports
+        sources = _sources(network, instruments, fixed)
+        self.bench = bench = bench_for(
+            network, sources, bins=_BINS, time=instruments.counter_bits
         )
-        self.bench = bench = PacketBench(network, plan, bins=_BINS, time=instruments.counter_bits)
         if not instruments.links:
             bench.link_meters = []
         if not instruments.flows:
@@ -157,7 +159,8 @@ class BoardBench(Fabric):
     def _groups(self) -> list[list[tuple[str, str]]]:
         """The counters of each station: first one station per terminal, then one per meter."""
         bench = self.bench
-        groups = [list(pair) for pair in zip(bench.sources, bench.sinks)]
+        # A processor is the source and the sink of its terminal.
+        groups = [list(dict.fromkeys(pair)) for pair in zip(bench.sources, bench.sinks)]
         groups += [[name] for name, _ in bench.link_meters]
         groups += [[name] for names in bench.meters.values() for name in names.values()]
         return [
@@ -238,6 +241,17 @@ class BoardBench(Fabric):
         for name in straps:
             if name != "favourite":
                 self._drive(f"strap_{name}", source, name)
+
+
+def _sources(network: Network, instruments: Instruments, fixed: Mapping[str, int]) -> SourcePlan:
+    """The sources, without the straps that the board drives."""
+    traffic = pattern("uniform", network.ports)
+    plan = Run(traffic, source_depth=instruments.source_depth, history=0).sources(network)
+    straps = [
+        {name: value for name, value in own.items() if name not in _STRAPS} | fixed
+        for own in plan.straps
+    ]
+    return replace(plan, straps=straps)
 
 
 def _identity(network: Network, instruments: Instruments) -> bytes:

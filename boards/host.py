@@ -7,7 +7,7 @@ from typing import Any
 from ..hdl.bench import Bench
 from ..hdl.core.checks import check_integer
 from ..hdl.core.errors import InvalidValue, MulticubeError
-from ..hdl.core.fabric import Pin
+from ..hdl.core.fabric import Cell, Pin
 from .bench_top import PRIVATE_STRAPS, BoardBench
 from .command_port import ADDRESS_BITS, WORD_BITS
 from .protocol import (
@@ -172,9 +172,8 @@ class BoardEngine:
                 "Traffic with a fixed number of packets needs a board built for it (finite)"
             )
         sources = [bench.cells[name] for name in bench.sources]
-        known = {*self.board.straps, "address", "quota"}
         if (
-            any(cell.contents or cell.straps.keys() - known for cell in sources)
+            any(cell.contents or self._fixed(cell) != self._built(cell) for cell in sources)
             or len({cell.straps["load"] for cell in sources}) > 1
         ):
             raise InvalidValue(
@@ -191,6 +190,14 @@ class BoardEngine:
                         part = straps[strap] >> WORD_BITS * index & (1 << WORD_BITS) - 1
                         self.line.ask(Command.STRAP + word, part)
             self.line.ask(Command.LOAD, terminal)
+
+    def _fixed(self, source: Cell) -> dict[str, int]:
+        """The straps of a source that the board can't change."""
+        return {name: x for name, x in source.straps.items() if name not in self.board.straps}
+
+    def _built(self, source: Cell) -> dict[str, int]:
+        """The same as the board was built with."""
+        return dict(self.board.bench.cells[source.name].straps)
 
     def _status(self) -> bytes:
         return self.line.ask(Command.STATUS, size=STATUS_BYTES)

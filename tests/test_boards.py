@@ -69,6 +69,11 @@ def lean_torus() -> Iterator[Bench]:
     yield from _simulated("torus", LEAN, k=2, n=2, length="1:3")
 
 
+@pytest.fixture(scope="module")
+def combining() -> Iterator[Bench]:
+    yield from _simulated("combining", WHOLE, ports=4, width=8, rows=16)
+
+
 def _line(path: str) -> Line:
     return open_line(path, baud=BAUD, timeout=5)
 
@@ -77,7 +82,7 @@ def _on_board(
     bench: Bench, traffic: str, load: float, seed: int, cycles: int, warmup: Any
 ) -> Result:
     depth = bench.board.instruments.source_depth
-    run = Run(pattern(traffic, bench.network.ports), load, cycles, warmup, seed, depth)
+    run = Run(pattern(traffic, bench.network.ports), load, cycles, warmup, seed, depth, history=0)
     ours = bench.board.bench.with_sources(run.sources(bench.network))
     with BoardEngine(_line(bench.path), bench.board, ours) as engine:
         return run_bench(engine, bench.network, ours, run)
@@ -95,6 +100,7 @@ def _compare(bench: Bench, traffic: str, load: float, seed: int, **how: Any) -> 
         load=load,
         seed=seed,
         source_depth=depth,
+        history=0,
         bins=2,
         **how,
     ).to_json()
@@ -138,6 +144,17 @@ def test_counters_of_a_torus_are_the_simulators(
 ) -> None:
     """Worms of several flits, saturated or not, read by counters of ten bits."""
     _compare(lean_torus, traffic, load, seed)
+
+
+@pytest.mark.parametrize(
+    ("traffic", "load", "seed"),
+    [("hotspot:0.4:2", 0.5, 6), long("uniform", 0.9, 8), long("one-each:bit-reversal", 0.5, 9)],
+)
+def test_counters_of_a_combining_network_are_the_simulators(
+    combining: Bench, traffic: str, load: float, seed: int
+) -> None:
+    """Fetch-and-add by processors, and what the boxes say of the requests that they combined."""
+    _compare(combining, traffic, load, seed)
 
 
 def test_the_board_has_no_counters_that_it_was_not_given(lean_torus: Bench) -> None:
@@ -314,9 +331,9 @@ def test_a_silent_line_is_reported() -> None:
         os.close(slave)
 
 
-def test_board_refuses_networks_without_packets() -> None:
-    with pytest.raises(ValueError, match=r"^Network combining can't be put on a board$"):
-        BoardBench(build("combining", ports=4), WHOLE, divisor=4)
+def test_board_refuses_networks_that_do_not_restart() -> None:
+    with pytest.raises(ValueError, match=r"^Network connection-machine can't be put on a board$"):
+        BoardBench(build("connection-machine", n=2), WHOLE, divisor=4)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ class LivePage:
         if seed >= 2**32:
             raise InvalidValue(f"Seed of a live page must be less than 2^32, not {seed}")
         self.network = network
-        self.run = Run(found, load, seed=seed, history=0 if network.has_memory else None)
+        self.run = Run(found, load, seed=seed, history=0)
         self.lessons = lessons_for(network)
         if lesson is not None and lesson not in self.lessons:
             raise InvalidValue(f"Lesson {lesson!r} is not for {network}")

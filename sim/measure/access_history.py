@@ -72,7 +72,7 @@ def is_serializable(engine: Engine, bench: Bench, run: int = 0) -> bool | None:
     processors have not recorded all accesses, the search for an order was given up, or there is no
     memory.
     """
-    if not isinstance(bench, MemoryBench):
+    if not isinstance(bench, MemoryBench) or not bench.history:
         return None
     histories = access_histories(engine, bench, run)
     if histories is None:

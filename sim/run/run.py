@@ -153,7 +153,7 @@ class Run:
                 operations=self.operations or OPERATIONS,
                 history=history if self.history is None else self.history,
             )
-        if self.operations or self.history is not None:
+        if self.operations or self.history:
             raise InvalidValue("Operations and history are for networks with memory")
         if isinstance(self.traffic, Trace):
             return self.traffic.sources(network)
