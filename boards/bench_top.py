@@ -9,7 +9,7 @@ from typing import NamedTuple
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..hdl.bench import Bench, SourcePlan, bench_for
+from ..hdl.bench import SourcePlan, bench_for
 from ..hdl.core.checks import check_field
 from ..hdl.core.errors import InvalidValue
 from ..hdl.core.fabric import Cell, CellType, Fabric, Leaf, Pin
@@ -123,9 +123,7 @@ class BoardBench(Fabric):
         self.divisor = divisor
         fixed = {} if instruments.finite else {"quota": 0}
         sources = _sources(network, instruments, fixed)
-        self.bench = bench = bench_for(
-            network, sources, bins=_BINS, time=instruments.counter_bits
-        )
+        self.bench = bench = bench_for(network, sources, bins=_BINS, time=instruments.counter_bits)
         if not instruments.links:
             bench.link_meters = []
         if not instruments.flows:

@@ -10,7 +10,6 @@ __all__ = ["ALIKE", "families", "long"]
 ALIKE = {name for name, family in FAMILIES.items() if family.preset is not None} | {
     *("baseline", "butterfly", "flip", "indirect-cube", "mesh", "ring", "sw-banyan"),
     *("fat-tree", "hyperx", "kautz", "de-bruijn", "express-mesh", "cube-connected-cycles"),
-    "sw-banyan",
     *("complete", "star", "tree", "chordal-ring", "psnn", "pse", "leiserson-fat-tree"),
     *("man-yo", "lambda"),
     *("clos", "benes", "hierarchical", "bh-bh", "bh-br", "bh-cc", "bh-ccc", "cc-br"),
