@@ -115,7 +115,9 @@ def _queue(shape: tuple[int, int, int]) -> Storage:
     item, writers, depth = shape
     rows = -(-depth // writers)
     places = rows << _bits(writers - 1)
-    pointers = 2 * (_bits(writers - 1) + _bits(rows - 1)) + _bits(depth)
+    # Few places of a queue with one writer have a bit each.
+    level = depth if writers == 1 and depth <= 8 else _bits(depth)
+    pointers = 2 * (_bits(writers - 1) + _bits(rows - 1)) + level
     banks = [_memory(rows, item)] * writers
     if writers > 2 and places <= 16:
         banks = [_memory(rows, _bits(writers - 1)), _memory(places, item)] * writers

@@ -36,7 +36,7 @@ from ..primitives.round_robin import RoundRobin
 from ..topology.tags import Routing, check_routing
 from .broadcast import ReplicatingQueue
 
-__all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits"]
+__all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits", "inside_packet"]
 
 
 def check_flits(packet: Packet, radix: int, routing: Routing, outputs: int | None = None) -> int:
@@ -57,7 +57,7 @@ def check_flits(packet: Packet, radix: int, routing: Routing, outputs: int | Non
     return (outputs - 1).bit_length()
 
 
-def _following(m: Module, name: str, flits: stream.Interface) -> Signal:
+def inside_packet(m: Module, name: str, flits: stream.Interface) -> Signal:
     """1 between a header and its tail: the current or next flit of the stream is not a header."""
     following = Signal(name=f"following_{name}")
     with m.If(flits.valid & flits.ready):
@@ -107,7 +107,7 @@ class _FlitSwitch(wiring.Component):
         arbiters = [RoundRobin(self.radix) for _ in self.o]
         outputs = [self._output(m, j) for j in range(self.outputs)]
         for i, head in enumerate(heads):
-            following = _following(m, f"head_{i}", head)
+            following = inside_packet(m, f"head_{i}", head)
             target = self._target(m, i, head, following)
             m.d.comb += box.i[i].eq(forwarded(head.payload, self.digit_bits))
             for j, (arbiter, output) in enumerate(zip(arbiters, outputs)):
@@ -131,7 +131,7 @@ class _FlitSwitch(wiring.Component):
         """Send the packets in the queues of an output to it, one after the other."""
         m.submodules[f"arbiter_{j}"] = arbiter = RoundRobin(self.radix)
         for i, head in enumerate(heads):
-            following = _following(m, f"queue_{i}_{j}", head)
+            following = inside_packet(m, f"queue_{i}_{j}", head)
             m.d.comb += arbiter.request[i].eq(head.valid | following)
         with m.Switch(arbiter.grant):
             for i, head in enumerate(heads):
@@ -370,7 +370,7 @@ class CutThroughSwitch(_FlitSwitch):
             rows = []
             for i, source in enumerate(self.i):
                 copying, row = self._replicating_queue(m, i)
-                following = _following(m, f"input_{i}", source)
+                following = inside_packet(m, f"input_{i}", source)
                 m.d.comb += [
                     copying.i.valid.eq(source.valid & source.ready),
                     copying.i.payload.eq(source.payload),
@@ -384,7 +384,7 @@ class CutThroughSwitch(_FlitSwitch):
             heads = []
             for i, source in enumerate(self.i):
                 m.submodules[f"queue_{i}"] = queue = self._queue()
-                following = _following(m, f"input_{i}", source)
+                following = inside_packet(m, f"input_{i}", source)
                 m.d.comb += [
                     queue.i[0].valid.eq(source.valid & source.ready),
                     queue.i[0].payload.eq(source.payload),
@@ -395,7 +395,7 @@ class CutThroughSwitch(_FlitSwitch):
         else:
             queues = [[self._queue() for _ in self.o] for _ in self.i]
             for i, (source, row) in enumerate(zip(self.i, queues)):
-                following = _following(m, f"input_{i}", source)
+                following = inside_packet(m, f"input_{i}", source)
                 if self.packet.broadcast:
                     self._copy(m, i, source, row, following)
                     continue

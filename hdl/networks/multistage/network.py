@@ -91,7 +91,7 @@ class MultistageNetwork(PacketNetwork):
             self.radices = self.plan.radices
         self.sources, self.sinks = self.plan.sources, self.plan.sinks
         self.stages = len(self.radices)
-        self.zero_load_cycles = self.stages * (1 + given.pipeline)
+        self.zero_load_cycles = self.stages * given.switching.box_cycles(given.pipeline)
         self.tags = self.plan.tags(given.routing)
         self.boxes = self._boxes(self.packet)
         for box in dict.fromkeys(self.boxes):

@@ -201,7 +201,7 @@ class MultistageParameters(Parameters):
 
     def _check_pipeline(self) -> None:
         """Raise ValueError if a pipelined box can't have the other parameters."""
-        for name in ("dilation", "broadcast", "refill"):
+        for name in ("dilation", "broadcast", "refill", "policy", "queues"):
             allowed = ("auto", "no") if name == "refill" else (self.plain()[name],)
             if self[name] not in allowed:
                 raise InvalidValue(

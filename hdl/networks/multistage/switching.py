@@ -8,6 +8,7 @@ from ...boxes.circuit import POLICIES, CircuitBox
 from ...boxes.circuit_copies import CircuitDistributor, CircuitMerger
 from ...boxes.circuit_terminals import CircuitInitiator, CircuitResponder
 from ...boxes.pipelined import PipelinedSwitch
+from ...boxes.pipelined_flits import PipelinedFlitSwitch
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
 from ...boxes.unbuffered import UnbufferedSwitch
 from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
@@ -141,6 +142,10 @@ class Switching:
         """Whether packets of a flow stay in order in one copy of the network."""
         return True
 
+    def box_cycles(self, pipeline: int) -> int:
+        """Most cycles of an unhindered header in a box."""
+        return 1 + pipeline
+
     def theory(self, given: "MultistageParameters", radices: Sequence[int]) -> Theory | None:
         """The formula for a network of these boxes, or None; `radices` are those on a path."""
         return None
@@ -260,17 +265,37 @@ class OutputQueued(InputQueued):
         return Theory("buffered", size)
 
 
-class Wormhole(Switching):
-    name = "wormhole"
-    description = "a queue of flits at each input; a blocked packet waits wherever its flits are"
+class _Flits(Switching):
+    """Switches for packets of several flits."""
+
     flits = True
     parity = False
-    policies = ("hold", "drop")
     rectangular = True
-    options = frozenset({"replication", "resubmit", "refill", "broadcast"})
+    switching: ClassVar[Literal["wormhole", "cut-through"]]
+
+    def pipelined(self, given: "MultistageParameters", packet: Packet, place: "Place") -> CellType:
+        """A box with a pipeline."""
+        size: dict[str, object] = {"depth": given.depth, "pipeline": given.pipeline}
+        if self.switching == "cut-through":
+            size["length"] = given.lengths[1]
+        common = _common(given, packet, place)
+        return CellType(PipelinedFlitSwitch, switching=self.switching, **common, **size)
+
+    def box_cycles(self, pipeline: int) -> int:
+        return pipeline + 2 if pipeline else 1
+
+
+class Wormhole(_Flits):
+    name = "wormhole"
+    description = "a queue of flits at each input; a blocked packet waits wherever its flits are"
+    switching = "wormhole"
+    policies = ("hold", "drop")
+    options = frozenset({"replication", "resubmit", "refill", "broadcast", "pipeline"})
     resubmit = 16
 
     def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
+        if given.pipeline:
+            return self.pipelined(given, packet, place)
         if given.policy == "drop":
             return CellType(RejectingWormholeSwitch, **_common(given, packet, place))
         return CellType(WormholeSwitch, **_common(given, packet, place), **given.queue)
@@ -287,18 +312,18 @@ class Wormhole(Switching):
         )
 
 
-class CutThrough(Switching):
+class CutThrough(_Flits):
     name = "cut-through"
     description = "like wormhole, but a blocked packet is buffered whole where its header waits"
-    flits = True
-    parity = False
-    rectangular = True
-    options = frozenset({"replication", "queues", "broadcast"})
+    switching = "cut-through"
+    options = frozenset({"replication", "queues", "broadcast", "pipeline"})
 
     def own_depth(self, longest: int) -> int:
         return max(4, 2 * longest)
 
     def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
+        if given.pipeline:
+            return self.pipelined(given, packet, place)
         size = {"depth": given.depth, "length": given.lengths[1]}
         return CellType(
             CutThroughSwitch, queues=given.queues, **_common(given, packet, place), **size
@@ -315,6 +340,7 @@ class CutThrough(Switching):
 class StoreAndForward(CutThrough):
     name = "store-and-forward"
     description = "a packet is stored whole before its header goes on"
+    options = CutThrough.options - {"pipeline"}
 
     def boxes(
         self, given: "MultistageParameters", packet: Packet, radices: Sequence[int]
