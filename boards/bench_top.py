@@ -246,7 +246,7 @@ def _sources(network: Network, instruments: Instruments, fixed: Mapping[str, int
     traffic = pattern("uniform", network.ports)
     plan = Run(traffic, source_depth=instruments.source_depth, history=0).sources(network)
     straps = [
-        {name: value for name, value in own.items() if name not in _STRAPS} | fixed
+        {**{name: value for name, value in own.items() if name not in _STRAPS}, **fixed}
         for own in plan.straps
     ]
     return replace(plan, straps=straps)

@@ -146,6 +146,7 @@ NOT_PROVED: dict[str, str] = {
     "OutputQueuedSwitch": "more than two inputs; broadcasts with bundles",
     "InputQueuedSwitch": "more than two inputs; broadcasts with bundles",
     "PipelinedSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
+    "PipelinedFlitSwitch": "more than two inputs; pipeline 2: compared with a model, in simulation",
     "RequestQueue": "greater depths",
     "WormholeSwitch": "that broadcasts are lossless; more than two inputs",
     "CutThroughSwitch": "that broadcasts are lossless; more than two inputs",

@@ -16,6 +16,7 @@ from conveyance import WITNESS, convey
 from long_runs import long
 from multicube.hdl.boxes import InputQueuedSwitch, OutputQueuedSwitch, packet_switches
 from multicube.hdl.boxes.pipelined import PipelinedSwitch
+from multicube.hdl.boxes.pipelined_flits import PipelinedFlitSwitch
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.primitives.interchange_box import InterchangeBox
@@ -287,6 +288,30 @@ def flit_switch(make: Callable[[], Any], capacity: int, drain: int, waits: int |
 )
 def test_flit_switch_is_lossless_and_in_time(tmp_path: Path, kind: str) -> None:
     assert flit_switch(*FLIT_SWITCHES[kind]).hold(tmp_path)
+
+
+PIPELINED_SWITCHES = {
+    switching: (
+        lambda switching=switching: PipelinedFlitSwitch(
+            FLITS, radix=2, depth=2, pipeline=1, switching=switching, length=LONGEST
+        ),
+        *(4, drain, waits),
+    )
+    for switching, drain, waits in (("wormhole", 8, 4), ("cut-through", 14, 8))
+}
+"""Each kind, as above."""
+
+
+@proves(
+    PipelinedFlitSwitch,
+    says="Lossless, in order, stream rule, packets whole; in time: a flit is inside for at most 8 "
+    "cycles (cut-through: 14), and is accepted after at most 4 (8)",
+    sizes="2 x 2, depth 2, `pipeline` 1, packets of 1 or 2 flits; wormhole and cut-through",
+)
+@pytest.mark.parametrize("kind", PIPELINED_SWITCHES)
+@pytest.mark.long
+def test_pipelined_flit_switch_is_lossless_and_in_time(tmp_path: Path, kind: str) -> None:
+    assert flit_switch(*PIPELINED_SWITCHES[kind]).hold(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["wormhole, depth 1", "store-and-forward"])

@@ -247,7 +247,12 @@ def test_pipelined_network_has_no_combinational_loop(
     [
         ({"switch": "output-queued"}, "Parameter pipeline must be 0 with switch=output-queued"),
         ({"switch": "single-buffered"}, "Parameter pipeline must be 0 with switch=single-buffered"),
-        ({"switch": "wormhole"}, "Parameter pipeline must be 0 with switch=wormhole"),
+        ({"switch": "circuit"}, "Parameter pipeline must be 0 with switch=circuit"),
+        ({"switch": "wormhole", "policy": "drop"}, "Policy must be hold with pipeline=1, not drop"),
+        (
+            {"switch": "cut-through", "queues": "crosspoint"},
+            "Queues must be input with pipeline=1, not crosspoint",
+        ),
         ({"depth": 1}, "Depth with pipeline=1 must be from 2 to 64, not 1"),
         ({"depth": 65}, "Depth with pipeline=1 must be from 2 to 64, not 65"),
         ({"dilation": 2}, "Dilation must be 1 with pipeline=1, not 2"),

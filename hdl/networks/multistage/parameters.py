@@ -108,8 +108,8 @@ class MultistageParameters(Parameters):
     )
     pipeline: int = integer(
         0,
-        "cycles more in a box, for a faster clock: 1 with registers behind the switch, 2 with "
-        "registers before it too",
+        "stages in a box beside its queues, for a faster clock: 1 for its switch, 2 for its "
+        "arbiters or routes too",
         least=0,
         most=2,
         plain=0,
