@@ -10,8 +10,8 @@ import numpy as np
 
 from ...hdl.core.fabric import Fabric, Pin
 from ..engines.compiled.emit_c import DRIVER, HALF, LANES, STRUCTURES, element_bytes
-from ..engines.compiled.machine import Machine
 from ..engines.compiled.program import Group, lowered_types
+from ..engines.compiled.tables import Tables
 from ..engines.compiled.words import word_widths
 from .wasm import Unit, webassembly
 
@@ -59,17 +59,17 @@ class Image:
         self.fabric = fabric
         self.links = links
         modules, plan = lowered_types(fabric)
-        self.machine = Machine([fabric], modules, plan)
-        self.machine.fill()
+        self.engine_tables = Tables([fabric], modules, plan)
+        self.engine_tables.fill()
 
     @cached_property
     def tables(self) -> list[Table]:
         """All tables, in the order of their numbers in the program."""
-        wires = 4 * self.machine.wire_count
+        wires = 4 * self.engine_tables.wire_count
         counts = 4 * len(self.links)
         tables = [Table("now", wires), Table("next", wires)]
         tables += [Table("crossed", counts), Table("refused", counts)]
-        for number, group in enumerate(self.machine.groups):
+        for number, group in enumerate(self.engine_tables.groups):
             for name in ("state", "index", "straps", "live"):
                 array = getattr(group, name)
                 tables.append(Table(f"{name}_{number}", array.nbytes, array))
@@ -90,7 +90,7 @@ class Image:
         ------
         NoCompiler, CompilerFailed
         """
-        program = self.machine.program
+        program = self.engine_tables.program
         driver = DRIVER + files(__package__).joinpath("live.c").read_text()
         units = {"driver": Unit(driver), "tables": Unit(STRUCTURES + self._declarations())}
         for number, source in enumerate(program.sources):
@@ -100,7 +100,7 @@ class Image:
 
     def _declarations(self) -> str:
         """The C program that declares the tables, and the structures that refer to them."""
-        machine, program = self.machine, self.machine.program
+        machine, program = self.engine_tables, self.engine_tables.program
         lines = [
             f"_Alignas(64) static unsigned char {each.name}[{max(each.bytes, 1)}];"
             for each in self.tables
@@ -147,25 +147,26 @@ class Image:
         """The number of the wire that a leaf has, or that drives it; 0, which is never 1, if it is
         strapped to 0."""
         driver = self.fabric.drivers.get(pin, pin)
-        return self.machine.wire(0, driver, word)
+        return self.engine_tables.wire(0, driver, word)
 
     def group_of(self, cell: str) -> int:
         """The number of the group of a cell."""
         type_ = self.fabric.cells[cell].type
-        return next(n for n, group in enumerate(self.machine.groups) if group.type == type_)
+        return next(n for n, group in enumerate(self.engine_tables.groups) if group.type == type_)
 
     def about(self) -> dict[str, Any]:
         """What the page must know of the memory, as JSON."""
         boundary = {
-            str(path[0]): [base, widths] for path, (base, widths) in self.machine.boundary.items()
+            str(path[0]): [base, widths]
+            for path, (base, widths) in self.engine_tables.boundary.items()
         }
         return {
             "lanes": LANES,
             "half": HALF,
-            "wires": self.machine.wire_count,
+            "wires": self.engine_tables.wire_count,
             "tables": [[each.name, each.bytes, each.contents is not None] for each in self.tables],
             "boundary": boundary,
-            "groups": [_group(self.machine, group) for group in self.machine.groups],
+            "groups": [_group(self.engine_tables, group) for group in self.engine_tables.groups],
         }
 
 
@@ -173,11 +174,11 @@ def _array(declaration: str, items: Sequence[str]) -> str:
     return f"{declaration} = {{\n" + ",\n".join(items) + "\n};"
 
 
-def _group(machine: Machine, group: Group) -> dict[str, Any]:
+def _group(tables: Tables, group: Group) -> dict[str, Any]:
     module = group.module
     return {
         "type": group.type.name,
-        "cells": [place and place[1] for place in machine.names(group)],
+        "cells": [place and place[1] for place in tables.names(group)],
         "first": group.first_wire,
         "registers": [register.width for register in module.registers],
         "outputs": _ports(group.outputs, {p: sum(w) for p, w in module.widths.items()}),

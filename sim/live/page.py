@@ -97,7 +97,7 @@ class LivePage:
         network, image = self.network, self.image
         loads = [round(load, 3) for load in np.arange(0.02, 1.0001, 0.02)]
         theory = [predict(network, load, uniform=True) for load in loads]
-        names = [str(group.type.component.__name__) for group in image.machine.groups]
+        names = [str(group.type.component.__name__) for group in image.engine_tables.groups]
         return {
             "title": str(network.family),
             "words": str(network),
@@ -110,7 +110,7 @@ class LivePage:
             "lesson": self.lesson,
             "lessons": self.lessons,
             "engine": image.about(),
-            "kinds": [self._kind(group) for group in image.machine.groups],
+            "kinds": [self._kind(group) for group in image.engine_tables.groups],
             "names": names,
             "bench": {"layouts": self.bench.layouts, **self.bench.about()},
             "diagram": self.bench.diagram(),
