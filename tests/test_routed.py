@@ -23,7 +23,7 @@ from multicube.hdl.routers.worm_router import WormRouter
 from multicube.hdl.routing.deadlock import deadlock_cycle
 from multicube.hdl.routing.relation import Relation, RoutedGraph
 from multicube.hdl.topology.conversion import from_networkx
-from multicube.hdl.topology.graph import Channel, Link
+from multicube.hdl.topology.graph import Channel, Link, ListedGraph
 from multicube.hdl.topology.torus import Torus
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 
@@ -383,3 +383,14 @@ def test_bad_graphs_are_named() -> None:
 
     with pytest.raises(ValueError, match=r"^Link from node 1 to node 7 must join nodes from 0 to "):
         GraphNetwork(graph=Loose(3, 1))
+
+
+@pytest.mark.parametrize(
+    ("links", "way"),
+    [([], "into"), ([Link(0, 0, 1, 0)], "out of"), ([Link(1, 0, 0, 0)], "into")],
+)
+def test_a_node_that_is_not_entered_or_left_is_refused(links: list[Link], way: str) -> None:
+    """Its router would have no inputs, or no outputs."""
+    message = f"^Node 1 must have a link or a terminal {way} it$"
+    with pytest.raises(ValueError, match=message):
+        GraphNetwork(graph=ListedGraph(2, links, [0, 0]), routing="shortest")

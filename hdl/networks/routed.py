@@ -133,6 +133,7 @@ class RoutedNetwork(PacketNetwork):
         self.recovers = given.recovers
         if not self.recovers and not given.allow_deadlock:
             self._check_deadlock()
+        self._check_nodes()
         given.check(relation, self.shapes)
         links = relation.diameter
         self.stages = links + 1
@@ -158,6 +159,13 @@ class RoutedNetwork(PacketNetwork):
             f"Routing can deadlock: worms on {len(cycle) - 1} channels may wait for each other, "
             f"each for the next: {shown}{more} (allow_deadlock=1 builds it all the same)"
         )
+
+    def _check_nodes(self) -> None:
+        for node, shape in enumerate(self.shapes):
+            for way, channels in (("into", shape.inputs), ("out of", shape.outputs)):
+                if not channels:
+                    name = self.relation.graph.name(node)
+                    raise InvalidValue(f"Node {name} must have a link or a terminal {way} it")
 
     @property
     def _delay(self) -> int:

@@ -403,8 +403,7 @@ class ChanneledGraph(RelinkedGraph):
 
 
 def check_graph(graph: Graph) -> None:
-    """Check that links and terminals are of existing nodes, that no port is used twice, and that
-    each node can be entered and left.
+    """Check that links and terminals are of existing nodes, and that no port is used twice.
 
     Raises
     ------
@@ -447,11 +446,3 @@ def check_graph(graph: Graph) -> None:
                 raise InvalidValue(
                     f"Terminal {terminal} must be at a node from 0 to {nodes[-1]}, not {home}"
                 )
-    ways = (
-        ("into", {link.peer for link in graph.links()} | set(graph.homes)),
-        ("out of", {link.node for link in graph.links()} | set(graph.exit_homes)),
-    )
-    for way, found in ways:
-        for node in nodes:
-            if node not in found:
-                raise InvalidValue(f"Node {node} must have a link or a terminal {way} it")
