@@ -79,6 +79,7 @@ boards: $(TOOLS)
 	$(BUILD)/arty-a7-35 arty-a7-35 cube ports=8 depth=4 --plan
 	$(BUILD)/orangecrab-85f orangecrab-85f cube ports=8 depth=4
 	$(BUILD)/ecpix5-85f ecpix5-85f cube ports=8 depth=4
+	$(BUILD)/ulx3s-85f-combining ulx3s-85f combining ports=8
 	$(BUILD)/ulx3s-85f ulx3s-85f cube ports=64 switch=single-buffered depth=1
 
 # The site, in build/site: a warning or a dead link is an error. Pictures are kept in build/site-pictures.
