@@ -64,7 +64,11 @@ OFFERS: list[tuple[dict[str, Any], set[str], str]] = [
         {"output-queued"},
         "Parameter memories must be auto with {0}, not separate",
     ),
-    ({"pipeline": 2}, {"input-queued"}, "Parameter pipeline must be 0 with {0}, not 2"),
+    (
+        {"pipeline": 2},
+        {"input-queued", "wormhole", "cut-through"},
+        "Parameter pipeline must be 0 with {0}, not 2",
+    ),
     ({"extra_stage": 1}, {*QUEUED, "circuit"}, "Parameter extra_stage must be 0 with {0}, not 1"),
     (
         {"extra_stage": 1, "faults": "box:1:2"},
