@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
@@ -121,8 +121,8 @@ class BoardBench(Fabric):
         self.network = network
         self.instruments = instruments
         self.divisor = divisor
-        fixed = {} if instruments.finite else {"quota": 0}
-        sources = _sources(network, instruments, fixed)
+        driven = set(_STRAPS) - (set() if instruments.finite else {"quota"})
+        sources = _sources(network, instruments.source_depth, driven)
         self.bench = bench = bench_for(network, sources, bins=_BINS, time=instruments.counter_bits)
         if not instruments.links:
             bench.link_meters = []
@@ -133,9 +133,7 @@ class BoardBench(Fabric):
         self.identity = _identity(network, instruments)
         source = bench.cells[bench.sources[0]].type
         straps = {
-            str(path[0]): leaf.width
-            for path, leaf in source.leaves.items()
-            if path[0] in _STRAPS and path[0] not in fixed
+            str(path[0]): leaf.width for path, leaf in source.leaves.items() if path[0] in driven
         }
         self.straps = strap_words(straps)
         groups = self._groups()
@@ -241,13 +239,11 @@ class BoardBench(Fabric):
                 self._drive(f"strap_{name}", source, name)
 
 
-def _sources(network: Network, instruments: Instruments, fixed: Mapping[str, int]) -> SourcePlan:
-    """The sources, without the straps that the board drives."""
-    traffic = pattern("uniform", network.ports)
-    plan = Run(traffic, source_depth=instruments.source_depth, history=0).sources(network)
+def _sources(network: Network, depth: int, driven: Collection[str]) -> SourcePlan:
+    """The sources, with endless traffic, and without the straps that the board drives."""
+    plan = Run(pattern("uniform", network.ports), source_depth=depth, history=0).sources(network)
     straps = [
-        {**{name: value for name, value in own.items() if name not in _STRAPS}, **fixed}
-        for own in plan.straps
+        {name: value for name, value in own.items() if name not in driven} for own in plan.straps
     ]
     return replace(plan, straps=straps)
 

@@ -173,7 +173,7 @@ class BoardEngine:
             )
         sources = [bench.cells[name] for name in bench.sources]
         if (
-            any(cell.contents or self._fixed(cell) != self._built(cell) for cell in sources)
+            any(cell.contents or not self._is_as_built(cell) for cell in sources)
             or len({cell.straps["load"] for cell in sources}) > 1
         ):
             raise InvalidValue(
@@ -191,13 +191,10 @@ class BoardEngine:
                         self.line.ask(Command.STRAP + word, part)
             self.line.ask(Command.LOAD, terminal)
 
-    def _fixed(self, source: Cell) -> dict[str, int]:
-        """The straps of a source that the board can't change."""
-        return {name: x for name, x in source.straps.items() if name not in self.board.straps}
-
-    def _built(self, source: Cell) -> dict[str, int]:
-        """The same as the board was built with."""
-        return dict(self.board.bench.cells[source.name].straps)
+    def _is_as_built(self, source: Cell) -> bool:
+        """Whether the straps of a source that the board can't change are those of the board."""
+        fixed = {name: x for name, x in source.straps.items() if name not in self.board.straps}
+        return fixed == dict(self.board.bench.cells[source.name].straps)
 
     def _status(self) -> bytes:
         return self.line.ask(Command.STATUS, size=STATUS_BYTES)

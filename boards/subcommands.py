@@ -201,10 +201,8 @@ def run(
 
     built = network_from(network, parameters)
     instruments = _instruments(like, given)
-    job = Run(
-        *(pattern(traffic, built.ports), load, cycles, warmup, seed, instruments.source_depth),
-        history=0,
-    )
+    depth = instruments.source_depth
+    job = Run(pattern(traffic, built.ports), load, cycles, warmup, seed, depth, history=0)
     result = _measure(port, built, instruments, job, baud=baud)
     if as_json:
         click.echo(json.dumps(result.to_json()))
