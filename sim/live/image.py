@@ -100,7 +100,7 @@ class Image:
 
     def _declarations(self) -> str:
         """The C program that declares the tables, and the structures that refer to them."""
-        machine, program = self.engine_tables, self.engine_tables.program
+        groups, program = self.engine_tables.groups, self.engine_tables.program
         lines = [
             f"_Alignas(64) static unsigned char {each.name}[{max(each.bytes, 1)}];"
             for each in self.tables
@@ -109,7 +109,7 @@ class Image:
         count = max(len(self.links), 1)
         lines.append(f"uint32_t crossed[{count}], refused[{count}];")
         types = []
-        for number, group in enumerate(machine.groups):
+        for number, group in enumerate(groups):
             lines.append(f"void publish_{number}(Context *, const Type *);")
             lines += [
                 f"void {name}_{number}(Context *, const Type *, long, long);"

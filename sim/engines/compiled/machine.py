@@ -1,20 +1,19 @@
 """Runs the generated code on its tables, and reads and sets what they hold."""
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from amaranth.lib.wiring import In
 
 from ....hdl.core.errors import InvalidValue
-from ....hdl.core.fabric import CellType, Fabric, Pin
+from ....hdl.core.fabric import Pin
 from .activity import ActivityMeter
 from .build import load_libraries
 from .emit_c import DRIVER, LANES
 from .errors import AssertionViolated
-from .ir import WORD, Graph, Module, Node, evaluate
+from .ir import WORD, Graph, Node, evaluate
 from .program import Group
-from .schedule import Schedule
 from .state import check_words
 from .tables import Tables, aligned, lane_word, ones
 from .threads import THREADED
@@ -78,20 +77,13 @@ class Machine(Tables):
     Parameters are those of `Tables`.
     """
 
-    def __init__(
-        self,
-        fabrics: Sequence[Fabric],
-        modules: Mapping[CellType, Module],
-        plan: Schedule,
-    ) -> None:
-        super().__init__(fabrics, modules, plan)
-        self.cycle = 0
-        self._settled = False
-        self._meter: ActivityMeter | None = None
-        self._locations: dict[tuple[tuple[str, ...], int], tuple[Group, np.ndarray] | None] = {}
+    cycle = 0
+    _settled = False
+    _meter: ActivityMeter | None = None
 
     def load(self) -> None:
         """Allocate and fill the tables, and compile. This takes memory and time."""
+        self._locations: dict[tuple[tuple[str, ...], int], tuple[Group, np.ndarray] | None] = {}
         self.fill()
         self._now = aligned(self.wire_count, np.uint32)
         self._next = aligned(self.wire_count, np.uint32)

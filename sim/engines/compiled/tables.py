@@ -24,11 +24,12 @@ _MOST_IN_PAIRS = 1 << 29
 
 def lane_word(value: int, word: int, width: int) -> int:
     """A word of a value as wires and registers hold it: a single bit is a mask."""
-    part = value >> WORD * word & (1 << width) - 1
+    part = value >> WORD * word & ones(width)
     return -part & 0xFFFFFFFF if width == 1 else part
 
 
 def ones(width: int) -> int:
+    """The number whose bits are all 1."""
     return (1 << width) - 1
 
 
