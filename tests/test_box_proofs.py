@@ -292,12 +292,10 @@ def test_flit_switch_is_lossless_and_in_time(tmp_path: Path, kind: str) -> None:
 
 PIPELINED_SWITCHES = {
     switching: (
-        lambda switching=switching: PipelinedFlitSwitch(
-            FLITS, radix=2, depth=2, pipeline=1, switching=switching, length=LONGEST
-        ),
+        lambda room=room: PipelinedFlitSwitch(FLITS, radix=2, depth=2, pipeline=1, room=room),
         *(4, drain, waits),
     )
-    for switching, drain, waits in (("wormhole", 8, 4), ("cut-through", 14, 8))
+    for switching, room, drain, waits in (("wormhole", 1, 8, 4), ("cut-through", LONGEST, 14, 8))
 }
 """Each kind, as above."""
 

@@ -2,7 +2,6 @@
 """Flit switches with a pipeline, against a model written from their documentation; and networks."""
 
 import itertools
-import random
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,8 +14,9 @@ from multicube.hdl.boxes.pipelined_flits import PipelinedFlitSwitch
 from multicube.hdl.core.errors import InvalidValue
 from multicube.hdl.networks import PacketNetwork
 from multicube.hdl.primitives.packet import Packet
-from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
-from test_wormhole import LONGEST, Wires, Worms, check_worms, packets, sometimes
+from multicube.sim import Run, Trace, TracePacket, simulate_runs
+from test_pipelined_boxes import check_engines
+from test_wormhole import LONGEST, Wires, Worms, check_worms, packets, served, sometimes
 
 SEED = 27
 pipelines = pytest.mark.parametrize("pipeline", [1, 2])
@@ -91,7 +91,7 @@ def switch(wires: Wires, depth: int, pipeline: int, switching: str) -> Pipelined
     return PipelinedFlitSwitch(
         wires.layout,
         **{"radix": wires.radix, "routing": wires.routing, "depth": depth},
-        **{"pipeline": pipeline, "switching": switching, "length": LONGEST},
+        **{"pipeline": pipeline, "room": LONGEST if switching == "cut-through" else 1},
     )
 
 
@@ -185,21 +185,9 @@ def test_switch_has_full_throughput(
 def test_switch_is_fair(transport: Callable[..., list], pipeline: int, radix: int) -> None:
     """When all inputs want one output, it serves their packets in turn, whatever their length."""
     wires = Wires(radix)
-    dut = switch(wires, 3, pipeline, "wormhole")
-    worms = Worms(wires, radix, load=1, output=radix - 1)
-    waits = random.Random(radix)
-    trace = transport(
-        dut,
-        dut.i,
-        dut.o,
-        cycles=200,
-        offer=worms.offer,
-        ready=lambda port, cycle: waits.random() < 0.7,
-    )
-    flits = [flit for cycle in trace for _, flit in cycle.moved()]
-    served = [wires.name(flit)[0] for flit in flits if wires.last(flit)]
-    assert len(served) > 20
-    assert served == [number % radix for number in range(len(served))]
+    order = served(transport, wires, switch(wires, 3, pipeline, "wormhole"))
+    assert len(order) > 20
+    assert order == [number % radix for number in range(len(order))]
 
 
 @pipelines
@@ -262,18 +250,7 @@ def test_latency_is_that_of_the_stages(pipeline: int, words: dict[str, Any]) -> 
 def test_engines_agree_and_nothing_is_lost(words: dict[str, Any], pipeline: int) -> None:
     """Under uniform traffic, and with a hot spot that fills all queues."""
     dut = network(pipeline, **words)
-    runs = [
-        Run(pattern("uniform", dut.ports), 0.2, 60, 10, SEED),
-        Run(pattern("hotspot:0.3", dut.ports), 0.4, 60, 10, SEED),
-    ]
-    compiled, reference = (
-        simulate_runs(dut, runs, engine=engine) for engine in ("compiled", "amaranth")
-    )
-    for one, other in zip(compiled, reference):
-        assert (one.lost, one.misrouted, one.duplicated) == (0,) * 3
-        assert one.reordered == 0 or not dut.ordered  # copies of a network keep no order
-        assert one.injected == one.delivered > 0
-        assert one.to_json() | {"engine": ""} == other.to_json() | {"engine": ""}
+    check_engines(dut, 0.2, 0.4)
 
 
 @pytest.mark.parametrize("ports", [4, long(16)])
@@ -302,7 +279,7 @@ def test_switch_rejects() -> None:
         ),
         (
             flits,
-            {"switching": "cut-through", "length": 5},
+            {"room": 5},
             "Depth must be at least the length of 5 flits with cut-through switching, not 4",
         ),
     ):

@@ -1,7 +1,5 @@
 """A switch for packets of several flits with registers between its arbiters and its crossbar."""
 
-from typing import Literal
-
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -45,10 +43,9 @@ class PipelinedFlitSwitch(wiring.Component):
         As in `WormholeSwitch`.
     outputs : int, optional
         Number of outputs, if there are not as many as inputs.
-    switching : "wormhole" or "cut-through"
-        With "cut-through" an input takes a header only if there is room for its whole packet.
-    length : int
-        Flits of the longest packet; only for cut-through switching.
+    room : int
+        Free places that an input needs to take a header: 1 for wormhole switching; the flits of the
+        longest packet for cut-through, so that there is room for all of it.
 
     Members
     -------
@@ -70,17 +67,16 @@ class PipelinedFlitSwitch(wiring.Component):
         pipeline: int,
         routing: Routing = "destination",
         outputs: int | None = None,
-        switching: Literal["wormhole", "cut-through"] = "wormhole",
-        length: int = 1,
+        room: int = 1,
     ) -> None:
         self.digit_bits = check_flits(packet, radix, routing, outputs)
         self.pipeline = check_integer("Pipeline", pipeline, 1, 2)
         check_integer(f"Depth with pipeline={pipeline}", depth, 2)
-        self.needed = length if switching == "cut-through" else 1
-        if depth < self.needed:
+        self.room = check_integer("Room", room, 1)
+        if depth < room:
             raise InvalidValue(
-                f"Depth must be at least the length of {length} flits with "
-                f"{switching} switching, not {depth}"
+                f"Depth must be at least the length of {room} flits with "
+                f"cut-through switching, not {depth}"
             )
         if packet.broadcast:
             raise InvalidValue(f"Packets must have no broadcast mask with pipeline={pipeline}")
@@ -109,7 +105,7 @@ class PipelinedFlitSwitch(wiring.Component):
             places = Places(m, f"free_{i}", router.places, router.freed[i], taken)
             wanted = output_port(router.tag[i], self.outputs, self.routing, i)
             m.d.comb += [
-                source.ready.eq(Mux(inside, places.free(), places.free(self.needed))),
+                source.ready.eq(Mux(inside, places.free(), places.free(self.room))),
                 entry.valid.eq(taken),
                 entry.payload.eq(source.payload),
                 router.exits[i].eq(Cat(wanted == j for j in range(self.outputs))),

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from amaranth.lib import wiring
+
 from ...boxes import InputQueuedSwitch, OutputQueuedSwitch
 from ...boxes.circuit import POLICIES, CircuitBox
 from ...boxes.circuit_copies import CircuitDistributor, CircuitMerger
@@ -176,6 +178,18 @@ def _common(given: "MultistageParameters", packet: Packet, place: Place) -> dict
     return {"packet": packet, "radix": place.radix, "routing": given.routing}
 
 
+def _pipelined(
+    component: type[wiring.Component],
+    given: "MultistageParameters",
+    packet: Packet,
+    place: Place,
+    **own: int,
+) -> CellType:
+    """A box with a pipeline; `own` are the parameters that only this component has."""
+    size = {"depth": given.depth, "pipeline": given.pipeline, **own}
+    return CellType(component, **_common(given, packet, place), **size)
+
+
 class Unbuffered(Switching):
     name = "unbuffered"
     description = "one register per link; packets that lose a conflict are dropped"
@@ -232,8 +246,7 @@ class InputQueued(Switching):
     def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
         common = _common(given, packet, place)
         if given.pipeline:
-            size = {"depth": given.depth, "pipeline": given.pipeline}
-            return CellType(PipelinedSwitch, **common, **size)
+            return _pipelined(PipelinedSwitch, given, packet, place)
         return CellType(InputQueuedSwitch, **common, **given.queue, **place.lanes)
 
     def keeps_order(self, given: "MultistageParameters") -> bool:
@@ -271,15 +284,6 @@ class _Flits(Switching):
     flits = True
     parity = False
     rectangular = True
-    switching: ClassVar[Literal["wormhole", "cut-through"]]
-
-    def pipelined(self, given: "MultistageParameters", packet: Packet, place: "Place") -> CellType:
-        """A box with a pipeline."""
-        size: dict[str, object] = {"depth": given.depth, "pipeline": given.pipeline}
-        if self.switching == "cut-through":
-            size["length"] = given.lengths[1]
-        common = _common(given, packet, place)
-        return CellType(PipelinedFlitSwitch, switching=self.switching, **common, **size)
 
     def box_cycles(self, pipeline: int) -> int:
         return pipeline + 2 if pipeline else 1
@@ -288,14 +292,13 @@ class _Flits(Switching):
 class Wormhole(_Flits):
     name = "wormhole"
     description = "a queue of flits at each input; a blocked packet waits wherever its flits are"
-    switching = "wormhole"
     policies = ("hold", "drop")
     options = frozenset({"replication", "resubmit", "refill", "broadcast", "pipeline"})
     resubmit = 16
 
     def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
         if given.pipeline:
-            return self.pipelined(given, packet, place)
+            return _pipelined(PipelinedFlitSwitch, given, packet, place)
         if given.policy == "drop":
             return CellType(RejectingWormholeSwitch, **_common(given, packet, place))
         return CellType(WormholeSwitch, **_common(given, packet, place), **given.queue)
@@ -315,7 +318,6 @@ class Wormhole(_Flits):
 class CutThrough(_Flits):
     name = "cut-through"
     description = "like wormhole, but a blocked packet is buffered whole where its header waits"
-    switching = "cut-through"
     options = frozenset({"replication", "queues", "broadcast", "pipeline"})
 
     def own_depth(self, longest: int) -> int:
@@ -323,7 +325,7 @@ class CutThrough(_Flits):
 
     def box(self, given: "MultistageParameters", packet: Packet, place: Place) -> CellType:
         if given.pipeline:
-            return self.pipelined(given, packet, place)
+            return _pipelined(PipelinedFlitSwitch, given, packet, place, room=given.lengths[1])
         size = {"depth": given.depth, "length": given.lengths[1]}
         return CellType(
             CutThroughSwitch, queues=given.queues, **_common(given, packet, place), **size
