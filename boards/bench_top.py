@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import NamedTuple
 
 from amaranth.lib import data
@@ -123,13 +124,16 @@ class BoardBench(Fabric):
         self.divisor = divisor
         driven = set(_STRAPS) - (set() if instruments.finite else {"quota"})
         sources = _sources(network, instruments.source_depth, driven)
-        self.bench = bench = bench_for(network, sources, bins=_BINS, time=instruments.counter_bits)
+        self.bench = bench = bench_for(
+            network,
+            sources,
+            bins=_BINS,
+            time=instruments.counter_bits,
+            flows=instruments.flows,
+            network_latency=instruments.network_latency,
+        )
         if not instruments.links:
             bench.link_meters = []
-        if not instruments.flows:
-            bench.follows_flows = False
-        if not instruments.network_latency:
-            bench.latencies = ("total",)
         self.identity = _identity(network, instruments)
         source = bench.cells[bench.sources[0]].type
         straps = {
@@ -147,8 +151,9 @@ class BoardBench(Fabric):
         self._port = self.place(Cell("command_port", type_)).name
         for name in ("rx", "tx", "idle"):
             self.link(Pin(None, (name,)), Pin(self._port, (name,)))
-        self._place_bench()
-        self.link(Pin(bench.timer.name, ("now",)), Pin(self._port, ("now",)))
+        now = (bench.timer.name, "now")
+        self._place_bench({now, *chain.from_iterable(groups)})
+        self.link(Pin(now[0], now[1:]), Pin(self._port, ("now",)))
         self.places: dict[tuple[str, str], Place] = {}
         self._place_stations(groups, straps)
 
@@ -170,15 +175,22 @@ class BoardBench(Fabric):
         has = self.instruments
         absent = {
             *(() if has.finite else ("latest",)),
-            *(() if has.flows else ("duplicated", "reordered")),
+            *(() if has.flows else ("duplicated", "reordered", "stamp_sum")),
             *(() if has.network_latency else ("network_sum", "network_max")),
         }
         return [port for port in ports if port not in absent]
 
-    def _place_bench(self) -> None:
-        """Place the paused cells of the test bench, and link them."""
+    def _place_bench(self, read: Collection[tuple[str, str]]) -> None:
+        """Place the paused cells of the test bench, and link them.
+
+        Outputs that neither the bench nor the board reads (`read`: cell and port) are left out.
+        """
         bench = self.bench
-        types = {type_: CellType(Paused, type_=type_) for type_ in bench.types()}
+        types = {}
+        for type_, cells in bench.types().items():
+            names = {cell.name for cell in cells}
+            without = bench.unread(type_) - {port for cell, port in read if cell in names}
+            types[type_] = CellType(Paused, type_=type_, without=frozenset(without))
         for cell in bench.cells.values():
             self.place(Cell(cell.name, types[cell.type], cell.straps))
         for receiver, driver in bench.drivers.items():

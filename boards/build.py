@@ -26,6 +26,16 @@ _MODULE = "multicube_board"
 _NAME = "top"
 _REPORT = "report.json"
 
+# Each module is synthesised once, whatever the number of its cells: in a flat design each cell is
+# another one, and passes that recurse along the logic of them all exhaust the stack. What stays
+# unread and constant in all cells is taken out of the modules first, from outputs to inputs: that
+# of stations, then that of the cells that they show.
+_HIERARCHY = """hierarchy -top top
+proc
+opt_hier
+opt -fast
+opt_hier"""
+
 _TOOLS = {
     "ecp5": {"NEXTPNR_ECP5": "nextpnr-ecp5", "ECPPACK": "ecppack"},
     "ice40": {"NEXTPNR_ICE40": "nextpnr-ice40", "ICEPACK": "icepack"},
@@ -134,11 +144,13 @@ def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) 
     platform = board.make()
     options = {}
     if board.tools:
+        options["script_after_read"] = _HIERARCHY
+        options["synth_opts"] = "-noflatten"
         options["nextpnr_opts"] = f"--report {_REPORT} --timing-allow-fail --seed {seed}"
     if board.tools == "ecp5":
         # Tables of more than four inputs take several sites, and cost more room than they save
         # time.
-        options["synth_opts"] = "-nowidelut"
+        options["synth_opts"] += " -nowidelut"
         # The default router takes many hours if three quarters of the device are used.
         options["nextpnr_opts"] += " --router router2"
     plan = platform.build(BoardTop(board, bench), name=_NAME, do_build=False, **options)
@@ -177,8 +189,11 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
                 ["sh", script], folder=folder, environment=environment, temporary=temporary
             )
         if done.returncode:
-            said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
-            reason = said[0].strip() if said else f"{script} ended with status {done.returncode}"
+            said = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
+            errors = [line for line in said if "ERROR" in line]
+            # A tool that ran out of memory or stack says why in its last line, not as an error.
+            last = [line for line in said if line][-1:]
+            reason = (errors + last + [f"{script} ended with status {done.returncode}"])[0]
             raise SynthesisError(f"The build of {board.name} failed: {reason}")
         result = _report(board, bench, folder, bitstream)
         if not result.meets_timing:

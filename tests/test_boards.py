@@ -521,18 +521,29 @@ def test_build_needs_its_timing(
         assert not (tmp_path / "x" / "top.bin").exists()
 
 
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo 'ERROR: it does not fit'; echo later", "ERROR: it does not fit"),
+        (
+            "echo Traceback; echo 'wasm trap: call stack exhausted'",
+            "wasm trap: call stack exhausted",
+        ),
+        ("true", "build.sh ended with status 3"),
+    ],
+)
 def test_build_says_why_a_tool_failed(
-    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, reason: str
 ) -> None:
     def plan(board: Any, bench: Any, folder: Path, *, seed: int) -> str:
         folder.mkdir()
-        (folder / "build.sh").write_text("echo 'ERROR: it does not fit' >&2; exit 3\n")
+        (folder / "build.sh").write_text(f"exec >&2; {script}; exit 3\n")
         return "build.sh"
 
     monkeypatch.setattr(builds, "write_plan", plan)
     status, out, err = call("build", "icebreaker", "cube", "ports=2", "-o", "x")
     assert (status, out) == (2, "")
-    assert err == "multicube: The build of icebreaker failed: ERROR: it does not fit\n"
+    assert err == f"multicube: The build of icebreaker failed: {reason}\n"
 
 
 # A bitstream in earnest: `make boards` builds the large ones

@@ -85,19 +85,20 @@ class Bench(Fabric):
 
     network: Network
     packet: Packet | None = None
-    follows_flows: bool = True
+    follows_flows: bool
     adds_stamps: bool = False
     sources: list[str]
     sinks: list[str]
 
-    def __init__(self, bins: int, time: int) -> None:
+    def __init__(self, bins: int, time: int, flows: bool, network_latency: bool) -> None:
         super().__init__({"send": In(1), "measure": In(1)})
         self.bins = bins
         self.time = time
         self.link_meters: list[tuple[str, list[Pin]]] = []
         self._metered: list[tuple[Pin, Pin]] = []
         self.meters: dict[str, dict[str, str]] = {}
-        self.latencies: tuple[str, ...] = ("total", "network")
+        self.follows_flows = flows
+        self.latencies: tuple[str, ...] = ("total", "network") if network_latency else ("total",)
         self.timer = self.place(Cell("timer", CellType(Timer)))
         self.window = self.place(Cell("window", CellType(WindowAges, time=time)))
         self.link(Pin(None, ("measure",)), Pin(self.window.name, ("measure",)))
@@ -182,6 +183,9 @@ class PacketBench(Bench):
         Bins of the histograms of each sink.
     time : int
         Width of the times in stamps: latencies are exact in runs of fewer than 2^time cycles.
+    flows, network_latency : bool
+        Whether flows are followed, if the network's packets can be, and whether latencies within
+        the network are recorded, too. Without them packets are smaller.
 
     Raises
     ------
@@ -192,17 +196,23 @@ class PacketBench(Bench):
     network: PacketNetwork
 
     def __init__(
-        self, network: PacketNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
+        self,
+        network: PacketNetwork,
+        sources: SourcePlan,
+        *,
+        bins: int,
+        time: int = TIME_BITS,
+        flows: bool = True,
+        network_latency: bool = True,
     ) -> None:
         if network.combine != "none":
             raise InvalidValue(
                 f"Combine must be none, not {network.combine!r}, for packets that are traced; "
                 "use send_messages for a network that combines"
             )
-        super().__init__(bins, time)
-        stamp = stamp_for(network, time=time)
-        self.follows_flows = stamp.followed
-        self.adds_stamps = not stamp.followed
+        stamp = stamp_for(network, time=time, flows=flows, offered=network_latency)
+        super().__init__(bins, time, stamp.followed, network_latency)
+        self.adds_stamps = flows and not stamp.followed
         self.network = network
         self.packet = network.packet_of(stamp)
         kind = {"packet": self.packet, "tags": network.tags}
@@ -248,6 +258,8 @@ class MemoryBench(Bench):
         Bins of the histograms of each processor.
     time : int
         As in `PacketBench`.
+    flows, network_latency : bool
+        Whether flows are followed, and latencies within the network recorded.
 
     Attributes
     ----------
@@ -260,9 +272,16 @@ class MemoryBench(Bench):
     network: MemoryNetwork
 
     def __init__(
-        self, network: MemoryNetwork, sources: SourcePlan, *, bins: int, time: int = TIME_BITS
+        self,
+        network: MemoryNetwork,
+        sources: SourcePlan,
+        *,
+        bins: int,
+        time: int = TIME_BITS,
+        flows: bool = True,
+        network_latency: bool = True,
     ) -> None:
-        super().__init__(bins, time)
+        super().__init__(bins, time, flows, network_latency)
         self.network = network
         self.sources = self.sinks = [f"processor_{number}" for number in range(network.ports)]
         self.history = sources.parameters["history"]
@@ -294,7 +313,7 @@ class MemoryBench(Bench):
         self.meters = place_meters(self, Pin(None, ("measure",)))
 
 
-def bench_for(network: Network, sources: SourcePlan, *, bins: int, time: int = TIME_BITS) -> Bench:
-    """The test bench for a network."""
+def bench_for(network: Network, sources: SourcePlan, *, bins: int, **options: Any) -> Bench:
+    """The test bench for a network; the options are those of `PacketBench` and `MemoryBench`."""
     kind = MemoryBench if network.has_memory else PacketBench
-    return kind(network, sources, bins=bins, time=time)
+    return kind(network, sources, bins=bins, **options)

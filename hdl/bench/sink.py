@@ -69,7 +69,8 @@ class Sink(wiring.Component):
     timed : Out(32)
         Number of packets taken that were born in the window.
     total_sum, network_sum : Out(64)
-        Sums of their latencies in cycles.
+        Sums of their latencies in cycles. `network_sum`, `network_max` and `network_histogram`
+        only if the stamp has an `offered`.
     total_max, network_max : Out(time)
         Maxima of their latencies; as wide as the times in stamps.
 
@@ -86,6 +87,7 @@ class Sink(wiring.Component):
         self.tags = tags
         self.bins = bins
         self.followed = packet["payload"].shape.followed
+        self.kinds = packet["payload"].shape.kinds
         counters = ["delivered", "misrouted", "measured", "latest"]
         if self.followed:
             counters += ["duplicated", "reordered"]
@@ -101,12 +103,11 @@ class Sink(wiring.Component):
                 "latency_sum": Out(COUNT_BITS + time),
                 **({} if self.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
                 **window_members(time),
-                **latency_members("total", time),
-                **latency_members("network", time),
+                **{k: v for kind in self.kinds for k, v in latency_members(kind, time).items()},
             }
         )
-        self.total_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
-        self.network_histogram = Memory(shape=COUNT_BITS, depth=bins, init=[])
+        for kind in self.kinds:
+            setattr(self, f"{kind}_histogram", Memory(shape=COUNT_BITS, depth=bins, init=[]))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -148,17 +149,20 @@ class Sink(wiring.Component):
         else:
             with m.If(arrival):
                 m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.as_value())
-        total, network = (
-            Signal(stamp.shape().time, name=f"{n}_latency") for n in ("total", "network")
-        )
-        m.d.comb += [total.eq(self.now - stamp.birth), network.eq(self.now - stamp.offered)]
+        latencies = {
+            kind: Signal(stamp.shape().time, name=f"{kind}_latency") for kind in self.kinds
+        }
+        begun = {"total": "birth", "network": "offered"}
+        for kind, latency in latencies.items():
+            m.d.comb += latency.eq(self.now - stamp[begun[kind]])
+        total = latencies["total"]
         timed = Signal()
         born_in_window = (total >= self.least) & (total <= self.most)
         m.d.sync += [timed.eq(arrival & born_in_window), self.timed.eq(self.timed + timed)]
         with m.If(arrival):
             m.d.sync += self.latency_sum.eq(self.latency_sum + total)
-        record_latency(m, self, "total", total, timed)
-        record_latency(m, self, "network", network, timed)
+        for kind, latency in latencies.items():
+            record_latency(m, self, kind, latency, timed)
         return m
 
     def _follow(self, m: Module, packet: data.View, misrouted: Value) -> Value:

@@ -145,15 +145,12 @@ class Sender(wiring.Component):
             with m.If(taken):
                 m.d.sync += self.stamp_sum.eq(self.stamp_sum + stamp.as_value())
 
-        offered = Signal(stamp.shape().time)
-        with m.If(~self.o.valid | self.i.ready):
-            m.d.sync += offered.eq(self.now + 1)
-
-        m.d.comb += [
-            stamp.source.eq(self.address),
-            stamp.birth.eq(order.birth),
-            stamp.offered.eq(offered),
-        ]
+        m.d.comb += [stamp.source.eq(self.address), stamp.birth.eq(order.birth)]
+        if "offered" in stamp.shape().members:
+            offered = Signal.like(stamp.offered)
+            with m.If(~self.o.valid | self.i.ready):
+                m.d.sync += offered.eq(self.now + 1)
+            m.d.comb += stamp.offered.eq(offered)
         if "destination" in stamp.shape().members:
             m.d.comb += stamp.destination.eq(order.destination)
         return m

@@ -34,10 +34,11 @@ class Stamp(data.StructLayout):
     destination, modulo 2^`sequence`) identify the packet. `birth` is the cycle in which it was
     generated, and `offered` the cycle in which it reached the head of its source's queue and so the
     input of the network. Both are modulo 2^`time`: latencies are exact in runs of fewer cycles.
-    Without sequence numbers flows can't be followed; sources and sinks then add up all stamps
-    (`stamp_sum`, modulo 2^64), and both sums must be equal. `length` is the number of flits, if
-    packets have several; each flit carries the same stamp. `destination` (an address code) is
-    present if the tag does not contain it at the output.
+    Without `offered` there are no latencies within the network, only total ones. Without sequence
+    numbers flows can't be followed; sources and sinks then add up all stamps (`stamp_sum`, modulo
+    2^64), and both sums must be equal. `length` is the number of flits, if packets have several;
+    each flit carries the same stamp. `destination` (an address code) is present if the tag does not
+    contain it at the output.
 
     Parameters
     ----------
@@ -54,11 +55,15 @@ class Stamp(data.StructLayout):
         Whether there is a destination.
     time : int
         Width of `birth` and `offered`.
+    offered : bool
+        Whether there is an `offered`.
 
     Attributes
     ----------
     followed : bool
         Whether there are sequence numbers.
+    kinds : tuple[str, ...]
+        The kinds of latency that can be measured: `total`, and `network` if there is an `offered`.
     time : int
     """
 
@@ -71,12 +76,13 @@ class Stamp(data.StructLayout):
         length: int = 0,
         destination: bool = False,
         time: int = TIME_BITS,
+        offered: bool = True,
     ) -> None:
         fields = {
             "source": address,
             **({"sequence": sequence} if sequence else {}),
             "birth": time,
-            "offered": time,
+            **({"offered": time} if offered else {}),
         }
         if length:
             fields["length"] = length
@@ -86,18 +92,24 @@ class Stamp(data.StructLayout):
         if spare > 0:
             fields["unused"] = spare
         self.followed = sequence > 0
+        self.kinds = ("total", "network") if offered else ("total",)
         self.time = time
         super().__init__(fields)
 
 
-def stamp_for(network: PacketNetwork, *, time: int = TIME_BITS) -> Stamp:
+def stamp_for(
+    network: PacketNetwork, *, time: int = TIME_BITS, flows: bool = True, offered: bool = True
+) -> Stamp:
     """The stamp for a network: wide enough for the packets that it can lose, and for its lengths.
 
     A network that drops packets, or lets them overtake each other, needs longer sequence numbers.
     One that broadcasts needs numbers that count all packets of a source. In the largest networks
-    flows are not followed, unless some packets may be missing or arrive several times.
+    flows are not followed, unless some packets may be missing or arrive several times; nor are they
+    if `flows` is false.
     """
-    if network.packet.broadcast:
+    if not flows:
+        sequence = 0
+    elif network.packet.broadcast:
         sequence = 24
     elif network.drops:
         sequence = 12
@@ -112,4 +124,5 @@ def stamp_for(network: PacketNetwork, *, time: int = TIME_BITS) -> Stamp:
         length=network.lengths[1].bit_length() if network.packet.flits else 0,
         destination=network.consumes_tags,
         time=time,
+        offered=offered,
     )
