@@ -18,7 +18,7 @@ from ..hdl.networks import Network
 from ..sim.run.run import Run
 from ..sim.workload.traffic import pattern
 from .command_port import ADDRESS_BITS, CommandPort, strap_words
-from .paused import Paused
+from .paused import Paused, PausedNode
 from .protocol import IDENTITY_BYTES, VERSION
 from .station import Station
 
@@ -190,7 +190,8 @@ class BoardBench(Fabric):
         for type_, cells in bench.types().items():
             names = {cell.name for cell in cells}
             without = bench.unread(type_) - {port for cell, port in read if cell in names}
-            types[type_] = CellType(Paused, type_=type_, without=frozenset(without))
+            class_ = PausedNode if names <= set(self.network.fabric.cells) else Paused
+            types[type_] = CellType(class_, type_=type_, without=frozenset(without))
         for cell in bench.cells.values():
             self.place(Cell(cell.name, types[cell.type], cell.straps))
         for receiver, driver in bench.drivers.items():

@@ -26,11 +26,12 @@ _MODULE = "multicube_board"
 _NAME = "top"
 _REPORT = "report.json"
 
-# Each module is synthesised once, whatever the number of its cells: in a flat design each cell is
-# another one, and passes that recurse along the logic of them all exhaust the stack. What stays
-# unread and constant in all cells is taken out of the modules first, from outputs to inputs: that
-# of stations, then that of the cells that they show.
-_HIERARCHY = """hierarchy -top top
+# Boxes and routers are synthesised once, whatever their number: passes that recurse along the logic
+# of them all would exhaust the stack. Sources, sinks and stations are smaller if they are flat and
+# their addresses are known. What nobody reads is taken out first: out of the stations, then out of
+# the cells that they show.
+_HIERARCHY = """setattr -mod -set keep_hierarchy 1 *_paused_node*
+hierarchy -top top
 proc
 opt_hier
 opt -fast
@@ -145,12 +146,11 @@ def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) 
     options = {}
     if board.tools:
         options["script_after_read"] = _HIERARCHY
-        options["synth_opts"] = "-noflatten"
         options["nextpnr_opts"] = f"--report {_REPORT} --timing-allow-fail --seed {seed}"
     if board.tools == "ecp5":
         # Tables of more than four inputs take several sites, and cost more room than they save
         # time.
-        options["synth_opts"] += " -nowidelut"
+        options["synth_opts"] = "-nowidelut"
         # The default router takes many hours if three quarters of the device are used.
         options["nextpnr_opts"] += " --router router2"
     plan = platform.build(BoardTop(board, bench), name=_NAME, do_build=False, **options)

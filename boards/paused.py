@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In
 
 from ..hdl.core.fabric import CellType, member
 
-__all__ = ["Paused"]
+__all__ = ["Paused", "PausedNode"]
 
 
 class Paused(wiring.Component):
@@ -47,3 +47,7 @@ class Paused(wiring.Component):
             inside, outside = member(inner, path), member(self, path)
             m.d.comb += inside.eq(outside) if leaf.flow == In else outside.eq(inside)
         return m
+
+
+class PausedNode(Paused):
+    """A paused cell of the network itself. Synthesis keeps its module, by this class's name."""
