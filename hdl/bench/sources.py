@@ -1,6 +1,8 @@
 """Traffic sources: where a network's packets are generated."""
 
 from dataclasses import replace
+from functools import reduce
+from operator import add
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -371,7 +373,7 @@ class BernoulliSource(wiring.Component):
         m.d.comb += shape.seed.eq(self.seed.rotate_left(64))
         draw, luck, mask = shape.value[:24], shape.value[24:][:BIAS_BITS], shape.value[42:]
         if uniform:
-            m.d.comb += order.length.eq(low + (draw * (high - low + 1) >> 24))
+            m.d.comb += order.length.eq(low + (_times(draw, high - low + 1) >> 24))
         if self.packet.broadcast:
             m.d.comb += order.mask.eq(Mux(luck < self.spread, mask, 0))
 
@@ -386,10 +388,16 @@ def uniform_code(draw: Value, code: AddressCode) -> Value:
     bits = len(draw)
     digits = []
     for radix, width in zip(code.radices, code.widths):
-        product = draw * radix
+        product = _times(draw, radix)
         digits.append(product[bits : bits + width])
         draw = product[:bits]
     return Cat(digits)
+
+
+def _times(draw: Value, factor: int) -> Value:
+    """The product, as a sum of shifted values: a multiplier would take a block far away."""
+    bits = [bit for bit in range(factor.bit_length()) if factor >> bit & 1]
+    return reduce(add, (draw << bit for bit in bits))
 
 
 def masked_count(code: AddressCode, tag: Value, mask: Value) -> Value:
