@@ -12,7 +12,6 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 LIBRARY := $(VENV)/installed-library
 TOOLS := $(VENV)/installed-tools
 SITE_TOOLS := $(VENV)/installed-site-tools
-BUILD := $(BIN)/multicube board build -o build/boards
 COVERAGE := $(BIN)/python -m coverage
 FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py))
@@ -71,16 +70,24 @@ BOOKSIM ?= ../booksim2
 bench-others: $(TOOLS)
 	$(BIN)/python examples/booksim.py $(BOOKSIM) -o build/booksim.svg
 
-# Minutes each; the last one takes an hour, and more on a slow machine.
+# The networks of docs/boards.md, JOBS at a time, the longest ones first.
+ulx3s-cube: NETWORK = ulx3s-85f cube ports=64 switch=single-buffered depth=1 --counter-bits 12
+ulx3s-torus: NETWORK = ulx3s-85f torus k=5x4 --keep-modules
+ulx3s-combining: NETWORK = ulx3s-85f combining ports=8
+ecpix5: NETWORK = ecpix5-85f cube ports=8 depth=4
+orangecrab: NETWORK = orangecrab-85f cube ports=8 depth=4
+ice40: NETWORK = ice40-hx8k-evn cube ports=8 switch=single-buffered depth=1 --counter-bits 11
+icebreaker: NETWORK = icebreaker cube ports=2 switch=single-buffered depth=1
+arty: NETWORK = arty-a7-35 cube ports=8 depth=4 --plan
+BITSTREAMS := ulx3s-cube ulx3s-torus ulx3s-combining ecpix5 orangecrab ice40 icebreaker arty
+.PHONY: $(BITSTREAMS)
+
 boards: $(TOOLS)
 	@mkdir -p build/boards
-	$(BUILD)/icebreaker icebreaker cube ports=2 switch=single-buffered depth=1
-	$(BUILD)/ice40-hx8k-evn ice40-hx8k-evn cube ports=8 switch=single-buffered depth=1
-	$(BUILD)/arty-a7-35 arty-a7-35 cube ports=8 depth=4 --plan
-	$(BUILD)/orangecrab-85f orangecrab-85f cube ports=8 depth=4
-	$(BUILD)/ecpix5-85f ecpix5-85f cube ports=8 depth=4
-	$(BUILD)/ulx3s-85f-combining ulx3s-85f combining ports=8
-	$(BUILD)/ulx3s-85f ulx3s-85f cube ports=64 switch=single-buffered depth=1
+	@$(MAKE) -j $(JOBS) $(BITSTREAMS)
+
+$(BITSTREAMS): $(TOOLS)
+	$(BIN)/multicube board build $(NETWORK) -o build/boards/$@
 
 # The site, in build/site: a warning or a dead link is an error. Pictures are kept in build/site-pictures.
 docs: $(SITE_TOOLS)

@@ -186,11 +186,12 @@ class BoardBench(Fabric):
         Outputs that neither the bench nor the board reads (`read`: cell and port) are left out.
         """
         bench = self.bench
+        nodes = set(self.network.fabric.cells)
         types = {}
         for type_, cells in bench.types().items():
             names = {cell.name for cell in cells}
             without = bench.unread(type_) - {port for cell, port in read if cell in names}
-            class_ = PausedNode if names <= set(self.network.fabric.cells) else Paused
+            class_ = PausedNode if names <= nodes else Paused
             types[type_] = CellType(class_, type_=type_, without=frozenset(without))
         for cell in bench.cells.values():
             self.place(Cell(cell.name, types[cell.type], cell.straps))

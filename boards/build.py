@@ -26,16 +26,9 @@ _MODULE = "multicube_board"
 _NAME = "top"
 _REPORT = "report.json"
 
-# Boxes and routers are synthesised once, whatever their number: passes that recurse along the logic
-# of them all would exhaust the stack. Sources, sinks and stations are smaller if they are flat and
-# their addresses are known. What nobody reads is taken out first: out of the stations, then out of
-# the cells that they show.
-_HIERARCHY = """setattr -mod -set keep_hierarchy 1 *_paused_node*
-hierarchy -top top
-proc
-opt_hier
-opt -fast
-opt_hier"""
+# What nobody reads is taken out first: out of the stations, then out of the cells that they show.
+_UNREAD = ("hierarchy -top top", "proc", "opt_hier", "opt -fast", "opt_hier")
+_KEEP = "setattr -mod -set keep_hierarchy 1 *_paused_node*"
 
 _TOOLS = {
     "ecp5": {"NEXTPNR_ECP5": "nextpnr-ecp5", "ECPPACK": "ecppack"},
@@ -134,8 +127,15 @@ class Build:
         return asdict(self)
 
 
-def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) -> str:
+def write_plan(
+    board: Board, bench: BoardBench, folder: Path, *, seed: int = 1, keep_modules: bool = False
+) -> str:
     """Write all inputs of the tools to a folder; return the name of the script that runs them.
+
+    Parameters
+    ----------
+    board, bench, folder, seed, keep_modules
+        As in `build_board`.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) 
     platform = board.make()
     options = {}
     if board.tools:
-        options["script_after_read"] = _HIERARCHY
+        options["script_after_read"] = "\n".join((*_UNREAD, *((_KEEP,) if keep_modules else ())))
         options["nextpnr_opts"] = f"--report {_REPORT} --timing-allow-fail --seed {seed}"
     if board.tools == "ecp5":
         # Tables of more than four inputs take several sites, and cost more room than they save
@@ -158,7 +158,9 @@ def write_plan(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) 
     return f"{plan.script}.sh"
 
 
-def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1) -> Build:
+def build_board(
+    board: Board, bench: BoardBench, folder: Path, *, seed: int = 1, keep_modules: bool = False
+) -> Build:
     """Build a bitstream.
 
     Parameters
@@ -169,6 +171,10 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
         Folder for all files; created if necessary.
     seed : int
         Seed of the placer.
+    keep_modules : bool
+        Boxes and routers are synthesised once each, and not one by one, in which the addresses of
+        their places are known. That takes less time, and less of the tool's stack, which passes
+        that recurse along the logic of a large network exhaust; it takes up to a tenth more tables.
 
     Raises
     ------
@@ -180,7 +186,7 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
     if not board.tools:
         raise InvalidValue(f"Board {board.name} needs its vendor's tools: write a plan with --plan")
     environment = _environment(board)
-    script = write_plan(board, bench, folder, seed=seed)
+    script = write_plan(board, bench, folder, seed=seed, keep_modules=keep_modules)
     bitstream = folder / f"{_NAME}.bit" if board.tools == "ecp5" else folder / f"{_NAME}.bin"
     bitstream.unlink(missing_ok=True)
     try:
@@ -194,6 +200,8 @@ def build_board(board: Board, bench: BoardBench, folder: Path, *, seed: int = 1)
             # A tool that ran out of memory or stack says why in its last line, not as an error.
             last = [line for line in said if line][-1:]
             reason = (errors + last + [f"{script} ended with status {done.returncode}"])[0]
+            if "stack exhausted" in reason and not keep_modules:
+                reason += "; try --keep-modules"
             raise SynthesisError(f"The build of {board.name} failed: {reason}")
         result = _report(board, bench, folder, bitstream)
         if not result.meets_timing:

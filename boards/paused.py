@@ -50,4 +50,4 @@ class Paused(wiring.Component):
 
 
 class PausedNode(Paused):
-    """A paused cell of the network itself. Synthesis keeps its module, by this class's name."""
+    """A paused box or router: synthesis can keep its module, by this name."""

@@ -79,7 +79,7 @@ class Board:
 
 
 _SMALL = Instruments(2, 12, flows=False, network_latency=False, links=False, finite=False)
-_LARGE = Instruments(16, 16, flows=False, network_latency=False, links=False, finite=False)
+_LARGE = Instruments(16, 14, flows=False, network_latency=False, links=False, finite=False)
 _WHOLE = Instruments(source_depth=64)
 
 BOARDS = {

@@ -106,6 +106,9 @@ def list_(as_json: bool) -> None:
 @click.option("--plan", is_flag=True, help="Write the inputs of the tools without running them.")
 @click.option("--baud", default=BAUD, show_default=True, help="Baud rate of the serial line.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the placer.")
+@click.option(
+    "--keep-modules", is_flag=True, help="Synthesise each kind of box or router only once."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def build(
     name: str,
@@ -115,6 +118,7 @@ def build(
     plan: bool,
     baud: int,
     seed: int,
+    keep_modules: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -129,11 +133,11 @@ def build(
     folder = _folder(output)
     bench = BoardBench(built, _instruments(name, given), divisor=divisor)
     if plan:
-        script = write_plan(target, bench, folder, seed=seed)
+        script = write_plan(target, bench, folder, seed=seed, keep_modules=keep_modules)
         said: dict[str, Any] = {"board": name, "script": str(folder / script)}
         text = f"wrote {folder / script}: run it in its folder, with the tools on the path"
     else:
-        result = build_board(target, bench, folder, seed=seed)
+        result = build_board(target, bench, folder, seed=seed, keep_modules=keep_modules)
         said, text = result.to_json(), _summary(result)
         with whole_file(folder / "build.json") as path:
             path.write_text(json.dumps(said, indent=1) + "\n")

