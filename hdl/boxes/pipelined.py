@@ -9,11 +9,10 @@ from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..primitives.arbiters import least_recent
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.interchange_box import InterchangeBox
+from ..primitives.multiplexer import one_of, one_of_next
 from ..primitives.packet import Packet, forwarded
 from ..primitives.places import Places
 from ..primitives.request_queue import RequestQueue
-from ..primitives.round_robin import number_of
 from ..topology.tags import Routing
 from .packet_switches import PacketSwitch
 
@@ -65,7 +64,6 @@ class PipelinedSwitch(PacketSwitch):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         inputs, outputs = range(self.radix), range(self.outputs)
-        m.submodules.box = box = InterchangeBox(self.radix, self.packet, self.outputs)
         queues = [self._queue(m, i) for i in inputs]
         heads = [queue.payload for queue in queues]
         # The packet that each output gets next, if any; used only if the output has room for it.
@@ -74,16 +72,16 @@ class PipelinedSwitch(PacketSwitch):
         first = [least_recent(m, f"arbiter_{j}", requests[j], room[j]) for j in outputs]
         for i, queue in enumerate(queues):
             m.d.comb += queue.taken.eq((Cat(granted[i] for granted in first) & room).any())
-        select = [number_of(granted) for granted in first]
         if self.pipeline == 2:
             heads = [self._delayed(m, f"head_{i}", heads[i]) for i in inputs]
-            select = [self._delayed(m, f"select_{j}", select[j]) for j in outputs]
-        for entry, head in zip(box.i, heads):
-            m.d.comb += entry.eq(forwarded(head, self.digit_bits))
-        box.set(m, select, ~0)
+        words = [forwarded(head, self.digit_bits) for head in heads]
+        choose = one_of if self.pipeline == 1 else one_of_next
         drive = self._register if self.pipeline == 1 else self._credits
         for j, output in enumerate(self.o):
-            m.d.comb += room[j].eq(drive(m, j, requests[j].any() & room[j], box.o[j], output))
+            # What is shown without a grant does not matter, so of two inputs one bit tells which.
+            granted = [~first[j][1], first[j][1]] if self.radix == 2 else list(first[j])
+            chosen = choose(m, platform, f"output_{j}", granted, words)
+            m.d.comb += room[j].eq(drive(m, j, requests[j].any() & room[j], chosen, output))
         return m
 
     def _delayed(self, m: Module, name: str, value: Any) -> Any:

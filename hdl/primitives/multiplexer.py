@@ -5,13 +5,13 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..core.checks import check_integer
 
-__all__ = ["CodedMultiplexer", "is_coded", "one_of", "select_code"]
+__all__ = ["CodedMultiplexer", "is_coded", "one_of", "one_of_next", "select_code"]
 
 _FEWEST, _MOST = 4, 9
 """With fewer words than four, tools find the least tables by themselves."""
@@ -91,8 +91,11 @@ class CodedMultiplexer(wiring.Component):
 def is_coded(platform: object, count: int, width: int) -> bool:
     """Whether a choice of so many words is a `CodedMultiplexer`: in exported Verilog, if there are
     four to nine, of at least eight bits."""
-    exported = hasattr(platform, "get_multiplexer")
-    return exported and _FEWEST <= count <= _MOST and width >= _NARROWEST
+    return hasattr(platform, "get_multiplexer") and _saves_tables(count, width)
+
+
+def _saves_tables(count: int, width: int) -> bool:
+    return _FEWEST <= count <= _MOST and width >= _NARROWEST
 
 
 def one_of(
@@ -106,3 +109,26 @@ def one_of(
     if words and is_coded(platform, len(words), len(words[0])):
         return platform.get_multiplexer(m, name, Cat(select_code(selected)), words)
     return reduce(or_, (Mux(bit, word, 0) for bit, word in zip(selected, words)), Const(0))
+
+
+def one_of_next(
+    m: Module, platform: Any, name: str, selected: Sequence[Value], words: Sequence[Value]
+) -> Value:
+    """As `one_of`, but a word is selected in the cycle before.
+
+    A register holds what selects it as the multiplexer needs it: so nothing is before the tables.
+    After reset the word has no meaning for a cycle.
+    """
+    coded = _saves_tables(len(words), len(words[0]))
+    code = Cat(select_code(selected) if coded else selected)
+    held = Signal(len(code), reset_less=True, name=f"select_{name}")
+    m.d.sync += held.eq(code)
+    if not coded:
+        return one_of(m, platform, name, list(held), words)
+    if is_coded(platform, len(words), len(words[0])):
+        return platform.get_multiplexer(m, name, held, words)
+    multiplexer = CodedMultiplexer(len(words), len(words[0]))
+    m.submodules[f"multiplexer_{name}"] = multiplexer
+    m.d.comb += [port.eq(word) for port, word in zip(multiplexer.i, words)]
+    m.d.comb += multiplexer.code.eq(held)
+    return multiplexer.o
