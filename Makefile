@@ -83,10 +83,10 @@ BITSTREAMS := ulx3s-cube ulx3s-torus ulx3s-combining ecpix5 orangecrab ice40 ice
 .PHONY: $(BITSTREAMS)
 
 boards: $(TOOLS)
-	@mkdir -p build/boards
 	@$(MAKE) -j $(JOBS) $(BITSTREAMS)
 
 $(BITSTREAMS): $(TOOLS)
+	@mkdir -p build/boards
 	$(BIN)/multicube board build $(NETWORK) -o build/boards/$@
 
 # The site, in build/site: a warning or a dead link is an error. Pictures are kept in build/site-pictures.

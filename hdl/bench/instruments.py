@@ -206,6 +206,11 @@ def window_members(time: int) -> dict[str, wiring.Member]:
     return {"least": In(time), "most": In(time), "timed": Out(COUNT_BITS)}
 
 
+def latency_kinds(network: bool) -> tuple[str, ...]:
+    """The kinds of latency that are recorded: always total, and within the network if asked for."""
+    return ("total", "network") if network else ("total",)
+
+
 def latency_members(kind: str, time: int) -> dict[str, wiring.Member]:
     """The members of a component that records latencies of a kind: their sum and maximum."""
     return {f"{kind}_sum": Out(SUM_BITS), f"{kind}_max": Out(time)}

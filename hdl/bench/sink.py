@@ -93,6 +93,9 @@ class Sink(wiring.Component):
             counters += ["duplicated", "reordered"]
         if packet.flits:
             counters.append("damaged")
+        latencies: dict[str, wiring.Member] = {}
+        for kind in self.kinds:
+            latencies |= latency_members(kind, time)
         super().__init__(
             {
                 "address": In(tags.code.width),
@@ -103,7 +106,7 @@ class Sink(wiring.Component):
                 "latency_sum": Out(COUNT_BITS + time),
                 **({} if self.followed else {"stamp_sum": Out(STAMP_SUM_BITS)}),
                 **window_members(time),
-                **{k: v for kind in self.kinds for k, v in latency_members(kind, time).items()},
+                **latencies,
             }
         )
         for kind in self.kinds:

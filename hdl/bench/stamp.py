@@ -3,6 +3,7 @@
 from amaranth.lib import data
 
 from ..networks.network import PacketNetwork
+from .instruments import latency_kinds
 
 __all__ = [
     "LONG_TIME_BITS",
@@ -92,7 +93,7 @@ class Stamp(data.StructLayout):
         if spare > 0:
             fields["unused"] = spare
         self.followed = sequence > 0
-        self.kinds = ("total", "network") if offered else ("total",)
+        self.kinds = latency_kinds(offered)
         self.time = time
         super().__init__(fields)
 

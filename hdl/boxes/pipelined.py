@@ -72,11 +72,11 @@ class PipelinedSwitch(PacketSwitch):
         first = [least_recent(m, f"arbiter_{j}", requests[j], room[j]) for j in outputs]
         for i, queue in enumerate(queues):
             m.d.comb += queue.taken.eq((Cat(granted[i] for granted in first) & room).any())
+        choose, drive = one_of, self._register
         if self.pipeline == 2:
             heads = [self._delayed(m, f"head_{i}", heads[i]) for i in inputs]
+            choose, drive = one_of_next, self._credits
         words = [forwarded(head, self.digit_bits) for head in heads]
-        choose = one_of if self.pipeline == 1 else one_of_next
-        drive = self._register if self.pipeline == 1 else self._credits
         for j, output in enumerate(self.o):
             # What is shown without a grant does not matter, so of two inputs one bit tells which.
             granted = [~first[j][1], first[j][1]] if self.radix == 2 else list(first[j])

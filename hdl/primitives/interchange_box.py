@@ -1,4 +1,4 @@
-"""The interchange box: the datapath that all switches of the library contain."""
+"""The interchange box: the datapath of the switches."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
