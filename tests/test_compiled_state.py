@@ -218,7 +218,13 @@ def npz(**arrays: Any) -> bytes:
 
 
 def head(**parts: Any) -> np.ndarray:
-    usual = {"format": "multicube state 1", "identity": "x", "cycles": [0], "arrays": [1]}
+    usual = {
+        "format": "multicube state 2",
+        "identity": "x",
+        "run": "",
+        "cycles": [0],
+        "arrays": [1],
+    }
     return np.array(json.dumps({**usual, **parts}))
 
 
@@ -240,7 +246,7 @@ def zipped() -> bytes:
         npz(head=np.array([Planted()], dtype=object)),
         npz(head=head(), **{"0_0": np.array([Planted()], dtype=object)}),
         npz(head=head()),
-        npz(head=head(format="multicube state 2")),
+        npz(head=head(format="multicube state 1")),
         npz(head=head(arrays=7)),
         npz(head=np.array("[]")),
         npz(head=head(), **{"0_0": np.zeros(1000)})[:-200],

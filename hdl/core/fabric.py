@@ -23,6 +23,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .checks import check_kind
+from .digest import Digest
 from .errors import InvalidType, InvalidValue
 from .wire_arrays import Drivers, Links, Path, Pin, Pins
 
@@ -163,6 +164,17 @@ class CellType:
     @cached_property
     def _example(self) -> wiring.Component:
         return self.build()
+
+    @cached_property
+    def digest(self) -> str:
+        """What all cells of this type are: class and parameters, and of a user's own class the
+        netlist, since its code may change."""
+        about = Digest(self.component, self.parameters)
+        if about.foreign:
+            from amaranth.back import rtlil
+
+            about.add(rtlil.convert(self.build(), emit_src=False))
+        return str(about)
 
     @property
     def auxiliary(self) -> bool:
@@ -502,6 +514,18 @@ class Fabric:
                 pins = found.setdefault(meter.statistic, [])
                 pins.append((Pin(cell.name, (meter.port,)), meter))
         return found
+
+    @property
+    def digest(self) -> str:
+        """All that this fabric is: its ports, cells with types, straps and contents, and wires."""
+        about = Digest([*self.boundary.items()])
+        for type_, cells in self.types().items():
+            about.add(type_.digest, [(cell.name, cell.title) for cell in cells])
+            for cell in cells:
+                about.add(cell.straps, cell.contents, cell.clocks)
+        # Names and numbers only, so that these texts say all: faster than pin by pin.
+        about.add(repr([*self.drivers.items()]), repr([*self.links]))
+        return str(about)
 
     def scope(self, name: str) -> "Scope":
         """A view of this fabric that prefixes the names of new cells with `name` and `_`."""

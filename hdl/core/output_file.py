@@ -1,5 +1,6 @@
 """Output files that are either complete or absent."""
 
+import fcntl
 import os
 import secrets
 import shutil
@@ -14,6 +15,7 @@ from typing import TextIO
 from .errors import InvalidValue
 
 __all__ = [
+    "alone",
     "check_output",
     "is_regular",
     "is_standard_output",
@@ -83,6 +85,26 @@ def is_regular(path: AnyPath) -> bool:
     """Whether a path is or will be a regular file, so that others can be written beside it."""
     found = None if _is_dash(path) else _found(path)
     return _stream(path) is None and (found is None or stat.S_ISREG(found.st_mode))
+
+
+@contextmanager
+def alone(path: AnyPath) -> Iterator[None]:
+    """Wait until no other process is in such a block for a file of the same folder.
+
+    So a file can be read, and replaced by one with more, and nothing is lost that another process
+    writes meanwhile.
+
+    Raises
+    ------
+    OSError
+        If the file system knows no locks.
+    """
+    folder = os.open(_followed(path).parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..core.errors import InvalidType, InvalidValue
-from ..core.parameters import Parameter, word
+from ..core.parameters import Parameter, fixed, word
 from ..routing.relation import Relation
 from ..topology.conversion import from_networkx, is_networkx
 from ..topology.graph import Graph
@@ -30,13 +30,15 @@ class GraphParameters(AnyRoutingParameters):
     """The parameters of `GraphNetwork`.
 
     `graph` is a graph of networkx, a `Graph`, or a `Relation`, which has a routing of its own;
-    `file` is then "given".
+    `file` is then "given". `read` is a file and its graph as it was read once: a file that changes
+    does not change the network, nor its copies in other processes.
     """
 
     graph: "Relation | Graph | nx.Graph | None" = word(
         None, "a graph as an object", (), objects=(object,), listed=False
     )
     file: str = field(default="petersen", metadata={"about": _FILE})
+    read: tuple[str, Graph] | None = fixed(None, "a file, and the graph in it")
 
     def __post_init__(self) -> None:
         if self.graph is not None:
@@ -46,6 +48,12 @@ class GraphParameters(AnyRoutingParameters):
                 )
             self._resolve(file="given")
         super().__post_init__()
+        if self.file in _FILE.choices:
+            self._resolve(read=None)
+        elif self.read is None or self.read[0] != self.file:
+            from ..topology.graph_file import read_graph
+
+            self._resolve(read=(self.file, read_graph(self.file)))
 
 
 class GraphNetwork(AnyRoutingNetwork):
@@ -70,9 +78,7 @@ class GraphNetwork(AnyRoutingNetwork):
             from networkx import petersen_graph
 
             return from_networkx(petersen_graph())
-        from ..topology.graph_file import read_graph
-
-        return read_graph(given.file)
+        return given.read[1]
 
 
 FAMILIES = (Family("graph", "wormhole routers in a graph of one's own, from a file", GraphNetwork),)

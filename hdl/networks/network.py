@@ -17,6 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..core.checks import nearest
 from ..core.diagram import Diagram
+from ..core.digest import Digest
 from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import CellType, Fabric, FabricComponent, Pin, Scope
 from ..core.layout import Layout, arranged
@@ -259,6 +260,16 @@ class Network(FabricComponent, ABC):
 
     def __reduce__(self) -> tuple:
         return _again, (type(self), self.family, dict(self.parameters))
+
+    @cached_property
+    def digest(self) -> str:
+        """All that this network is, to tell whether it is the same as another one.
+
+        Its class and parameters say that, with the graph as it was read if that is in a file. If
+        code of a user describes it, its cells and wires do.
+        """
+        about = Digest(type(self), self.family, self.parameters)
+        return self.fabric.digest if about.foreign else str(about)
 
     @property
     def chosen(self) -> dict[str, Any]:

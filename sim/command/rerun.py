@@ -32,7 +32,8 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
     """Run again what FILE records, and compare all numbers.
 
     FILE comes from multicube sim --json, or from -o of multicube sweep (.csv or .json). Several
-    files may have been joined. The status is 1 if a number differs.
+    files may have been joined. The status is 1 if a number differs, or the network or the traffic
+    is in a file that has changed.
     """
     from ..run.record import this_version
     from ..run.rerun import read_records
@@ -45,6 +46,8 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
     compared = []
     for row in rows or range(1, len(records) + 1):
         record = records[row - 1]
+        if not record.comparable:
+            raise InvalidValue(f"Row {row} of {file} records no measured value to compare")
         if record.version != this_version():
             click.echo(
                 f"multicube: row {row} is of version {record.version}, this is {this_version()}",
@@ -54,10 +57,10 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
             result = run_again(record, engine=engine)
         except (TypeError, ValueError) as error:
             raise InvalidValue(f"Row {row} of {file}: {error}") from None
-        differences = record.differences(result)
-        compared.append(_object(row, record, result, differences))
+        differences, changes = record.differences(result), record.changes(result)
+        compared.append(_object(row, record, result, differences, changes))
         if not as_json:
-            click.echo(_line(row, result, differences))
+            click.echo(_line(row, result, differences, changes))
         if result.partial:
             break
     if as_json:
@@ -68,12 +71,17 @@ def rerun(file: str, rows: tuple[int, ...], engine: str | None, as_json: bool) -
 
 
 def _object(
-    row: int, record: "Record", result: "Result", differences: dict[str, tuple[Any, Any]]
+    row: int,
+    record: "Record",
+    result: "Result",
+    differences: dict[str, tuple[Any, Any]],
+    changes: list[str],
 ) -> dict[str, Any]:
     return {
         "row": row,
         "version": record.version,
-        "equal": not differences,
+        "equal": not differences and not changes,
+        "changed": changes,
         "differences": {
             name: {"recorded": was, "now": now} for name, (was, now) in differences.items()
         },
@@ -81,13 +89,18 @@ def _object(
     }
 
 
-def _line(row: int, result: "Result", differences: dict[str, tuple[Any, Any]]) -> str:
+def _line(
+    row: int, result: "Result", differences: dict[str, tuple[Any, Any]], changes: list[str]
+) -> str:
     from ..workload.pattern import short_name
 
     what = f"{result.network}, {short_name(result.traffic)}, load {result.offered_load:g}"
-    if not differences:
+    if not differences and not changes:
         return f"row {row}: equal ({what})"
-    parts = [f"{name} {_short(now)}, not {_short(was)}" for name, (was, now) in differences.items()]
+    parts = [f"the {each} has changed since, which is in a file or in code" for each in changes]
+    parts += [
+        f"{name} {_short(now)}, not {_short(was)}" for name, (was, now) in differences.items()
+    ]
     return f"row {row}: DIFFERENT ({what}): {'; '.join(parts)}"
 
 

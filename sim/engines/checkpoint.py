@@ -1,6 +1,5 @@
 """Runs that go on where they were when the process was killed."""
 
-import hashlib
 import json
 import os
 import time
@@ -10,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...hdl.core.digest import digest
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Pin
 from ...hdl.core.output_file import check_output, is_regular
-from .compiled import CompiledEngine, State
+from .compiled import CompiledEngine
 
 __all__ = ["CheckpointEngine", "check_checkpoint"]
 
@@ -49,7 +49,7 @@ class CheckpointEngine:
     path : path-like
         File of the checkpoint. If it exists, the run continues from it.
     about : str
-        What is run: the same text must be in the checkpoint.
+        The digest of what is run: the checkpoint must have the same.
     seconds : float
         Time between checkpoints.
 
@@ -80,14 +80,11 @@ class CheckpointEngine:
         self._known: deque[tuple[str, Any]] = deque()
         self._keeps = True
         if Path(path).exists():
-            state = State.load(path)
+            state = engine.load(path, about)
             try:
-                about, known = json.loads(state.note)
-                self._known.extend((str(call), answer) for call, answer in known)
+                self._known.extend((str(call), answer) for call, answer in json.loads(state.note))
             except (TypeError, ValueError):
                 raise self._other() from None
-            if about != self._about:
-                raise self._other()
             engine.restore(state)
         self._rate = 1000.0
         self._saved = time.monotonic()
@@ -97,7 +94,7 @@ class CheckpointEngine:
 
     def _call(self, method: str, *arguments: Any) -> Any:
         """What the engine answers, or has answered before."""
-        call = hashlib.sha256(repr((method, arguments)).encode()).hexdigest()[:16]
+        call = digest(method, arguments)
         if self._known:
             known, answer = self._known.popleft()
             if known != call:
@@ -133,8 +130,8 @@ class CheckpointEngine:
 
     def _save(self) -> None:
         if self._keeps:
-            note = json.dumps([self._about, self._calls])
-            replace(self._engine.save(), note=note).save(self._path)
+            state = replace(self._engine.save(), run=self._about, note=json.dumps(self._calls))
+            state.save(self._path)
             self._saved = time.monotonic()
 
     def set(self, port: str, value: int, run: int | None = None) -> None:

@@ -15,10 +15,11 @@ from amaranth.lib.wiring import In
 
 from ...hdl.core.checks import check_integer
 from ...hdl.core.children import in_threads, run_program, scratch_folder
+from ...hdl.core.digest import digest
 from ...hdl.core.errors import MulticubeError
 from ...hdl.core.fabric import Fabric, Pin
 from ...hdl.export.verilog import verilog_text
-from .compiled.build import compiler_version, hashed, kept
+from .compiled.build import compiler_version, kept
 
 __all__ = ["VerilatorEngine", "VerilatorFailed", "VerilatorMissing", "VerilatorTimeout"]
 
@@ -153,7 +154,7 @@ class VerilatorEngine:
                 return work / "own.o"
 
             parts = (source.read_text(), version, *flags, compiler_version((compiler,)))
-            return kept(hashed(*parts), ".o", make)
+            return kept(digest(*parts), ".o", make)
 
         made = [folder / "main.cpp", *sorted((folder / "obj_dir").glob("*.cpp"))]
         verilators = [include / name for name in ("verilated.cpp", "verilated_threads.cpp")]

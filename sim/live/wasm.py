@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...hdl.core.children import in_threads
-from ..engines.compiled.build import called, failed, hashed, kept
+from ...hdl.core.digest import digest
+from ..engines.compiled.build import called, failed, kept
 from ..engines.compiled.errors import NoCompiler
 
 __all__ = ["Unit", "webassembly"]
@@ -57,7 +58,7 @@ def webassembly(units: Mapping[str, Unit]) -> bytes:
     words = [version("ziglang"), *_OPTIONS, *_LINK]
     for name, unit in units.items():
         words += [name, unit.source, *unit.options]
-    return kept(hashed(*words), ".wasm", lambda work: _compiled(work, units)).read_bytes()
+    return kept(digest(*words), ".wasm", lambda work: _compiled(work, units)).read_bytes()
 
 
 def _compiled(work: Path, units: Mapping[str, Unit]) -> Path:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network, build
+from ..run.record import changes
 from ..run.rerun import read_records
 
 __all__ = ["check_heat", "read_heat"]
@@ -24,6 +25,8 @@ def read_heat(path: str | os.PathLike[str], network: Network) -> dict[str, float
     other = build(records[0].network, **records[0].parameters)
     if str(other) != str(network):
         raise InvalidValue(f"Result in {path} is of {other}, not of {network}")
+    if changes(records[0].run, {"network_digest": network.digest}):
+        raise InvalidValue(f"Result in {path} is of {network} as it was before its file changed")
     check_heat(heat, network)
     return heat
 

@@ -12,6 +12,7 @@ from ...hdl.core.errors import MulticubeError
 from ...hdl.networks import Network, build
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result
+from ..run.record import changes
 from ..workload.pattern import short_name
 from .drawing import network_figure
 from .plot import sweeps_figure
@@ -57,7 +58,9 @@ def result_html(result: Result) -> str:
     ends = max(map(len, result.terminals.values()), default=0)
     if ends <= _MOST_TERMINALS and result.links:
         try:
-            picture = _drawn(build(result.network, **result.parameters), result.links)
+            network = build(result.network, **result.parameters)
+            changed = changes(result.run, {"network_digest": network.digest})
+            picture = "" if changed else _drawn(network, result.links)
         except MulticubeError:  # of a network that can't be built again from words
             picture = ""
     return _block(result.network, head, _table(("", "", ""), rows), picture)

@@ -7,23 +7,36 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from ...hdl.core.digest import digest
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
 from ..workload.traffic import Trace, pattern, read_trace
 from .run import Run
 
-__all__ = ["NAMES", "from_cells", "recorded", "run_from", "this_version", "words"]
+__all__ = [
+    "NAMES",
+    "changes",
+    "from_cells",
+    "identity",
+    "recorded",
+    "run_from",
+    "this_version",
+    "words",
+]
 
 _FIELDS = {each.name: each for each in fields(Run)}
 
 _LISTS = ("faults", *(name for name, field in _FIELDS.items() if field.default == ()))
 """Entries that are lists of words."""
 
-_TEXTS = ("version", "traffic", "trace")
+_DIGESTS = ("network_digest", "traffic_digest")
+"""What tells whether the network and the traffic are still the same: they may be in files."""
+
+_TEXTS = ("version", "traffic", "trace", *_DIGESTS)
 """Entries that are texts, even if they look like numbers."""
 
 NAMES = (
-    *("version", "traffic", "trace", *(n for n in _FIELDS if n != "traffic")),
+    *("version", *_DIGESTS, "traffic", "trace", *(n for n in _FIELDS if n != "traffic")),
     *("bins", "faults", "reroute"),
 )
 """The names of all entries: the fields of `Run`, and the arguments of `simulate_runs`."""
@@ -36,14 +49,15 @@ def this_version() -> str:
 
 
 def recorded(
-    run: Run, bins: int, faults: Sequence[str], reroute: int | None = None
+    network: Network, run: Run, bins: int, faults: Sequence[str] = (), reroute: int | None = None
 ) -> dict[str, Any]:
-    """A run as plain values, by the names in `NAMES`.
+    """A run on a network as plain values, by the names in `NAMES`.
 
     `traffic` is the name of a pattern, and `trace` that of a trace; the other of them is None.
     """
     traced = isinstance(run.traffic, Trace)
     values: dict[str, Any] = {"version": this_version()}
+    values |= {"network_digest": network.digest, "traffic_digest": digest(run.traffic)}
     values |= {"bins": bins, "faults": tuple(faults), "reroute": reroute}
     values |= {name: getattr(run, name) for name in _FIELDS}
     values["traffic"] = None if traced else run.traffic.name
@@ -53,6 +67,29 @@ def recorded(
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def identity(record: Mapping[str, Any]) -> str:
+    """The digest of a run as `recorded` gives it: of all that its result depends on.
+
+    That is the version, the network and the traffic as they were read, and all that was asked for.
+    No result is taken for that of a run with another identity.
+    """
+    return digest(dict(record))
+
+
+def changes(record: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What is not any more as a run was recorded: "network" or "traffic".
+
+    Their digests now are compared with those in the record; one of another version does not say.
+    """
+    if record.get("version") != this_version():
+        return []
+    return [
+        name.removesuffix("_digest")
+        for name in _DIGESTS
+        if name in now and record.get(name) not in (None, now[name])
+    ]
 
 
 def run_from(record: Mapping[str, Any], network: Network) -> tuple[Run, dict[str, Any]]:

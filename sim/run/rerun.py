@@ -4,7 +4,7 @@ import csv
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ...hdl.core.errors import InvalidValue
@@ -13,12 +13,13 @@ from ...hdl.networks import build
 from ..engines.selection import ENGINES
 from ..measure.result import Result, SimulationError
 from ..measure.row import MEASURED, row_of
-from .record import NAMES, from_cells, run_from, this_version, words
+from .record import NAMES, changes, from_cells, run_from, this_version, words
 from .simulation import simulate_runs
 
 __all__ = ["Record", "read_records", "rerun"]
 
 _MUST = ("network", "parameters", "run")
+_FIELDS = {each.name for each in fields(Result)} - {*_MUST}
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,16 @@ class Record:
         """The version of multicube that made it."""
         return str(self.run.get("version") or "unknown")
 
+    @property
+    def comparable(self) -> dict[str, Any]:
+        """The measured values that a result of this version has, too, whatever its engine."""
+        known = MEASURED if self.table else _FIELDS
+        return {
+            name: value
+            for name, value in self.measured.items()
+            if name in known and name != "engine"
+        }
+
     def differences(self, result: Result) -> dict[str, tuple[Any, Any]]:
         """The values of the record that differ from those of a result: both, by name.
 
@@ -77,10 +88,17 @@ class Record:
         now = row_of(result) if self.table else result.to_json()
         pairs = {
             name: (was, _as_text(now[name]) if self.table else _as_json(now[name]))
-            for name, was in self.measured.items()
-            if name in now and name != "engine" and (name != "activity" or now[name] is not None)
+            for name, was in self.comparable.items()
+            if name in now and (name != "activity" or now[name] is not None)
         }
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+    def changes(self, result: Result) -> list[str]:
+        """What is not as it was recorded, but its name: "network" or "traffic", or both.
+
+        So it is if a file has changed from which they are read, or code of a user.
+        """
+        return changes(self.run, result.run)
 
 
 def _as_text(value: Any) -> str:

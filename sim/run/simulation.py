@@ -1,7 +1,6 @@
 """Runs a network on the bench: warm-up, window, drain, and the check of the packet counts."""
 
 import gc
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,13 +30,21 @@ from .finite_run import finite_run
 from .probe import Probe
 from .progress import phase
 from .random_run import random_run
-from .record import recorded
+from .record import identity, recorded
 from .rerouting import rerouting, with_drain, with_rerouting
 from .run import Run, packet_load
 from .state_faults import with_state_faults
 from .steps import Steps
 
-__all__ = ["Run", "run_bench", "simulate", "simulate_runs", "whole_run", "whole_runs"]
+__all__ = [
+    "Run",
+    "bins_for",
+    "run_bench",
+    "simulate",
+    "simulate_runs",
+    "whole_run",
+    "whole_runs",
+]
 
 MOST_BINS = 2**25
 """Most bins of all sinks' histograms together, if their number is not given."""
@@ -137,7 +144,7 @@ def simulate_runs(
             f"Seeds must be 1 on engine {steppers[0].name}, which runs one at a time"
         )
     if checkpoint is not None:
-        steppers = [_resumable(steppers, runs, checkpoint, benches[0].bins, faults)]
+        steppers = [_resumable(steppers, network, runs, checkpoint, benches[0].bins, faults)]
     if place is not None:
         steppers = [observed(steppers[0], place)]
     results: list[Result] = []
@@ -154,7 +161,7 @@ def simulate_runs(
         if results[-1].partial:
             break
     results = [
-        replace(result, run=recorded(run, benches[0].bins, faults, reroute))
+        replace(result, run=recorded(network, run, benches[0].bins, faults, reroute))
         for run, result in zip(runs, results)
     ]
     for run, result in zip(runs, results):
@@ -176,6 +183,7 @@ def _nothing_collected() -> Iterator[None]:
 
 def _resumable(
     engines: Sequence[Engine],
+    network: Network,
     runs: Sequence[Run],
     path: str | os.PathLike[str],
     bins: int,
@@ -187,8 +195,8 @@ def _resumable(
         raise InvalidValue(f"Engine must be compiled to write checkpoints, not {engine.name}")
     if len(runs) > 1:
         raise InvalidValue("A checkpoint can only hold one run")
-    about = json.dumps(recorded(runs[0], bins, faults), sort_keys=True)
-    return CheckpointEngine(engine, path, about=about)
+    about = recorded(network, runs[0], bins, faults)
+    return CheckpointEngine(engine, path, about=identity(about))
 
 
 def run_bench(engine: Engine, network: Network, bench: Bench, run: Run) -> Result:
@@ -209,7 +217,7 @@ def run_bench(engine: Engine, network: Network, bench: Bench, run: Run) -> Resul
     """
     check_limit("Seeds", run.seeds, 1)
     (result,) = _advance(engine, _steps(engine, network, bench, [run]), progress=False)
-    result = replace(result, run=recorded(run, bench.bins, ()))
+    result = replace(result, run=recorded(network, run, bench.bins))
     _audit(network, run, result)
     return result
 
@@ -235,13 +243,16 @@ def _audit(network: Network, run: Run, result: Result) -> None:
         raise SimulationError(f"The books do not balance: {violations}", result)
 
 
+def bins_for(network: Network, bins: int | None = None) -> int:
+    """The bins of each histogram, if their number is or is not given: see `simulate_runs`."""
+    return min(2048, max(2, MOST_BINS // network.sinks)) if bins is None else bins
+
+
 def _benches(network: Network, runs: Sequence[Run], bins: int | None) -> list[Bench]:
     first, *others = runs
     sources = first.sources(network)
     time = max(run.time_bits(network) for run in runs)
-    if bins is None:
-        bins = min(2048, max(2, MOST_BINS // network.sinks))
-    bins = check_integer("Bins", bins, 2, 1 << time)
+    bins = check_integer("Bins", bins_for(network, bins), 2, 1 << time)
     bench = bench_for(network, sources, bins=bins, time=time)
     for run in others:
         if isinstance(run.traffic, Trace) or isinstance(first.traffic, Trace):

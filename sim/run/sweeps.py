@@ -20,7 +20,7 @@ from ..workload.traffic import check_load, pattern
 from .cluster import open_cluster
 from .resume import FinishedPoints
 from .run import Run, packet_load
-from .simulation import simulate_runs
+from .simulation import bins_for, simulate_runs
 from .workers import Finished, Job, Workers
 
 __all__ = ["LoadsLost", "parse_loads", "sweep"]
@@ -138,7 +138,11 @@ def sweep(
     workers = processes or joblib.cpu_count()
     engine = resolve_engine(engine)
     options = {"engine": engine, "bins": bins, "threads": 1}
-    found = FinishedPoints(resume, network, Run(traffic, loads[0], **parameters), bins)
+
+    def run_at(load: float) -> Run:
+        return Run(traffic, load, **parameters)
+
+    found = FinishedPoints(resume, network, run_at, bins_for(network, bins))
     lost: list[float] = []
     zero_load = ZERO_LOAD / network.mean_length()
 
@@ -158,7 +162,8 @@ def sweep(
         )
 
         def measure(wanted: Sequence[float]) -> None:
-            runs = {load: Run(traffic, load, **parameters) for load in wanted if load not in found}
+            found.look_for(wanted)
+            runs = {load: run_at(load) for load in wanted if load not in found}
             bar.total = (bar.total or 0) + len(runs)
             # Runs that share vectors end together: none of them would be kept before the last.
             shared = engine == "compiled" and resume is None

@@ -28,6 +28,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 from ....hdl.core.children import in_threads, run_program, scratch_folder
+from ....hdl.core.digest import digest
 from .errors import CompilerFailed, NoCompiler
 
 __all__ = [
@@ -37,7 +38,6 @@ __all__ = [
     "compiler_command",
     "compiler_version",
     "failed",
-    "hashed",
     "kept",
     "library",
     "load_libraries",
@@ -199,7 +199,7 @@ def kept(key: str, suffix: str, make: Callable[[Path], Path]) -> Path:
     Parameters
     ----------
     key : str
-        `hashed` of all that the file is made from.
+        `digest` of all that the file is made from.
     suffix : str
         One of `_SUFFIXES`.
     make : Callable[[Path], Path]
@@ -223,12 +223,7 @@ def _compilation() -> tuple[str, ...]:
 
 def _key(source: str) -> str:
     """A hash of all that a program's library is made from."""
-    return hashed(source, *_compilation(), compiler_version(compiler_command()), _machine())
-
-
-def hashed(*made_from: str) -> str:
-    """The key of a file in the cache."""
-    return hashlib.sha256("\0".join(made_from).encode()).hexdigest()[:32]
+    return digest(source, *_compilation(), compiler_version(compiler_command()), _machine())
 
 
 def _flags() -> list[str]:

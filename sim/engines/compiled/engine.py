@@ -1,6 +1,5 @@
 """The compiled engine: fabrics compiled to C, run on all processor cores."""
 
-import hashlib
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from vcd import VCDWriter
 from vcd.writer import Variable
 
 from ....hdl.core.checks import check_integer, check_kind
+from ....hdl.core.digest import digest
 from ....hdl.core.errors import InvalidType, InvalidValue
 from ....hdl.core.fabric import Fabric, Pin
 from ....hdl.core.output_file import whole_file
@@ -20,7 +20,7 @@ from .activity import ActivityMeter
 from .errors import NotEnoughMemory
 from .machine import Machine
 from .program import lowered_types
-from .state import State
+from .state import Owner, State
 from .threads import MOST_THREADS
 
 __all__ = ["CompiledEngine"]
@@ -234,10 +234,22 @@ class CompiledEngine:
             tuple(machine.save() for machine in self._machines),
         )
 
+    def load(self, path: str | os.PathLike[str], run: str = "") -> State:
+        """The state of this engine, and of a run on it, that a file holds.
+
+        Raises
+        ------
+        OSError
+            If the file can't be opened.
+        ValueError
+            If it holds another state, or none.
+        """
+        forms = tuple(machine.forms() for machine in self._machines)
+        return State.load(path, Owner(self._identity, run, forms))
+
     @cached_property
     def _identity(self) -> str:
-        known = "".join(machine.identity() for machine in self._machines)
-        return hashlib.sha256(known.encode()).hexdigest()
+        return digest([machine.identity() for machine in self._machines])
 
     def restore(self, state: State) -> None:
         """Restore a saved state of this engine, or of another with the same fabrics.
@@ -255,7 +267,7 @@ class CompiledEngine:
         if state.identity != self._identity:
             raise InvalidValue(
                 "State does not belong to these fabrics: "
-                "their number, cells, wires or straps differ"
+                "their number, cells, wires, straps or contents differ"
             )
         count = len(self._machines)
         if len(state.cycles) != count or len(state.arrays) != count:

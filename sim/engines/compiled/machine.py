@@ -14,7 +14,7 @@ from .emit_c import DRIVER, LANES
 from .errors import AssertionViolated
 from .ir import WORD, Graph, Node, evaluate
 from .program import Group
-from .state import check_words
+from .state import Form, check_words
 from .tables import Tables, aligned, lane_word, ones
 from .threads import THREADED
 from .words import word_widths
@@ -399,6 +399,10 @@ class Machine(Tables):
         """A copy of the whole state."""
         return tuple(array.copy() for array in self._arrays())
 
+    def forms(self) -> tuple[Form, ...]:
+        """Shapes and types of the arrays that hold the state."""
+        return tuple((array.shape, array.dtype) for array in self._arrays())
+
     def check(self, saved: Sequence[np.ndarray]) -> None:
         """Check arrays that are to be restored as the state.
 
@@ -407,8 +411,8 @@ class Machine(Tables):
         ValueError
             If their shapes or types differ, or they hold values that no run can have.
         """
-        forms = [(array.shape, array.dtype) for array in self._arrays()]
-        if [(np.shape(array), getattr(array, "dtype", None)) for array in saved] != forms:
+        found = tuple((np.shape(array), getattr(array, "dtype", None)) for array in saved)
+        if found != self.forms():
             raise InvalidValue("State has arrays of other shapes or types")
         wires, *rest = saved
         groups = self.groups

@@ -1,13 +1,12 @@
 """The tables that the generated code works on: states, wires, and which wire each input reads."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from amaranth.lib.wiring import In
 
+from ....hdl.core.digest import Digest
 from ....hdl.core.errors import InvalidValue
 from ....hdl.core.fabric import Cell, CellType, Fabric, Path, Pin
 from .emit_c import HALF, LANES, InputKind, element_bytes
@@ -171,20 +170,18 @@ class Tables:
         return total
 
     def identity(self) -> str:
-        """A hash of the runs: names of cells, logic of their types, wires and straps."""
-        known = hashlib.sha256("\0".join(self.program.sources).encode())
-        boundary = [[path, *place] for path, place in self.boundary.items()]
-        known.update(json.dumps([self.runs, boundary]).encode())
+        """The digest of the runs: names of cells, logic of their types, wires, straps, contents."""
+        known = Digest(self.program.sources, self.runs, [*self.boundary.items()])
         for group in self.groups:
             module = group.module
-            ports = [*module.inputs.items(), *module.widths.items()]
-            registers = [register.width for register in module.registers]
-            memories = [(each.name, each.width, each.rows) for each in module.memories]
-            words = [group.type.name, self.names(group), ports, registers, memories]
-            known.update(json.dumps(words).encode())
-            known.update(group.index.tobytes())
-            known.update(group.straps.tobytes())
-        return known.hexdigest()
+            known.add(group.type.name, self.names(group))
+            known.add([*module.inputs.items()], [*module.widths.items()])
+            known.add([(register.width, register.init) for register in module.registers])
+            for memory in module.memories:
+                known.add(memory.name, memory.width, memory.rows, memory.init)
+            known.add(group.index, group.straps)
+            known.add([cell.contents for cell in self._cells(group) if cell.contents])
+        return str(known)
 
     def _fill(self, group: Group) -> None:
         module, cells = group.module, group.cells

@@ -1,0 +1,173 @@
+"""Digests: equal values have equal ones, in every process; others do not."""
+
+import functools
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.lib import data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from multicube.hdl import FAMILIES
+from multicube.hdl.core.digest import Digest, digest
+from multicube.hdl.core.fabric import Fabric
+from multicube.hdl.primitives.packet import Packet
+from multicube.sim import pattern
+
+PLAIN = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=3)
+)
+VALUES = st.recursive(
+    PLAIN,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.text(max_size=2), inner, max_size=3),
+        st.frozensets(st.integers(0, 9), max_size=3),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(derandomize=True, database=None, deadline=None)
+@given(VALUES, VALUES)
+def test_two_values_share_a_digest_only_if_they_are_the_same(one: object, other: object) -> None:
+    def written(value: object) -> object:
+        """What tells values apart: 1, 1.0 and True are three."""
+        match value:
+            case dict():
+                return {key: written(each) for key, each in value.items()}
+            case list():
+                return list(map(written, value))
+            case frozenset():
+                return value
+            case _:
+                return repr(value)
+
+    assert (digest(one) == digest(other)) == (written(one) == written(other))
+
+
+def test_what_is_joined_is_not_what_is_apart() -> None:
+    assert len({digest("ab"), digest("a", "b"), digest(["a", "b"]), digest(["ab"])}) == 4
+    assert digest([1, [2, 3]]) != digest([[1, 2], 3])
+    assert digest(np.array([1, 2])) != digest(np.array([[1], [2]]))
+    assert digest(np.array([1, 2], np.int32)) != digest(np.array([1, 2], np.int64))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A record whose sequences are digested field by field."""
+
+    number: int
+    name: str = ""
+
+
+def test_records_and_layouts() -> None:
+    assert digest([Row(1), Row(2)]) == digest([Row(1), Row(2)])
+    rows = ([Row(1), Row(2)], [Row(2), Row(1)], [Row(1), Row(2, "x")], [Row(1)], [1, 2])
+    assert len(set(map(digest, rows))) == len(rows)
+    packets = (Packet(3, 16), Packet(3, 17), Packet(3, data.ArrayLayout(4, 4)), Packet(4, 16))
+    assert len(set(map(digest, packets))) == len(packets)
+    assert digest(Packet(3, 16)) == digest(Packet(3, 16))
+
+
+def test_computed_attributes_change_nothing() -> None:
+    """Neither a cached property, nor Python's hash that Amaranth keeps."""
+    graph = FAMILIES["graph"].build().relation.graph
+    before = digest(graph)
+    assert graph.by_output
+    assert digest(graph) == before
+    packet = Packet(3, 16)
+    before = digest(packet)
+    assert isinstance(hash(packet), int)
+    assert digest(packet) == before
+
+
+def test_a_circle_ends() -> None:
+    one, other = ModuleType("one"), ModuleType("other")
+    one.other, other.one = other, one  # type: ignore[attr-defined]
+    assert digest(one) == digest(one)
+
+
+def _three() -> int:
+    return 3
+
+
+def _four() -> int:
+    return 4
+
+
+@pytest.mark.parametrize("own", [_three, Row(1), functools.partial(_three), object(), Row])
+def test_code_of_a_user_is_foreign(own: object) -> None:
+    assert Digest([own]).foreign
+    assert not Digest([pattern("tornado", 4), Packet, np.int8(3), len]).foreign
+
+
+def test_functions_of_a_user_are_told_apart_by_their_code() -> None:
+    def kept(number: int) -> object:
+        return lambda: number
+
+    first = _three.__code__
+    try:
+        before = digest(_three)
+        _three.__code__ = _four.__code__
+        assert digest(_three) != before
+    finally:
+        _three.__code__ = first
+    assert digest(_three) == before
+    assert digest(kept(1)) == digest(kept(1)) != digest(kept(2))
+
+
+_SCRIPT = """
+from multicube.hdl import FAMILIES
+from multicube.hdl.core.digest import digest
+from multicube.sim import pattern
+for name, family in FAMILIES.items():
+    print(name, family.build(**family.example).digest)
+print(digest(pattern("tornado", 8)), family.build(**family.example).fabric.digest)
+"""
+
+
+def test_every_process_has_the_same() -> None:
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", _SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert found[0] == found[1]
+    digests = [line.split()[1] for line in found[0].splitlines()[:-1]]
+    assert len(set(digests)) == len(FAMILIES)
+
+
+@pytest.mark.parametrize("name", ["cube", "torus", "graph", "combining", "connection-machine"])
+def test_a_fabric_is_its_cells_straps_contents_and_wires(name: str) -> None:
+    family = FAMILIES[name]
+    network = family.build(**family.example)
+    fabric = network.fabric
+    assert fabric.digest == network.altered().fabric.digest == fabric.copy().digest
+
+    def changed(**parts: Any) -> Fabric:
+        other = fabric.copy()
+        other.cells[cell.name] = replace(cell, **parts)
+        return other
+
+    cell = next(iter(fabric.cells.values()))
+    others = [
+        changed(straps={**cell.straps, "none": 1}),
+        changed(contents={"none": (1,)}),
+        changed(title="another"),
+        changed(clocks={"sync": "slow"}),
+    ]
+    rewired = fabric.copy()
+    (one, driver), (two, second) = list(rewired.drivers.items())[:2]
+    rewired.drivers[one], rewired.drivers[two] = second, driver
+    assert len({each.digest for each in (fabric, rewired, *others)}) == 6
