@@ -17,8 +17,9 @@ from typing import Any, NoReturn
 
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-__all__ = ["check_line", "damaged", "fuzz", "mutated"]
+__all__ = ["check_line", "damaged", "fuzz", "fuzz_machine", "mutated"]
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", 0))
 SEED = int(os.environ.get("FUZZ_SEED", 0))
@@ -51,9 +52,21 @@ def fuzz(check: Callable[[Any], None], cases: st.SearchStrategy, *, count: int) 
                 return
 
 
-def _settings(count: int) -> settings:
+def fuzz_machine(machine: type[RuleBasedStateMachine], *, count: int, steps: int) -> None:
+    """Let a state machine take `steps` steps, `count` times; in long runs as often as it can."""
+    end = time.monotonic() + SECONDS if SECONDS else math.inf
+    with _endable():
+        for number in itertools.count(SEED) if SECONDS else (SEED,):
+            print("seed", number)
+            run_state_machine_as_test(seed(number)(machine), settings=_settings(count, steps))
+            if time.monotonic() >= end:
+                return
+
+
+def _settings(count: int, steps: int = 50) -> settings:
     return settings(
         max_examples=count,
+        stateful_step_count=steps,
         database=None,
         deadline=None,
         print_blob=False,
