@@ -71,6 +71,24 @@ def test_other_compiler_or_options_compile_anew(
     assert "-DMORE" in compilations[2]
 
 
+def test_another_program_in_place_of_the_compiler_compiles_anew(
+    cache: Path, compilations: Compilations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the same path, and says the same of its version."""
+    compiler = tmp_path / "compiler"
+    real = build.compiler_command()[0]
+    monkeypatch.setenv("CC", str(compiler))
+    paths = []
+    for option in ("-DFIRST", "-DSECOND", "-DSECOND"):
+        text = f'#!/bin/sh\nexec {real} {option} "$@"\n'
+        if not compiler.exists() or compiler.read_text() != text:
+            compiler.write_text(text)
+            compiler.chmod(0o700)
+        paths.append(build.library(program(1)))
+    assert len(compilations) == 2
+    assert paths[0] != paths[1] == paths[2]
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -10,7 +10,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from multicube.hdl.core.output_file import check_output, is_regular, output_format, whole_file
+from multicube.hdl.core.output_file import (
+    alone,
+    check_output,
+    is_regular,
+    output_format,
+    whole_file,
+)
 
 
 @pytest.fixture(params=["without a name", "hidden"])
@@ -275,3 +281,28 @@ def test_format_is_the_ending() -> None:
     for path in ("a", "a.CSV", "csv", "-.txt"):
         with pytest.raises(ValueError, match=rf"^Output {path} must end in \.json, \.csv$"):
             output_format(path, (".json", ".csv"))
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    """Whoever comes second to a file waits until the first has left it, also after an error."""
+    order: list[str] = []
+
+    def second() -> None:
+        with alone(tmp_path / "file"):
+            order.append("second")
+
+    waiting = threading.Thread(target=second)
+
+    def first() -> None:
+        with alone(tmp_path / "file"):
+            waiting.start()
+            waiting.join(0.5)
+            order.append("first")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        first()
+    waiting.join()
+    assert order == ["first", "second"]
+    with pytest.raises(FileNotFoundError), alone(tmp_path / "none" / "file"):
+        pass

@@ -223,7 +223,10 @@ def _compilation() -> tuple[str, ...]:
 
 def _key(source: str) -> str:
     """A hash of all that a program's library is made from."""
-    return digest(source, *_compilation(), compiler_version(compiler_command()), _machine())
+    command = compiler_command()
+    program = os.stat(command[0])  # which another one may replace that says the same of itself
+    made = program.st_size, program.st_mtime_ns
+    return digest(source, *_compilation(), compiler_version(command), *made, _machine())
 
 
 def _flags() -> list[str]:
