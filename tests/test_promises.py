@@ -1,0 +1,29 @@
+"""Each line of the page of promises names the tests that hold it, and they exist."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "promises.md"
+ROWS = [line for line in PAGE.read_text().splitlines() if re.match(r"\| (?!---)", line)]
+PROMISES = [line for line in ROWS if not line.startswith(("| promise |", "| status |"))]
+
+
+@pytest.mark.parametrize("line", PROMISES)
+def test_a_promise_is_held_by_tests(line: str) -> None:
+    *_, held, _ = line.split("|")
+    names = re.findall(r"`([\w/]+\.py)::(\w+)`", held)
+    assert names, line
+    for file, function in names:
+        tree = ast.parse((HERE / file).read_text())
+        known = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+        assert function in known, f"{file}::{function}"
+
+
+def test_the_page_has_all_kinds() -> None:
+    heads = re.findall(r"^## (.*)$", PAGE.read_text(), re.MULTILINE)
+    wanted = {"The books", "Which run a number is of", "Reset", "Interruption", "Files"}
+    assert wanted | {"The cache", "Exit status"} <= set(heads)
