@@ -9,6 +9,7 @@ from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.clearing import Clearing
 from ..primitives.packet import Packet, TagEncoder
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
@@ -52,13 +53,23 @@ class _Kept:
         The newest packet has not arrived completely.
     stored : Signal
         Its flits so far.
+    clearing : Clearing
+        Of the memories of turns.
     turns : Memory
         For each tag, the turn of the next packet.
     flits : Memory
         The flits of each place.
     """
 
-    def __init__(self, places: int, width: int, longest: int, turns: Memory, flits: Memory) -> None:
+    def __init__(
+        self,
+        places: int,
+        width: int,
+        longest: int,
+        clearing: Clearing,
+        turns: Memory,
+        flits: Memory,
+    ) -> None:
         names = ("busy", "due", "turn", "newest", "fresh")
         self.busy, self.due, self.turn, self.newest, self.fresh = (
             Signal(places, name=name) for name in names
@@ -66,6 +77,7 @@ class _Kept:
         self.tag = [Signal(width, name=f"tag_{place}") for place in range(places)]
         self.filling = Signal(name="filling")
         self.stored = Signal(range(longest + 1), name="stored")
+        self.clearing = clearing
         self.turns = turns
         self.flits = flits
 
@@ -95,6 +107,11 @@ class RetransmissionInterface(wiring.Component):
     *Receiving* never waits for sending: acknowledgements wait in a queue of 16 places, and one that
     finds it full is dropped, which is as if the network had lost it. So the network can always get
     rid of packets that have arrived, as long as the terminal takes what is for it.
+
+    *Reset*: all interfaces of a network are reset together with it. The turns are in memories,
+    which a reset does not reach, so these are cleared afterwards: `i.ready` and `came.ready` are 0
+    for one cycle per possible tag. An interface that has had no packets before has nothing to
+    clear, and works at once.
 
     `sent` comes from registers and memories, and `i.ready` from registers. `o` depends
     combinationally on `came`, and `came.ready` on `came` and `o.ready`.
@@ -168,7 +185,9 @@ class RetransmissionInterface(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self._send(m, self._receive(m))
+        width = max(self.packet.members["tag"], self.tags.code.width)
+        clearing = Clearing(m, "clearing", width)
+        self._send(m, clearing, self._receive(m, clearing))
         return m
 
     def _tag(self, m: Module, name: str, destination: Value) -> Value:
@@ -177,7 +196,7 @@ class RetransmissionInterface(wiring.Component):
         m.d.comb += [encoder.source.eq(self.address), encoder.destination.eq(destination)]
         return encoder.tag
 
-    def _receive(self, m: Module) -> ArrivalQueue:
+    def _receive(self, m: Module, clearing: Clearing) -> ArrivalQueue:
         """Pass what is new; returns the queue of acknowledgements."""
         came, header = self.came, self.came.payload.payload
         m.submodules.expected = expected = Memory(shape=1, depth=1 << len(header.source), init=[])
@@ -190,20 +209,18 @@ class RetransmissionInterface(wiring.Component):
         m.d.comb += [
             now.addr.eq(header.source),
             new.eq(~header.acknowledgement & (header.turn == now.data)),
-            self.o.valid.eq(came.valid & new),
+            self.o.valid.eq(came.valid & new & ~clearing.active),
             self.o.payload.tag.eq(came.payload.tag),
             self.o.payload.payload.eq(header.payload),
             self.o.payload.last.eq(came.payload.last),
-            came.ready.eq(self.o.ready | ~new),
+            came.ready.eq((self.o.ready | ~new) & ~clearing.active),
             ends.eq(came.valid & came.ready & came.payload.last & ~header.acknowledgement),
             self.repeated.eq(ends & ~new),
-            update.en.eq(ends),
-            update.addr.eq(header.source),
-            update.data.eq(~header.turn),
             owed.i[0].valid.eq(ends),
             owed.i[0].payload.source.eq(header.source),
             owed.i[0].payload.turn.eq(header.turn),
         ]
+        clearing.write(update, ends, header.source, ~header.turn)
         return owed
 
     def _store(self, m: Module, kept: _Kept) -> tuple[Value, Value]:
@@ -222,7 +239,7 @@ class RetransmissionInterface(wiring.Component):
         room = (self.longest - 1).bit_length()
         write = kept.flits.write_port()
         m.d.comb += [
-            self.i.ready.eq(kept.filling | (~fresh & ~kept.busy.all())),
+            self.i.ready.eq(kept.filling | (~fresh & ~kept.busy.all() & ~kept.clearing.active)),
             write.en.eq(self.i.valid & self.i.ready),
             write.addr.eq(Cat(Mux(kept.filling, kept.stored, 0)[:room], entry)),
             write.data.eq(self.i.payload),
@@ -309,27 +326,22 @@ class RetransmissionInterface(wiring.Component):
             kept.turn ^ header.turn.replicate(self.window)
         )
         arrived = Signal(self.window)
-        toggle = kept.turns.write_port()
-        m.d.comb += [
-            arrived.eq(
-                Mux(
-                    self.came.valid & header.acknowledgement,
-                    matches & kept.busy & ~kept.fresh & ~current,
-                    0,
-                )
-            ),
-            toggle.en.eq(arrived.any()),
-            toggle.addr.eq(tag),
-            toggle.data.eq(~header.turn),
-        ]
+        m.d.comb += arrived.eq(
+            Mux(
+                self.came.valid & header.acknowledgement,
+                matches & kept.busy & ~kept.fresh & ~current,
+                0,
+            )
+        )
+        kept.clearing.write(kept.turns.write_port(), arrived.any(), tag, ~header.turn)
         return arrived
 
-    def _send(self, m: Module, owed: ArrivalQueue) -> None:
+    def _send(self, m: Module, clearing: Clearing, owed: ArrivalQueue) -> None:
         """Send acknowledgements, and packets until they are acknowledged."""
         width, room = self.packet.members["tag"], (self.longest - 1).bit_length()
         m.submodules.turns = turns = Memory(shape=1, depth=1 << width, init=[])
         m.submodules.flits = flits = Memory(shape=self.packet, depth=self.window << room, init=[])
-        kept = _Kept(self.window, width, self.longest, turns, flits)
+        kept = _Kept(self.window, width, self.longest, clearing, turns, flits)
         begins, turn = self._store(m, kept)
         current, ends = self._choose(m, kept, owed)
         arrived = self._acknowledged(m, kept, current)
