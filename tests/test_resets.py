@@ -1,0 +1,318 @@
+# amaranth: UnusedElaboratable=no
+"""A reset at any moment: what is accepted after it arrives once, and nothing from before it does.
+
+Memories do not hear a reset, in hardware and in all engines. So these tests pulse it amid traffic:
+in every network of the catalogue on the compiled engine and in its Verilog (`test_conformance.py`
+does on Amaranth's engine), and in all that stands between a network and its terminals.
+"""
+
+import random
+import shutil
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from long_runs import ALIKE, long
+from multicube.hdl import FAMILIES, build, write_verilog
+from multicube.hdl.bench import bench_for
+from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.networks import (
+    AxiNetwork,
+    AxiStreamNetwork,
+    Network,
+    PartitionedNetwork,
+    WishboneNetwork,
+)
+from multicube.sim import Run, pattern
+from multicube.sim.engines import ResetEngine
+from multicube.sim.engines.amaranth import AmaranthEngine
+from multicube.sim.engines.checkpoint import CheckpointEngine
+from multicube.sim.engines.compiled import CompiledEngine
+from multicube.sim.engines.verilator import VerilatorEngine
+from multicube.sim.measure.access_history import access_histories
+from multicube.sim.measure.serial_order import is_serializable
+from resets import check_resets, counters, pulses, reset_bench, start
+
+_spec = spec_from_file_location("conformance", Path(__file__).with_name("test_conformance.py"))
+conformance = module_from_spec(_spec)
+_spec.loader.exec_module(conformance)
+
+SEED = 44
+
+MORE = [
+    "torus recovery=discard length=1:3",
+    "omega switch=unbuffered resubmit=8",
+    "omega switch=wormhole policy=drop resubmit=4",
+    "omega parity=byte",
+    "omega switch=circuit parity=packet length=2:4",
+    "torus pipeline=2",
+    "cube broadcast=1",
+]
+"""Networks whose memories, or further parts, matter after a reset."""
+
+
+def network_of(words: str) -> Network:
+    network = conformance.example(words)
+    conformance.skip_if_combining(network)
+    return network
+
+
+# Engines.
+
+
+class Registers(wiring.Component):
+    """Registers that hear a reset, wholly, in part or not, and memories with all kinds of ports."""
+
+    def __init__(self) -> None:
+        outputs = {f"o{number}": Out(40) for number in range(9)}
+        super().__init__({"a": In(40), "b": In(3), "e": In(1), **outputs})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        heard, kept = Signal(40, init=0x5_0000_0003), Signal(40, init=9, reset_less=True)
+        halves, bit = Signal(40, init=0x12_3456_789A), Signal(init=1)
+        m.d.sync += [heard.eq(heard + self.a), kept.eq(kept ^ self.a), bit.eq(self.e & ~bit)]
+        m.d.sync += halves[:20].eq(self.a[20:])
+        m.submodules.part = part = Module()
+        part.d.sync += halves[20:].eq(halves[20:] + 1)
+        with m.If(self.e & heard[0]):
+            m.d.sync += heard.eq(0)
+        shown = [heard, kept, halves, bit]
+        for depth in (3, 8):  # the smaller one is kept in registers
+            m.submodules[f"memory_{depth}"] = memory = Memory(shape=40, depth=depth, init=[5, 6])
+            write = memory.write_port()
+            reads = [memory.read_port(domain="comb"), memory.read_port(transparent_for=[write])]
+            m.d.comb += [write.addr.eq(self.b), write.data.eq(heard), write.en.eq(self.e)]
+            m.d.comb += [*(port.addr.eq(self.b) for port in reads), reads[1].en.eq(bit)]
+            shown += [port.data for port in reads]
+        m.d.comb += [getattr(self, f"o{number}").eq(value) for number, value in enumerate(shown)]
+        return m
+
+
+def alone(component: type) -> Fabric:
+    type_ = CellType(component)
+    fabric = Fabric({str(path[0]): type_.build().signature.members[path[0]] for path in type_.leaves})
+    fabric.place(Cell("it", type_))
+    for path in type_.leaves:
+        fabric.link(Pin(None, path), Pin("it", path))
+    return fabric
+
+
+@pytest.mark.parametrize("verilog", [False, long(True)])
+def test_engines_reset_alike(verilog: bool) -> None:
+    """Registers get their initial values, other state lives on, in each engine and in Verilog."""
+    fabric = alone(Registers)
+    generator = random.Random(SEED)
+    engines: list[Any] = [AmaranthEngine(fabric), CompiledEngine(fabric)]
+    engines += [VerilatorEngine(fabric, optimise="-O0")] if verilog else []
+    outputs = [Pin(None, (f"o{number}",)) for number in range(9)]
+    seen = set()
+    for _ in range(150):
+        values = {name: generator.getrandbits(bits) for name, bits in (("a", 40), ("b", 3), ("e", 1))}
+        length = generator.choice((0, 0, 0, 1, 2))
+        for engine in engines:
+            assert isinstance(engine, ResetEngine)
+            for name, value in values.items():
+                engine.set(name, value)
+            if length:
+                engine.reset(length)
+            else:
+                engine.step(1)
+        shown = [tuple(engine.get(pin) for pin in outputs) for engine in engines]
+        assert shown == [shown[0]] * len(engines), (engines[0].cycle, length)
+        assert len({engine.cycle for engine in engines}) == 1
+        if length:
+            assert (shown[0][0], shown[0][2], shown[0][3]) == (0x5_0000_0003, 0x12_3456_789A, 1)
+            seen.add(shown[0][1])
+    assert len(seen) > 20, "what does not hear the reset goes on"
+    for engine in engines:
+        engine.close() if hasattr(engine, "close") else None
+
+
+@pytest.mark.parametrize("cycles", [0, -1, 1.5])
+def test_engines_reject_cycles(cycles: Any) -> None:
+    fabric = alone(Registers)
+    for engine in (AmaranthEngine(fabric), CompiledEngine(fabric)):
+        with engine, pytest.raises((TypeError, ValueError), match=r"^Cycles must be "):
+            engine.reset(cycles)
+        assert engine.cycle == 0
+
+
+def test_reset_of_all_runs() -> None:
+    """Runs that share vectors, and those that do not."""
+    network = build("cube", ports=4)
+    benches = [reset_bench(network, seed=seed) for seed in range(80)]
+    pins = counters(benches[0])
+    with CompiledEngine(benches) as engine:
+        start(engine)
+        engine.step(25)
+        first = [[engine.get(pin, run) for pin in pins] for run in range(80)]
+        engine.step(9)
+        engine.reset()
+        engine.step(25)
+        assert [[engine.get(pin, run) for pin in pins] for run in range(80)] == first
+        assert first[0] != first[79]
+
+
+def test_a_checkpoint_knows_of_resets(tmp_path: Path) -> None:
+    """A run that goes on from its checkpoint has had its reset, and one without it is another."""
+    bench = reset_bench(build("cube", ports=4))
+    path = tmp_path / "run.npz"
+
+    def run(resets: int, seconds: float) -> list[int]:
+        with CheckpointEngine(CompiledEngine(bench), path, about="it", seconds=seconds) as engine:
+            start(engine)
+            engine.step(30)
+            for _ in range(resets):
+                engine.reset(2)
+            engine.step(40)
+            assert engine.cycle == 70 + 2 * resets
+            return [engine.get(pin) for pin in counters(bench)]
+
+    whole = run(1, 0)  # which leaves a checkpoint
+    assert run(1, 1000) == whole
+    path.unlink()
+    assert run(0, 1000) != whole
+    run(1, 0)
+    with pytest.raises(ValueError, match=r" is the checkpoint of another run$"):
+        run(0, 1000)
+
+
+# Networks.
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(long(name) if name in ALIKE else name for name in FAMILIES),
+        *MORE,
+        *map(long, conformance.WORDS),
+    ],
+)
+def test_a_network_is_new_after_a_reset(words: str) -> None:
+    """All counters are those of a new one, cycle by cycle; in the end the books balance."""
+    print("seed", SEED)
+    network = network_of(words)
+    count = 8 if getattr(network, "recovers", False) else 3
+    check_resets(network, list(pulses(SEED, count)), seed=SEED)
+
+
+def icarus(bench: Any, pins: Sequence[Pin], script: Sequence[int], folder: Path) -> list[list[int]]:
+    """What exported Verilog shows at some pins after each span of cycles; negative spans are those
+    of resets."""
+    names = {f"seen_{number}": pin for number, pin in enumerate(pins)}
+    fabric = bench.exposing(names)
+    write_verilog(fabric, folder / "network.v")
+    widths = {name: fabric.boundary[name,].width for name in names}
+    wires = " ".join(f"wire [{width - 1}:0] {name};" for name, width in widths.items())
+    ports = ", ".join(f".{name}({name})" for name in names)
+    show = "; ".join(f'$write("%h ", {name})' for name in names)
+    spans = [
+        f"cycles({span});" if span > 0 else f"rst = 1; cycles({-span}); rst = 0;" for span in script
+    ]
+    lines = "\n".join(f'{span} #1 {show}; $display("");' for span in spans)
+    (folder / "test.v").write_text(f"""
+module test;
+  reg clk = 0, rst = 0, on = 1; {wires} integer at;
+  network it (.clk(clk), .rst(rst), .send(on), .measure(on), {ports});
+  task cycles(input integer count);
+    for (at = 0; at < count; at = at + 1) begin #1 clk = 1; #1 clk = 0; end
+  endtask
+  initial begin
+    {lines}
+  end
+endmodule
+""")
+    for command in (["iverilog", "-o", "test", "test.v", "network.v"], ["vvp", "-n", "test"]):
+        done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return [[int(word, 16) for word in line.split()] for line in done.stdout.splitlines()]
+
+
+VERILOG = (
+    "torus k=2 n=1 channels=1 recovery=discard",
+    "omega ports=4 switch=unbuffered resubmit=4",
+    "combining ports=2",
+)
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog")
+@pytest.mark.parametrize(
+    "words", [*VERILOG, *map(long, (*FAMILIES, *MORE))]
+)
+def test_verilog_resets_as_the_engine_does(words: str, tmp_path: Path) -> None:
+    """All counters, before, in and after resets at random moments."""
+    print("seed", SEED)
+    bench = reset_bench(network_of(words), seed=SEED)
+    script = [span for wait, length in pulses(SEED, 4, within=40) for span in (wait, -length)]
+    script += [60]
+    pins = counters(bench)
+    expected = []
+    with CompiledEngine(bench) as engine:
+        start(engine)
+        for span in script:
+            engine.step(span) if span > 0 else engine.reset(-span)
+            expected.append([engine.get(pin) for pin in pins])
+    assert sum(expected[-1]) > 0
+    assert icarus(bench, pins, script, tmp_path) == expected
+
+
+# Memory.
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["combining", "combining hashing=polynomial", long("processor-memory")]
+    + [long(name) for name in ("cedar", "ultracomputer", "rp3-combining", "rp3")],
+)
+def test_fetch_and_add_is_conserved(words: str) -> None:
+    """A reset leaves the words as they are. From then on each is what it was and the sum of what was
+    added, all of it once; the replies have a serial order."""
+    print("seed", SEED)
+    network = conformance.example(words)
+    add = "fetch-and-add"
+    run = Run(
+        pattern("hotspot:0.5:0", network.ports), 0.7, seed=SEED, source_depth=4, operations=(add,)
+    )
+    bench = bench_for(network, run.sources(network), bins=8)
+    width = network.link.width
+
+    def memory(engine: CompiledEngine) -> list[list[int]]:
+        return [engine.memory(name, "words") for name in bench.memories]
+
+    with CompiledEngine(bench) as engine:
+        for wait, length in pulses(SEED, 4):
+            engine.set("send", 1)
+            engine.step(wait)
+            engine.reset(length)
+            before = memory(engine)
+            engine.step(60)
+            engine.set("send", 0)
+            engine.step(3000)
+            after = memory(engine)
+            injected, delivered = (engine.read(bench.sinks, at) for at in ("injected", "delivered"))
+            assert injected == delivered
+            assert min(injected) > 0
+            histories = access_histories(engine, bench)
+            assert histories is not None
+            assert sum(map(len, histories.values())) == sum(delivered)
+            initial, final = (
+                {word: rows[at[0]][at[1]] for word in histories for at in [network.stored(word)]}
+                for rows in (before, after)
+            )
+            for word, accesses in histories.items():
+                total = sum(access.operand for access in accesses)
+                assert final[word] == (initial[word] + total) % (1 << width)
+            untouched = [list(rows) for rows in before]
+            for word in histories:
+                module, row = network.stored(word)
+                untouched[module][row] = after[module][row]
+            assert untouched == after
+            assert is_serializable(histories, width=width, initial=initial, final=final)
