@@ -9,8 +9,8 @@ does on Amaranth's engine), and in all that stands between a network and its ter
 import random
 import shutil
 import subprocess
-from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,14 @@ from multicube.hdl.bench import bench_for
 from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks import (
     AxiNetwork,
-    AxiStreamNetwork,
     Network,
     PartitionedNetwork,
     WishboneNetwork,
 )
+from multicube.hdl.networks.graph import GraphNetwork
+from multicube.hdl.routing.rewritable import Rewritable
+from multicube.hdl.routing.up_down import UpDown
+from multicube.hdl.topology.torus import Torus
 from multicube.sim import Run, pattern
 from multicube.sim.engines import ResetEngine
 from multicube.sim.engines.amaranth import AmaranthEngine
@@ -39,7 +42,10 @@ from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.verilator import VerilatorEngine
 from multicube.sim.measure.access_history import access_histories
 from multicube.sim.measure.serial_order import is_serializable
-from resets import check_resets, counters, pulses, reset_bench, start
+from multicube.sim.run.rerouting import write_tables
+from multicube.sim.workload.random_faults import network_links
+from random_modules import flat
+from resets import AxisEnds, Ends, Scoreboard, check_resets, counters, pulses, reset_bench, start
 
 _spec = spec_from_file_location("conformance", Path(__file__).with_name("test_conformance.py"))
 conformance = module_from_spec(_spec)
@@ -99,7 +105,9 @@ class Registers(wiring.Component):
 
 def alone(component: type) -> Fabric:
     type_ = CellType(component)
-    fabric = Fabric({str(path[0]): type_.build().signature.members[path[0]] for path in type_.leaves})
+    fabric = Fabric(
+        {str(path[0]): type_.build().signature.members[path[0]] for path in type_.leaves}
+    )
     fabric.place(Cell("it", type_))
     for path in type_.leaves:
         fabric.link(Pin(None, path), Pin("it", path))
@@ -116,7 +124,9 @@ def test_engines_reset_alike(verilog: bool) -> None:
     outputs = [Pin(None, (f"o{number}",)) for number in range(9)]
     seen = set()
     for _ in range(150):
-        values = {name: generator.getrandbits(bits) for name, bits in (("a", 40), ("b", 3), ("e", 1))}
+        values = {
+            name: generator.getrandbits(bits) for name, bits in (("a", 40), ("b", 3), ("e", 1))
+        }
         length = generator.choice((0, 0, 0, 1, 2))
         for engine in engines:
             assert isinstance(engine, ResetEngine)
@@ -244,9 +254,7 @@ VERILOG = (
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="no Icarus Verilog")
-@pytest.mark.parametrize(
-    "words", [*VERILOG, *map(long, (*FAMILIES, *MORE))]
-)
+@pytest.mark.parametrize("words", [*VERILOG, *map(long, (*FAMILIES, *MORE))])
 def test_verilog_resets_as_the_engine_does(words: str, tmp_path: Path) -> None:
     """All counters, before, in and after resets at random moments."""
     print("seed", SEED)
@@ -273,8 +281,8 @@ def test_verilog_resets_as_the_engine_does(words: str, tmp_path: Path) -> None:
     + [long(name) for name in ("cedar", "ultracomputer", "rp3-combining", "rp3")],
 )
 def test_fetch_and_add_is_conserved(words: str) -> None:
-    """A reset leaves the words as they are. From then on each is what it was and the sum of what was
-    added, all of it once; the replies have a serial order."""
+    """A reset leaves the words as they are. From then on each is what it was and the sum of what
+    was added, all of it once; the replies have a serial order."""
     print("seed", SEED)
     network = conformance.example(words)
     add = "fetch-and-add"
@@ -316,3 +324,250 @@ def test_fetch_and_add_is_conserved(words: str) -> None:
                 untouched[module][row] = after[module][row]
             assert untouched == after
             assert is_serializable(histories, width=width, initial=initial, final=final)
+
+
+# What is between a network and its terminals.
+
+
+RECOVERY = {"recovery": "discard", "length": "1:3"}
+REJECTING = {"policy": "drop", "resubmit": 4, "length": "1:3"}
+
+
+def scored(ends: Ends, seed: int, count: int) -> None:
+    with CompiledEngine(ends.fabric) as engine:
+        board = Scoreboard(engine, ends, seed)
+        for wait, length in pulses(seed, count, within=60):
+            board.step(wait)
+            board.reset(length)
+        board.step(60)
+        board.finish()
+        assert board.arrived > 30
+
+
+LOSSY = {"ports": 4, "switch": "circuit", "parity": "byte", "length": "2:4"}
+"""Parameters of a network that discards damaged packets: it has no AXI4-Streams."""
+
+
+@pytest.mark.parametrize(
+    ("ends", "family", "parameters"),
+    [
+        *(
+            make(ends, family, parameters)
+            for make, family, parameters in [
+                (pytest.param, "torus", {"k": 2, "n": 1, "channels": 1, **RECOVERY}),
+                (long, "torus", {"k": 3, "n": 2, **RECOVERY, "timeout": 4, "window": 2}),
+                (pytest.param, "omega", {"ports": 4, "switch": "unbuffered", "resubmit": 8}),
+                (long, "omega", {"ports": 8, "switch": "wormhole", **REJECTING}),
+                (long, "connection-machine", {"n": 2, "processors": 2}),
+            ]
+            for ends in (Ends, AxisEnds)
+        ),
+        (Ends, "omega", LOSSY),
+        long(Ends, "cube", {**LOSSY, "switch": "cut-through", "parity": "packet"}),
+    ],
+)
+def test_what_is_sent_after_a_reset_arrives_once(
+    ends: type[Ends], family: str, parameters: dict[str, Any]
+) -> None:
+    """With streams, and with AXI4-Streams."""
+    print("seed", SEED)
+    scored(ends(build(family, payload=24, **parameters)), SEED, 6)
+
+
+class BusPort:
+    """A port of a bus at the boundary of an engine's fabric."""
+
+    def __init__(self, engine: CompiledEngine, prefix: str) -> None:
+        self.engine = engine
+        self.prefix = prefix
+        self.jobs: list[tuple[int, int]] = []
+        self.done: list[int] = []
+        self.idle()
+
+    def set(self, **values: int) -> None:
+        for name, value in values.items():
+            self.engine.set(self.prefix + name, value)
+
+    def get(self, name: str) -> int:
+        return self.engine.get(Pin(None, (self.prefix + name,)))
+
+    def idle(self) -> None:
+        """Forget what is under way."""
+        raise NotImplementedError
+
+    def before(self) -> None:
+        """Show what is to be seen in this cycle, and see what is shown."""
+        raise NotImplementedError
+
+
+class WishbonePort(BusPort):
+    def idle(self) -> None:
+        self.waits = False
+        self.set(cyc=0, stb=0)
+
+    def before(self) -> None:
+        self.waits = not self.ended if self.waits else bool(self.jobs)
+        if self.waits:
+            address, operand = self.jobs[0]
+            self.set(adr=address, dat_w=max(operand, 0), we=operand >= 0, sel=15)
+        self.set(cyc=self.waits, stb=self.waits)
+        self.ended = self.waits and bool(self.get("ack"))
+        assert not self.get("err")
+        assert self.waits or not self.get("ack")
+        if self.ended:
+            self.jobs.pop(0)
+            self.done.append(self.get("dat_r"))
+
+
+class AxiPort(BusPort):
+    """One beat at a time: a write on AW and W at once, or a read."""
+
+    def idle(self) -> None:
+        self.pending: set[str] = set()
+        self.waits = False
+        self.set(awvalid=0, wvalid=0, arvalid=0, bready=1, rready=1)
+
+    def before(self) -> None:
+        if self.jobs and not self.waits:
+            self.waits = True
+            self.pending = {"aw", "w"} if self.jobs[0][1] >= 0 else {"ar"}
+        address, operand = (self.jobs or [(0, 0)])[0]
+        for channel in ("aw", "ar"):
+            self.set(**{f"{channel}{name}": 0 for name in ("len", "id")})
+            self.set(**{f"{channel}addr": 4 * address, f"{channel}size": 2, f"{channel}burst": 1})
+        self.set(wdata=max(operand, 0), wstrb=15, wlast=1)
+        for channel in ("aw", "w", "ar"):
+            self.set(**{f"{channel}valid": channel in self.pending})
+        self.pending = {one for one in self.pending if not self.get(f"{one}ready")}
+        for channel, value in (("b", None), ("r", "rdata")):
+            if self.get(f"{channel}valid"):
+                assert self.waits, "nothing was asked"
+                assert (channel == "r") == (self.jobs[0][1] < 0)
+                assert not self.get(f"{channel}resp")
+                self.jobs.pop(0)
+                self.done.append(self.get(value) if value else 0)
+                self.waits = False
+
+
+@pytest.mark.parametrize(("kind", "port"), [(WishboneNetwork, WishbonePort), (AxiNetwork, AxiPort)])
+@pytest.mark.parametrize(
+    ("family", "parameters"),
+    [
+        ("combining", {"ports": 2}),
+        long("cube", {"ports": 4}),
+        long("torus", {"k": 2, "n": 1, "channels": 1, "recovery": "discard"}),
+    ],
+)
+def test_buses_after_a_reset(
+    kind: Any, port: type[BusPort], family: str, parameters: dict[str, Any]
+) -> None:
+    """All that is added in the window of fetch-and-add since the reset is added once to what the
+    memory held, and each cycle or transaction has its own answer."""
+    print("seed", SEED)
+    generator = random.Random(SEED)
+    width = "width" if family == "combining" else "payload"
+    network = kind(build(family, **{width: 32}, **parameters), rows=2)
+    words = range(network.ports)
+    add = 1 << network.words.bits
+    with CompiledEngine(network.fabric) as engine:
+        ports = [port(engine, f"{kind.prefix}_{n}_") for n in range(network.ports)]
+
+        def run(cycles: int) -> None:
+            for _ in range(cycles):
+                for one in ports:
+                    one.before()
+                engine.step(1)
+
+        def read() -> list[int]:
+            ports[0].done.clear()
+            ports[0].jobs += [(word, -1) for word in words]
+            while ports[0].jobs:
+                run(1)
+                assert engine.cycle < 100_000
+            run(2)
+            return [*ports[0].done]
+
+        for wait, length in pulses(SEED, 6, within=80):
+            for one in ports:
+                one.jobs += [
+                    (add + generator.choice(words), generator.getrandbits(32)) for _ in range(40)
+                ]
+            run(wait)
+            for one in ports:
+                one.jobs.clear()
+                one.idle()
+            engine.reset(length)
+            before = read()
+            added: Counter[int] = Counter()
+            for one in ports:
+                one.done.clear()
+                one.jobs += [
+                    (add + generator.choice(words), generator.getrandbits(32)) for _ in range(12)
+                ]
+                for word, operand in one.jobs:
+                    added[word - add] += operand
+            while any(one.jobs for one in ports):
+                run(1)
+                assert engine.cycle < 100_000
+            run(2)
+            assert all(len(one.done) == 12 for one in ports)
+            assert read() == [(old + added[word]) % 2**32 for word, old in enumerate(before)]
+        assert sum(before) > 0
+
+
+def test_a_reset_makes_one_subnetwork() -> None:
+    """Masks are written anew after a reset; a header that waits does not keep the old one."""
+    parted = PartitionedNetwork(build("cube", ports=4, payload=24))
+    fabric = flat(parted.fabric)
+    masks = [Pin(f"partition_{terminal}", ("in_force",)) for terminal in range(4)]
+    with CompiledEngine(fabric) as engine:
+        for wait in range(8):
+            for member in (0, 2):
+                for name, value in (("mask", 1), ("mask_member", member), ("mask_write", 1)):
+                    engine.set(name, value)
+                engine.step(1)
+            engine.set("mask_write", 0)
+            engine.step(1)
+            assert [engine.get(mask) for mask in masks] == [1, 1, 1, 1]
+            for terminal in range(4):
+                engine.set(f"i_{terminal}_valid", 1)
+            engine.step(wait)
+            # A write in the cycle of a reset is not heard.
+            engine.set("mask_write", 1)
+            engine.reset()
+            engine.set("mask_write", 0)
+            assert [engine.get(mask) for mask in masks] == [3, 3, 3, 3]
+            for terminal in range(4):
+                engine.set(f"i_{terminal}_valid", 0)
+            engine.step(1)
+            assert [engine.get(mask) for mask in masks] == [3, 3, 3, 3]
+        engine.reset()
+        ends = Ends(parted.network)
+        board = Scoreboard(engine, ends, SEED)
+        board.step(60)
+        board.finish()
+        assert board.arrived > 30, "packets go everywhere again"
+
+
+def test_a_reset_leaves_routing_tables() -> None:
+    """Also as they were rewritten: they are configuration, which no packet changes."""
+    network = GraphNetwork(graph=Rewritable(UpDown, Torus(3, 1)), payload=24)
+    dead = network_links(network)[0]
+    tables = network.tables_around([dead])
+    ends = Ends(network)
+    with CompiledEngine(ends.fabric) as engine:
+        board = Scoreboard(engine, ends, SEED)
+        board.step(20)
+        board.reset(2)
+        write_tables(engine, tables)
+        for wait, length in pulses(SEED, 3, within=40):
+            board.step(wait)
+            board.reset(length)
+        for _ in range(100):
+            board.step(1)
+            assert not engine.get(Pin(dead.cell, (*dead.path, "valid")))
+        board.finish()
+        assert board.arrived > 30
+        for cell, memories in tables.items():
+            for name, rows in memories.items():
+                assert engine.memory(cell, name) == list(rows)
