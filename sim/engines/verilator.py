@@ -26,15 +26,17 @@ _MAIN = """
 #include "Vtop.h"
 #include <cstring>
 
+static void run(Vtop *top, unsigned long cycles) {{
+  while (cycles--) {{ top->clk = 0; top->eval(); top->clk = 1; top->eval(); }}
+}}
+
 extern "C" {{
 Vtop *create() {{ Vtop *top = new Vtop; top->eval(); return top; }}
 void destroy(Vtop *top) {{ top->final(); delete top; }}
-void step(Vtop *top, unsigned long cycles) {{
-  while (cycles--) {{ top->clk = 0; top->eval(); top->clk = 1; top->eval(); }}
-}}
+void step(Vtop *top, unsigned long cycles) {{ run(top, cycles); }}
 void reset(Vtop *top, unsigned long cycles) {{
   top->rst = 1;
-  step(top, cycles);
+  run(top, cycles);
   top->rst = 0;
   top->eval();
 }}
