@@ -211,8 +211,7 @@ def test_a_network_is_new_after_a_reset(words: str) -> None:
     """All counters are those of a new one, cycle by cycle; in the end the books balance."""
     print("seed", SEED)
     network = network_of(words)
-    count = 8 if getattr(network, "recovers", False) else 3
-    check_resets(network, list(pulses(SEED, count)), seed=SEED)
+    check_resets(network, list(pulses(SEED, 3 if network.reset_cycles == 1 else 8)), seed=SEED)
 
 
 def icarus(bench: Any, pins: Sequence[Pin], script: Sequence[int], folder: Path) -> list[list[int]]:

@@ -9,9 +9,9 @@ __all__ = ["Clearing"]
 class Clearing:
     """Clears memories after a reset, row by row, because a reset does not reach their contents.
 
-    It takes as many cycles as there are rows, from the first cycle without reset on. Nothing must
-    be written or read meanwhile. It is left out if nothing was written since the memories were
-    configured, or cleared: so it is not seen before the first reset after that.
+    It takes as many cycles as there are rows, from the second cycle of the reset on: a longer reset
+    hides it. Nothing must be written or read meanwhile. It is left out if nothing was written since
+    the memories got their initial contents, or were cleared.
 
     Parameters
     ----------
@@ -31,10 +31,10 @@ class Clearing:
     def __init__(self, m: Module, name: str, width: int) -> None:
         self._m = m
         self.active = Signal(name=f"{name}_active")
-        self._row = Signal(width, name=f"{name}_row")
         self._due = Signal(init=1, name=f"{name}_due")
-        # What a reset does not reach either: some row may not be zero.
+        # What a reset must not reach either: whether some row may not be zero, and which is next.
         self._written = Signal(reset_less=True, name=f"{name}_written")
+        self._row = Signal(width, reset_less=True, name=f"{name}_row")
         m.d.comb += self.active.eq(self._due & self._written)
         m.d.sync += self._due.eq(self.active & ~self._row.all())
         with m.If(self.active):

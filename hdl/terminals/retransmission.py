@@ -15,7 +15,7 @@ from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import TagScheme
 
-__all__ = ["LONGEST_WAIT", "RetransmissionInterface", "acknowledged"]
+__all__ = ["LONGEST_WAIT", "RetransmissionInterface", "acknowledged", "clearing_cycles"]
 
 _OWED = 16
 """Acknowledgements that wait to be sent. A distributed memory has 16 rows, needed or not."""
@@ -36,6 +36,16 @@ def acknowledged(packet: Packet, address: int) -> Packet:
     fields = {"payload": packet.members["payload"], "source": address}
     layout = data.StructLayout({**fields, "turn": 1, "acknowledgement": 1})
     return Packet(packet.members["tag"], layout, flits=packet.flits)
+
+
+def clearing_cycles(packet: Packet, tags: TagScheme) -> int:
+    """Cycles for which interfaces of these parameters clear their turns after a reset."""
+    return 1 << _turn_bits(packet, tags)
+
+
+def _turn_bits(packet: Packet, tags: TagScheme) -> int:
+    """The width of the widest number of a turn."""
+    return max(packet.members["tag"], tags.code.width)
 
 
 class _Kept:
@@ -109,9 +119,9 @@ class RetransmissionInterface(wiring.Component):
     rid of packets that have arrived, as long as the terminal takes what is for it.
 
     *Reset*: all interfaces of a network are reset together with it. The turns are in memories,
-    which a reset does not reach, so these are cleared afterwards: `i.ready` and `came.ready` are 0
-    for one cycle per possible tag. An interface that has had no packets before has nothing to
-    clear, and works at once.
+    which a reset does not reach, so these are cleared (`Clearing`): for one cycle per possible tag,
+    from the second cycle of the reset on, `i.ready` and `came.ready` are 0. An interface that has
+    had no packets before has nothing to clear, and works at once.
 
     `sent` comes from registers and memories, and `i.ready` from registers. `o` depends
     combinationally on `came`, and `came.ready` on `came` and `o.ready`.
@@ -185,8 +195,7 @@ class RetransmissionInterface(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        width = max(self.packet.members["tag"], self.tags.code.width)
-        clearing = Clearing(m, "clearing", width)
+        clearing = Clearing(m, "clearing", _turn_bits(self.packet, self.tags))
         self._send(m, clearing, self._receive(m, clearing))
         return m
 
