@@ -7,6 +7,7 @@ does on Amaranth's engine), and in all that stands between a network and its ter
 """
 
 import random
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -247,8 +248,7 @@ endmodule
 
 VERILOG = (
     "torus k=2 n=1 channels=1 recovery=discard",
-    "omega ports=4 switch=unbuffered resubmit=4",
-    "combining ports=2",
+    "omega ports=2 switch=unbuffered resubmit=4",
 )
 
 
@@ -271,7 +271,21 @@ def test_verilog_resets_as_the_engine_does(words: str, tmp_path: Path) -> None:
     assert icarus(bench, pins, script, tmp_path) == expected
 
 
-# Memory.
+# Memories.
+
+
+def test_every_memory_is_in_the_table() -> None:
+    """Who adds a memory says in the documentation what a reset means for its contents."""
+    root = Path(__file__).parent.parent
+    makers = {
+        path.stem
+        for path in (root / "hdl").rglob("*.py")
+        if re.search(r"[ (]Memory\($|[ (]Memory\(\w", path.read_text(), re.M)
+        or "AsyncFIFO(" in path.read_text()
+    }
+    text = (root / "docs" / "architecture.md").read_text()
+    table = text.partition("\n## A reset\n")[2].partition("\n## ")[0]
+    assert makers == set(re.findall(r"`(\w+)\.py`", table))
 
 
 @pytest.mark.parametrize(
