@@ -180,7 +180,9 @@ class BoardEngine:
                 "Traffic on a board must have the same load at all terminals, no bursts, no "
                 "interval, and no matrix"
             )
-        self.line.ask(Command.CLEAR)
+        # Each is a cycle of the reset.
+        for _ in range(self.board.network.reset_cycles):
+            self.line.ask(Command.CLEAR)
         self._gate()
         for terminal, name in enumerate(bench.sources):
             straps = bench.cells[name].straps

@@ -339,6 +339,77 @@ def test_reset_of_one_terminal_harms_nobody() -> None:
     assert 0 < lost <= resets * 4
 
 
+@pytest.mark.parametrize(
+    ("family", "parameters"),
+    [
+        ("cube", {"ports": 4}),
+        ("torus", {"k": 2, "n": 1, "channels": 1, "recovery": "discard"}),
+    ],
+)
+def test_reset_of_the_network_loses_only_what_was_in_it(
+    family: str, parameters: dict[str, Any]
+) -> None:
+    """What comes after it arrives in order and once, also where packets are sent again."""
+    resets = 4
+    sent, seen = traffic(
+        *(family, parameters, "each", [1.0, 0.731, 1.393]), each=60, resets=("sync", resets)
+    )
+    lost = 0
+    for flow, packets in sent.items():
+        assert seen[flow] == [packet for packet in packets if packet in seen[flow]]
+        lost += len(packets) - len(seen[flow])
+    # No more than queues, boxes and interfaces of a few places hold, at each reset.
+    assert 0 < lost <= resets * 40
+    assert sum(map(len, seen.values())) > 50
+
+
+def test_reset_of_all_leaves_nothing() -> None:
+    """A network that sends packets again, and its terminals with clocks of their own."""
+    network = build("torus", k=2, n=1, channels=1, recovery="discard", payload=16)
+    clocked = MultiClockNetwork(network, TerminalClocks("each", depth=4))
+    periods = dict(zip(clocked.fabric.clocks, (1.0, 0.731, 1.393)))
+    runner = Clocked(clocked, {name: (at, 0.1 + 0.3 * at) for name, at in periods.items()})
+    rng = random.Random(SEED)
+    seen: list[int] = []
+
+    async def offer(ctx: Any, payload: int) -> None:
+        tag = network.tags.tag(0, 1)
+        ctx.set(clocked.i[0].payload, {"tag": tag, "payload": payload, "last": 1})
+        ctx.set(clocked.i[0].valid, 1)
+        taken = 0
+        while not taken:
+            *_, taken = await ctx.tick("terminal_0").sample(clocked.i[0].ready)
+        ctx.set(clocked.i[0].valid, 0)
+
+    async def source(ctx: Any) -> None:
+        for turn in range(12):
+            first = 16 * turn
+            for payload in range(first, first + 3):
+                await offer(ctx, payload)
+            await ctx.delay(40e-6)
+            assert seen == [first, first + 1, first + 2], "what was sent since the last reset"
+            await offer(ctx, first + 3)
+            await ctx.delay(rng.uniform(0, 12) * 1e-6)
+            for reset in runner.resets.values():
+                ctx.set(reset, 1)
+            await ctx.delay(5 * max(periods.values()) * 1e-6)
+            for reset in runner.resets.values():
+                ctx.set(reset, 0)
+            seen.clear()
+
+    async def sink(ctx: Any) -> None:
+        ctx.set(clocked.o[1].ready, 1)
+        while True:
+            _, reset, valid, word = await ctx.tick("terminal_1").sample(
+                clocked.o[1].valid, clocked.o[1].payload
+            )
+            if valid and not reset:
+                seen.append(word.payload)
+
+    print("seed", SEED)
+    runner.run(source, background=(sink,), limit=3000)
+
+
 def test_one_flit_per_cycle_of_the_slower_clock() -> None:
     """A cube of two terminals whose clocks are faster and slower than the network's."""
     network = build("cube", ports=2, payload=16)

@@ -293,7 +293,8 @@ def test_packets_take_their_path(words: str) -> None:
     [long(name) if name in ALIKE | LOCK_STEP else name for name in FAMILIES] + [*map(long, WORDS)],
 )
 def test_engines_agree(words: str) -> None:
-    """On every port of every cell, cycle by cycle at first, and on all histograms."""
+    """On every port of every cell, cycle by cycle at first, and on all histograms; and after a
+    reset amid traffic."""
     network = example(words)
     skip_if_combining(network)
     print("seed", SEED)
@@ -304,9 +305,12 @@ def test_engines_agree(words: str) -> None:
         for one in (reference, engine):
             one.set("send", 1)
             one.set("measure", 1)
-        for cycles in (*[1] * 8, *[8 + network.zero_load_cycles] * 9):
-            reference.step(cycles)
-            engine.step(cycles)
+        spans = [*[1] * 8, *[8 + network.zero_load_cycles] * 9]
+        for turn, cycles in enumerate(spans):
+            for one in (reference, engine):
+                if turn == 11:
+                    one.reset(2)
+                one.step(cycles)
             differing = [pin for pin in pins if engine.get(pin) != reference.get(pin)]
             assert not differing, (engine.cycle, differing)
         for sink, kind in itertools.product(bench.sinks, bench.latencies):

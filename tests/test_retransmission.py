@@ -273,6 +273,32 @@ def test_all_patterns_of_losses(choices: int) -> None:
             assert tried.arrived == flows(packets), pattern
 
 
+def test_arrivals_wait_while_turns_are_cleared() -> None:
+    """After a reset, packets come to an interface that has had some before from one that has not,
+    which can send at once."""
+    tags = address_tags(AddressCode(2, 4))
+    with world(
+        3, tags, 2, 1, 8, drop=lambda *pair: False, late=lambda: 1, pauses=lambda: False
+    ) as tried:
+        before = [(0, Sent(1, number, 1)) for number in range(3)]
+        for source, sent in before:
+            tried.offer(source, sent)
+        for _ in range(60):
+            tried.step()
+        assert tried.arrived == flows(before)
+        tried.engine.reset()
+        tried.arrived = {}
+        after = [(source, Sent(1, 7, 1)) for source in (2, 0)]
+        for source, sent in after:
+            tried.offer(source, sent)
+        arrivals = []
+        for _ in range(60):
+            tried.step()
+            arrivals.append(len(tried.arrived))
+        assert tried.arrived == flows(after)
+        assert arrivals.index(1) >= 15, "there are 16 turns"
+
+
 def test_latency_and_waits() -> None:
     """A packet is sent two cycles after it was offered, and again 8 to 15 cycles after its tail,
     then after up to twice as many cycles each time, until it waits sixteen times as long."""

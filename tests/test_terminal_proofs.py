@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data
 from claims import Claims, any_bits, needs_yosys
 from conveyance import WITNESS, convey, entry, exit_
@@ -18,6 +18,7 @@ from long_runs import long
 from multicube.hdl.boxes.combining.link import MemoryLink
 from multicube.hdl.operations.memory import find_operation
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
+from multicube.hdl.primitives.clearing import Clearing
 from multicube.hdl.primitives.packet import Packet, TagDecoder, TagEncoder
 from multicube.hdl.routing.mask_rule import MaskRule
 from multicube.hdl.terminals import retransmission
@@ -634,17 +635,25 @@ def test_proofs_find_a_request_that_changes(tmp_path: Path) -> None:
 
 
 def retransmitted(
-    claims: Claims, kind: type[RetransmissionInterface] = RetransmissionInterface
+    claims: Claims,
+    kind: type[RetransmissionInterface] = RetransmissionInterface,
+    reset: Value | None = None,
 ) -> None:
-    """Two interfaces, and between them links with room for one packet, which lose any."""
+    """Two interfaces, and between them links with room for one packet, which lose any.
+
+    A reset is one of all, at which the packets are numbered anew.
+    """
     m = claims.m
+    reset = Const(0) if reset is None else reset
     packet = Packet(1, 3, flits=True)
     tags = multistage_plan("omega", 2).tags("destination")
     ends = [kind(packet, tags, window=1, longest=1, delay=2) for _ in range(2)]
-    m.submodules.sender, m.submodules.receiver = sender, receiver = ends
+    sender, receiver = ends
+    m.submodules.sender, m.submodules.receiver = (ResetInserter(reset)(end) for end in ends)
     m.d.comb += [sender.address.eq(0), receiver.address.eq(1)]
     for number, (one, other) in enumerate(((sender, receiver), (receiver, sender))):
-        m.submodules[f"link_{number}"] = queue = ArrivalQueue(one.inner, depth=1)
+        queue = ArrivalQueue(one.inner, depth=1)
+        m.submodules[f"link_{number}"] = ResetInserter(reset)(queue)
         lost = claims.free(1, f"lost_{number}")
         m.d.comb += [
             queue.i[0].valid.eq(one.sent.valid & ~lost),
@@ -666,13 +675,13 @@ def retransmitted(
         receiver.o.ready.eq(ready),
     ]
     m.d.sync += [
-        sent.eq(sent + (valid & sender.i.ready)),
-        passed.eq(passed + (receiver.o.valid & ready)),
+        sent.eq(Mux(reset, 0, sent + (valid & sender.i.ready))),
+        passed.eq(Mux(reset, 0, passed + (receiver.o.valid & ready))),
     ]
     claims.claim(~receiver.o.valid | ((receiver.o.payload.payload == passed) & (sent != passed)))
     claims.claim((sent - passed)[:3] <= 2)
     claims.claim(~sender.o.valid)
-    held = claims.past(receiver.o.valid & ~ready)
+    held = claims.past(receiver.o.valid & ~ready & ~reset)
     claims.claim(~held | receiver.o.valid)
 
 
@@ -693,6 +702,34 @@ def few_owed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_retransmission_passes_each_packet_once(tmp_path: Path, any_bits: Claims) -> None:
     retransmitted(any_bits)
     assert any_bits.hold(tmp_path)
+
+
+@proves(
+    RetransmissionInterface,
+    says="The same of the packets sent since the last reset of all, at any time and of any length",
+    sizes="as above",
+)
+@pytest.mark.usefixtures("few_owed")
+def test_retransmission_begins_anew_after_resets(tmp_path: Path, any_bits: Claims) -> None:
+    retransmitted(any_bits, reset=any_bits.free(1, "reset"))
+    assert any_bits.hold(tmp_path)
+
+
+class ClearsNothing(Clearing):
+    """It never becomes active."""
+
+    def __init__(self, m: Module, name: str, width: int) -> None:
+        super().__init__(Module(), name, width)
+        self._m = m
+
+
+@pytest.mark.usefixtures("few_owed")
+def test_proofs_find_turns_that_survive_a_reset(
+    tmp_path: Path, any_bits: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retransmission, "Clearing", ClearsNothing)
+    retransmitted(any_bits, reset=any_bits.free(1, "reset"))
+    assert not any_bits.hold(tmp_path)
 
 
 class PassesAll(RetransmissionInterface):

@@ -175,6 +175,9 @@ class PacketBench(Bench):
     The network carries stamped packets: its payload is widened if the stamp needs more bits,
     which does not change its behaviour in any cycle.
 
+    After a reset counters begin anew, but what is in memories does not: histograms count on, and so
+    do the numbers of packets in their flows.
+
     Parameters
     ----------
     network : PacketNetwork

@@ -171,6 +171,9 @@ class Network(FabricComponent, ABC):
         The routing and its `graph`, if it is described as nodes and links: for measures.
     restarts : bool
         Whether it is as after reset once it is empty, so that runs can follow each other.
+    reset_cycles : int
+        Cycles of a reset after which it is as when it was new. After a shorter one it does the
+        same, but it may accept packets only when so many cycles are over.
 
     Raises
     ------
@@ -198,6 +201,7 @@ class Network(FabricComponent, ABC):
     wiring_plan: MultistagePlan | None = None
     relation: Relation | None = None
     restarts: bool = True
+    reset_cycles: int = 1
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

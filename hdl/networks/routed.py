@@ -24,7 +24,7 @@ from ..routers.route_table import RouteTable
 from ..routers.shape import InputChannel, RouterShape, space_needed
 from ..routers.worm_router import WormRouter
 from ..routing.relation import Relation
-from ..terminals.retransmission import LONGEST_WAIT, acknowledged
+from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
 from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
 from .flits import parse_lengths
@@ -147,6 +147,7 @@ class RoutedNetwork(PacketNetwork):
         if self.recovers:
             self.zero_load_cycles += 2
             self.longest_delay = LONGEST_WAIT * self._delay
+            self.reset_cycles = clearing_cycles(self.packet, self.tags) + 1
         self.punctual = relation.legs is None and not self.parameters.selects
 
     def _check_deadlock(self) -> None:

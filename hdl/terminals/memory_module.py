@@ -35,6 +35,9 @@ class MemoryModule(wiring.Component):
     eight cycles and is pipelined, one request every four: Siegel et al., VII-B.) Neither
     `i.request.ready` nor `i.reply` then depends on `i.reply.ready`.
 
+    A reset leaves the words as they are. A request that is under way then is performed, as a whole,
+    or not; it has no reply.
+
     Parameters
     ----------
     link : MemoryLink

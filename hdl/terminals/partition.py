@@ -44,8 +44,8 @@ class PartitionInterface(wiring.Component):
     M is a register that the *privileged port* writes: `mask`, `mask_member` and `mask_write`. Only
     the operating system may drive this port. `mask_member` is any member of the subnetwork. One
     port can serve all interfaces of a network, and one write makes a subnetwork: it applies to all
-    terminals whose address agrees with `mask_member` where `mask` is 0. After reset the whole
-    network is one subnetwork.
+    terminals whose address agrees with `mask_member` where `mask` is 0. After a reset the whole
+    network is one subnetwork: masks have to be written again.
 
     A write takes effect in the next cycle. The exception is a header that is offered to the network
     and not yet taken: it keeps the mask with which it was first offered, and the new mask takes

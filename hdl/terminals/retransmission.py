@@ -9,12 +9,13 @@ from ..core.checks import check_integer
 from ..core.errors import InvalidValue
 from ..core.fabric import Meter
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.clearing import Clearing
 from ..primitives.packet import Packet, TagEncoder
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
 from ..topology.tags import TagScheme
 
-__all__ = ["LONGEST_WAIT", "RetransmissionInterface", "acknowledged"]
+__all__ = ["LONGEST_WAIT", "RetransmissionInterface", "acknowledged", "clearing_cycles"]
 
 _OWED = 16
 """Acknowledgements that wait to be sent. A distributed memory has 16 rows, needed or not."""
@@ -37,6 +38,16 @@ def acknowledged(packet: Packet, address: int) -> Packet:
     return Packet(packet.members["tag"], layout, flits=packet.flits)
 
 
+def clearing_cycles(packet: Packet, tags: TagScheme) -> int:
+    """Cycles for which interfaces of these parameters clear their turns after a reset."""
+    return 1 << _turn_bits(packet, tags)
+
+
+def _turn_bits(packet: Packet, tags: TagScheme) -> int:
+    """The width of the widest number of a turn."""
+    return max(packet.members["tag"], tags.code.width)
+
+
 class _Kept:
     """The packets that an interface keeps, one in each place.
 
@@ -52,13 +63,23 @@ class _Kept:
         The newest packet has not arrived completely.
     stored : Signal
         Its flits so far.
+    clearing : Clearing
+        Of the memories of turns.
     turns : Memory
         For each tag, the turn of the next packet.
     flits : Memory
         The flits of each place.
     """
 
-    def __init__(self, places: int, width: int, longest: int, turns: Memory, flits: Memory) -> None:
+    def __init__(
+        self,
+        places: int,
+        width: int,
+        longest: int,
+        clearing: Clearing,
+        turns: Memory,
+        flits: Memory,
+    ) -> None:
         names = ("busy", "due", "turn", "newest", "fresh")
         self.busy, self.due, self.turn, self.newest, self.fresh = (
             Signal(places, name=name) for name in names
@@ -66,6 +87,7 @@ class _Kept:
         self.tag = [Signal(width, name=f"tag_{place}") for place in range(places)]
         self.filling = Signal(name="filling")
         self.stored = Signal(range(longest + 1), name="stored")
+        self.clearing = clearing
         self.turns = turns
         self.flits = flits
 
@@ -95,6 +117,11 @@ class RetransmissionInterface(wiring.Component):
     *Receiving* never waits for sending: acknowledgements wait in a queue of 16 places, and one that
     finds it full is dropped, which is as if the network had lost it. So the network can always get
     rid of packets that have arrived, as long as the terminal takes what is for it.
+
+    *Reset*: all interfaces of a network are reset together with it. The turns are in memories,
+    which a reset does not reach, so these are cleared (`Clearing`): for one cycle per possible tag,
+    from the second cycle of the reset on, `i.ready` and `came.ready` are 0. An interface that has
+    had no packets before has nothing to clear, and works at once.
 
     `sent` comes from registers and memories, and `i.ready` from registers. `o` depends
     combinationally on `came`, and `came.ready` on `came` and `o.ready`.
@@ -168,7 +195,8 @@ class RetransmissionInterface(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self._send(m, self._receive(m))
+        clearing = Clearing(m, "clearing", _turn_bits(self.packet, self.tags))
+        self._send(m, clearing, self._receive(m, clearing))
         return m
 
     def _tag(self, m: Module, name: str, destination: Value) -> Value:
@@ -177,7 +205,7 @@ class RetransmissionInterface(wiring.Component):
         m.d.comb += [encoder.source.eq(self.address), encoder.destination.eq(destination)]
         return encoder.tag
 
-    def _receive(self, m: Module) -> ArrivalQueue:
+    def _receive(self, m: Module, clearing: Clearing) -> ArrivalQueue:
         """Pass what is new; returns the queue of acknowledgements."""
         came, header = self.came, self.came.payload.payload
         m.submodules.expected = expected = Memory(shape=1, depth=1 << len(header.source), init=[])
@@ -190,20 +218,18 @@ class RetransmissionInterface(wiring.Component):
         m.d.comb += [
             now.addr.eq(header.source),
             new.eq(~header.acknowledgement & (header.turn == now.data)),
-            self.o.valid.eq(came.valid & new),
+            self.o.valid.eq(came.valid & new & ~clearing.active),
             self.o.payload.tag.eq(came.payload.tag),
             self.o.payload.payload.eq(header.payload),
             self.o.payload.last.eq(came.payload.last),
-            came.ready.eq(self.o.ready | ~new),
+            came.ready.eq((self.o.ready | ~new) & ~clearing.active),
             ends.eq(came.valid & came.ready & came.payload.last & ~header.acknowledgement),
             self.repeated.eq(ends & ~new),
-            update.en.eq(ends),
-            update.addr.eq(header.source),
-            update.data.eq(~header.turn),
             owed.i[0].valid.eq(ends),
             owed.i[0].payload.source.eq(header.source),
             owed.i[0].payload.turn.eq(header.turn),
         ]
+        clearing.write(update, ends, header.source, ~header.turn)
         return owed
 
     def _store(self, m: Module, kept: _Kept) -> tuple[Value, Value]:
@@ -222,7 +248,7 @@ class RetransmissionInterface(wiring.Component):
         room = (self.longest - 1).bit_length()
         write = kept.flits.write_port()
         m.d.comb += [
-            self.i.ready.eq(kept.filling | (~fresh & ~kept.busy.all())),
+            self.i.ready.eq(kept.filling | (~fresh & ~kept.busy.all() & ~kept.clearing.active)),
             write.en.eq(self.i.valid & self.i.ready),
             write.addr.eq(Cat(Mux(kept.filling, kept.stored, 0)[:room], entry)),
             write.data.eq(self.i.payload),
@@ -309,27 +335,22 @@ class RetransmissionInterface(wiring.Component):
             kept.turn ^ header.turn.replicate(self.window)
         )
         arrived = Signal(self.window)
-        toggle = kept.turns.write_port()
-        m.d.comb += [
-            arrived.eq(
-                Mux(
-                    self.came.valid & header.acknowledgement,
-                    matches & kept.busy & ~kept.fresh & ~current,
-                    0,
-                )
-            ),
-            toggle.en.eq(arrived.any()),
-            toggle.addr.eq(tag),
-            toggle.data.eq(~header.turn),
-        ]
+        m.d.comb += arrived.eq(
+            Mux(
+                self.came.valid & header.acknowledgement,
+                matches & kept.busy & ~kept.fresh & ~current,
+                0,
+            )
+        )
+        kept.clearing.write(kept.turns.write_port(), arrived.any(), tag, ~header.turn)
         return arrived
 
-    def _send(self, m: Module, owed: ArrivalQueue) -> None:
+    def _send(self, m: Module, clearing: Clearing, owed: ArrivalQueue) -> None:
         """Send acknowledgements, and packets until they are acknowledged."""
         width, room = self.packet.members["tag"], (self.longest - 1).bit_length()
         m.submodules.turns = turns = Memory(shape=1, depth=1 << width, init=[])
         m.submodules.flits = flits = Memory(shape=self.packet, depth=self.window << room, init=[])
-        kept = _Kept(self.window, width, self.longest, turns, flits)
+        kept = _Kept(self.window, width, self.longest, clearing, turns, flits)
         begins, turn = self._store(m, kept)
         current, ends = self._choose(m, kept, owed)
         arrived = self._acknowledged(m, kept, current)

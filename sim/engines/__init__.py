@@ -5,7 +5,7 @@ from typing import Protocol, Self, runtime_checkable
 
 from ...hdl.core.fabric import Pin
 
-__all__ = ["Engine", "PortEngine", "StateEngine"]
+__all__ = ["Engine", "PortEngine", "ResetEngine", "StateEngine"]
 
 
 class PortEngine(Protocol):
@@ -45,6 +45,19 @@ class PortEngine(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exception: object) -> None: ...
+
+
+@runtime_checkable
+class ResetEngine(PortEngine, Protocol):
+    """An engine that can reset the fabric, as `rst` does in its Verilog."""
+
+    def reset(self, cycles: int = 1) -> None:
+        """Advance all runs by some cycles, 1 or more, with the reset asserted.
+
+        At the edge that ends each of these cycles, registers get their initial values, except for
+        those that are `reset_less`. Memories and the outputs of their read ports do not hear the
+        reset: what was to be written in such a cycle is written.
+        """
 
 
 class Engine(PortEngine, Protocol):

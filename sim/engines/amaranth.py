@@ -6,7 +6,7 @@ from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
-from amaranth.hdl import DriverConflict, MemoryData, MemoryInstance, Shape, Value
+from amaranth.hdl import DriverConflict, Fragment, MemoryData, MemoryInstance, Shape, Value
 from amaranth.sim import Simulator
 
 from ...hdl.core.checks import check_integer
@@ -27,7 +27,7 @@ _Named = dict[tuple[str, str], _Kind]
 class AmaranthEngine:
     """Runs one fabric in Amaranth's simulator, the reference.
 
-    Implements `StateEngine` with one run.
+    Implements `StateEngine` and `ResetEngine` with one run.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class AmaranthEngine:
         fabric.check_one_clock("The engine amaranth")
         self._fabric = fabric
         self._top = FabricComponent(fabric)
-        self._simulator = Simulator(self._top)
+        self._simulator = Simulator(_with_lasting_reads(Fragment.get(self._top, None)))
         self._simulator.add_clock(CLOCK_PERIOD, if_exists=True)
         self._simulator.add_testbench(self._count)
         with ExitStack() as stack:
@@ -77,6 +77,16 @@ class AmaranthEngine:
         with held_interrupts() as interrupts:
             while self.cycle < target and not interrupts:
                 self._simulator.advance()
+
+    def reset(self, cycles: int = 1) -> None:
+        check_integer("Cycles", cycles, 1)
+        # Amaranth has no other way to the signal, which its simulator makes.
+        domain = self._simulator._design.fragment.domains["sync"]
+        self._context.set(domain.rst, 1)
+        try:
+            self.step(cycles)
+        finally:
+            self._context.set(domain.rst, 0)
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
         self._fabric.check_pin(Pin(None, (port,)))
@@ -181,3 +191,14 @@ class AmaranthEngine:
 
     def __exit__(self, *exception: Any) -> None:
         self._stack.__exit__(*exception)
+
+
+def _with_lasting_reads(fragment: Fragment) -> Fragment:
+    """The same, whose synchronous read ports do not hear the reset: so it is in the Verilog."""
+    if isinstance(fragment, MemoryInstance):
+        for port in fragment._read_ports:
+            for signal in port._data._rhs_signals():
+                signal._reset_less = True
+    for inner, _, _ in fragment.subfragments:
+        _with_lasting_reads(inner)
+    return fragment

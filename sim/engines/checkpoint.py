@@ -37,10 +37,11 @@ def check_checkpoint(path: str | os.PathLike[str]) -> None:
 class CheckpointEngine:
     """A compiled engine that writes checkpoints, and continues from one.
 
-    Implements `Engine`. What a run does depends only on what it reads from its engine. So a
-    checkpoint holds the engine's state and the answers to all calls before it. A run that is begun
-    again makes the same calls, and gets these answers without simulation, until it comes to the
-    cycle of the state. From there on it is simulated. Its result is that of a run without pause.
+    Implements `Engine` and `ResetEngine`. What a run does depends only on what it reads from its
+    engine. So a checkpoint holds the engine's state and the answers to all calls before it. A run
+    that is begun again makes the same calls, and gets these answers without simulation, until it
+    comes to the cycle of the state. From there on it is simulated. Its result is that of a run
+    without pause.
 
     Parameters
     ----------
@@ -133,6 +134,10 @@ class CheckpointEngine:
             state = replace(self._engine.save(), run=self._about, note=json.dumps(self._calls))
             state.save(self._path)
             self._saved = time.monotonic()
+
+    def reset(self, cycles: int = 1) -> None:
+        self._call("reset", cycles)
+        self.cycle += cycles
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
         self._call("set", port, value, run)

@@ -27,11 +27,19 @@ _MAIN = """
 #include "Vtop.h"
 #include <cstring>
 
+static void run(Vtop *top, unsigned long cycles) {{
+  while (cycles--) {{ top->clk = 0; top->eval(); top->clk = 1; top->eval(); }}
+}}
+
 extern "C" {{
 Vtop *create() {{ Vtop *top = new Vtop; top->eval(); return top; }}
 void destroy(Vtop *top) {{ top->final(); delete top; }}
-void step(Vtop *top, unsigned long cycles) {{
-  while (cycles--) {{ top->clk = 0; top->eval(); top->clk = 1; top->eval(); }}
+void step(Vtop *top, unsigned long cycles) {{ run(top, cycles); }}
+void reset(Vtop *top, unsigned long cycles) {{
+  top->rst = 1;
+  run(top, cycles);
+  top->rst = 0;
+  top->eval();
 }}
 void set(Vtop *top, int port, const void *value) {{
   switch (port) {{ {setters} }}
@@ -62,7 +70,7 @@ class VerilatorTimeout(MulticubeError):
 class VerilatorEngine:
     """Runs the Verilog of one fabric in Verilator.
 
-    Implements `PortEngine`. Of the cells' ports, only the `visible` ones can be read.
+    Implements `ResetEngine`. Of the cells' ports, only the `visible` ones can be read.
 
     Parameters
     ----------
@@ -116,6 +124,7 @@ class VerilatorEngine:
         library.create.restype = ctypes.c_void_p
         library.destroy.argtypes = [ctypes.c_void_p]
         library.step.argtypes = [ctypes.c_void_p, ctypes.c_ulong]
+        library.reset.argtypes = [ctypes.c_void_p, ctypes.c_ulong]
         library.set.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p]
         library.get.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
         self._library = library
@@ -181,6 +190,11 @@ class VerilatorEngine:
     def step(self, cycles: int) -> None:
         cycles = check_integer("Cycles", cycles, 0)
         self._library.step(self._top, cycles)
+        self.cycle += cycles
+
+    def reset(self, cycles: int = 1) -> None:
+        cycles = check_integer("Cycles", cycles, 1)
+        self._library.reset(self._top, cycles)
         self.cycle += cycles
 
     def set(self, port: str, value: int, run: int | None = None) -> None:

@@ -144,6 +144,8 @@ class MultidimensionalMemory(FabricComponent):
     others, m ones      2^m rows by N / 2^m columns
     ==================  =====================================================
 
+    A reset leaves the elements as they are.
+
     Latency: `data_out` shows in the next cycle what is read in this one (or, after a write, what
     was written, in the order of the modules). Throughput is one access per cycle in any order; a
     read sees all writes of earlier cycles. `data_out` depends only on registers and memories,

@@ -35,9 +35,9 @@ _ENOUGH_CELLS = 128
 class CompiledEngine:
     """Runs fabrics as compiled C, thousands of times faster than Amaranth's simulator.
 
-    Implements `Engine`. Several fabrics are run in parallel; they may differ only in straps and in
-    contents of memories. Runs of small networks share vectors; runs of larger ones are distributed
-    over the processor's cores.
+    Implements `StateEngine` and `ResetEngine`. Several fabrics are run in parallel; they may differ
+    only in straps and in contents of memories. Runs of small networks share vectors; runs of larger
+    ones are distributed over the processor's cores.
 
     Parameters
     ----------
@@ -130,6 +130,19 @@ class CompiledEngine:
                 job.result()
             self._rate = part / max(time.perf_counter() - start, 1e-9)
             cycles -= part
+
+    def reset(self, cycles: int = 1) -> None:
+        """Advance all runs by some cycles with the reset asserted: memories do not hear it.
+
+        Raises
+        ------
+        AssertionViolated
+            If an assertion of a component fails.
+        """
+        for _ in range(check_integer("Cycles", cycles, 1)):
+            self.step(1)
+            for machine in self._machines:
+                machine.reset()
 
     def _at(self, run: int) -> tuple[Machine, int]:
         if run not in range(self.runs):

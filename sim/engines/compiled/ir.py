@@ -70,10 +70,14 @@ Words = tuple[Node, ...]
 
 @dataclass
 class Register:
-    """A word of state, updated at the clock edge. `next` is set once all state is known."""
+    """A word of state, updated at the clock edge. `next` is set once all state is known.
+
+    `next` is that without a reset; `resets` says whether a reset sets it to `init` instead.
+    """
 
     width: int
     init: int
+    resets: bool = False
     next: Node = field(init=False)
 
 

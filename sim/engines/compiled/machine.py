@@ -164,6 +164,14 @@ class Machine(Tables):
         if done < cycles:
             self._raise_event()
 
+    def reset(self) -> None:
+        """Make the last clock edge one with the reset asserted."""
+        for group in self.groups:
+            for number, register in enumerate(group.module.registers):
+                if register.resets:
+                    group.state[:, number] = lane_word(register.init, 0, register.width)
+        self._changed()
+
     def _raise_event(self) -> None:
         offset = self._c.event_type - ctypes.addressof(self._c_types)
         group = self.groups[offset // ctypes.sizeof(_CType)]

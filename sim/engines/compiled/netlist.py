@@ -212,7 +212,8 @@ class _Lowering:
                     self._check_clock(cell)
                     if not cell.arst.is_const:
                         raise UnsupportedConstruct(f"Asynchronous reset at {_place(cell)}")
-                    self._declare_state(index, len(cell.data), cell.init)
+                    resets = self._hears_reset(cell)
+                    self._declare_state(index, len(cell.data), cell.init, resets)
                 case nir.SyncReadPort():
                     self._check_clock(cell)
                     self._declare_state(index, cell.width, 0)
@@ -265,12 +266,34 @@ class _Lowering:
                 f"{type(cell).__name__} at {_place(cell)} is not in the clock domain sync"
             )
 
-    def _declare_state(self, index: int, width: int, init: int) -> None:
+    def _hears_reset(self, cell: nir.FlipFlop) -> bool:
+        """Whether the last assignment to a register, which counts, is under the reset."""
+        source = None if not cell.data or cell.data[0].is_const else cell.data[0].cell
+        if source is None or not isinstance(self.netlist.cells[source], nir.AssignmentList):
+            return False
+        assignments = self.netlist.cells[source].assignments
+        return bool(assignments) and self._is_reset(assignments[-1].cond)
+
+    def _is_reset(self, net: nir.Net) -> bool:
+        """Whether it is the reset, or the test of it by which Amaranth resets a register."""
+        while not net.is_const:
+            match self.netlist.cells[net.cell]:
+                case nir.PriorityMatch() as priority if net.bit == 0:
+                    net = priority.inputs[0]
+                case nir.Matches(patterns=("1",)) as match:
+                    net = match.value[0]
+                case nir.Top() as top:
+                    return "rst" in top.ports_i and net.bit == top.ports_i["rst"][0]
+                case _:
+                    return False
+        return False
+
+    def _declare_state(self, index: int, width: int, init: int, resets: bool = False) -> None:
         numbers = []
         for word, count in enumerate(word_widths(width)):
             numbers.append(len(self.registers))
             value = init >> WORD * word & (1 << count) - 1
-            self.registers.append(Register(count, value))
+            self.registers.append(Register(count, value, resets))
         self._state[index] = numbers
 
     def _state_words(self, index: int) -> Words:
