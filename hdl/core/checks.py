@@ -19,8 +19,25 @@ __all__ = [
     "check_number",
     "check_payload",
     "check_radix",
+    "check_seed",
     "nearest",
+    "shown",
 ]
+
+_LONGEST = 80
+"""Characters of a value that a message shows."""
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: in one line, and not all of one that is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more than 4,300 digits
+        text = "a number of thousands of digits"
+    except Exception:  # an object that can't tell what it is
+        text = f"an object of type {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def check_integer(what: str, value: Any, minimum: int, maximum: int | None = None) -> int:
@@ -34,11 +51,11 @@ def check_integer(what: str, value: Any, minimum: int, maximum: int | None = Non
         If it is out of range.
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InvalidType(f"{what} must be an integer, not {value!r}")
+        raise InvalidType(f"{what} must be an integer, not {shown(value)}")
     number = int(value)
     if number < minimum or (maximum is not None and number > maximum):
         allowed = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-        raise InvalidValue(f"{what} must be {allowed}, not {number}")
+        raise InvalidValue(f"{what} must be {allowed}, not {shown(number)}")
     return number
 
 
@@ -53,20 +70,23 @@ def check_field(
 def check_number(what: str, value: Any) -> float:
     """A real number of any type, such as one of numpy's, as Python's own; or InvalidType."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidType(f"{what} must be a number, not {value!r}")
-    return float(value)
+        raise InvalidType(f"{what} must be a number, not {shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidValue(f"{what} must be a number that is less, not {shown(value)}") from None
 
 
 def check_kind(what: str, value: Any, kind: type | tuple[type, ...], words: str) -> None:
     """Raise InvalidType if a value is of no such kind, which `words` describe."""
     if not isinstance(value, kind):
-        raise InvalidType(f"{what} must be {words}, not {value!r}")
+        raise InvalidType(f"{what} must be {words}, not {shown(value)}")
 
 
 def check_limit(what: str, value: int, maximum: int) -> None:
     """Raise ValueError if a number is so large that the work it asks for would never finish."""
     if value > maximum:
-        raise InvalidValue(f"{what} must be at most {maximum}, not {value}")
+        raise InvalidValue(f"{what} must be at most {maximum}, not {shown(value)}")
 
 
 def check_payload(payload: "ShapeLike") -> "ShapeLike":
@@ -76,13 +96,20 @@ def check_payload(payload: "ShapeLike") -> "ShapeLike":
     try:
         Shape.cast(payload)
     except TypeError:
-        raise InvalidType(f"Payload must be a number of bits or a shape, not {payload!r}") from None
+        raise InvalidType(
+            f"Payload must be a number of bits or a shape, not {shown(payload)}"
+        ) from None
     return payload
 
 
 def check_radix(radix: object) -> int:
     """Check a radix: the number of inputs and of outputs of a switch."""
     return check_integer("Radix", radix, 2)
+
+
+def check_seed(seed: object) -> int:
+    """Check the seed of random numbers."""
+    return check_integer("Seed", seed, 0)
 
 
 def check_delay(delay: int) -> int:

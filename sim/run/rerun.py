@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hdl.core.errors import InvalidValue
-from ...hdl.core.input_file import read_input
+from ...hdl.core.input_file import read_text
 from ...hdl.networks import build
 from ..engines.selection import ENGINES
 from ..measure.result import Result, SimulationError
@@ -138,11 +138,7 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
     ValueError
         If the file can't be read, records no run, or has an unknown column.
     """
-    try:
-        text = read_input(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise InvalidValue(f"File {path} can't be read: {reason}") from None
+    text = read_text("File", path)
     read = _from_json if text.lstrip()[:1] in ("{", "[") else _from_table
     try:
         records = list(read(text))

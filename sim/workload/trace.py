@@ -9,7 +9,7 @@ from statistics import fmean
 
 from ...hdl.bench import ReplaySource, SourcePlan
 from ...hdl.core.errors import InvalidType, InvalidValue
-from ...hdl.core.input_file import read_input
+from ...hdl.core.input_file import read_text
 from ...hdl.networks import PacketNetwork
 
 __all__ = ["TRACE_START", "Trace", "TracePacket", "read_trace"]
@@ -140,11 +140,7 @@ def read_trace(path: str | os.PathLike[str], ports: int, sinks: int | None = Non
     """
     columns = ["cycle", "source", "destination", "length", "mask"]
     width = 0
-    try:
-        text = read_input(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise InvalidValue(f"Trace {path} can't be read: {reason}") from None
+    text = read_text("Trace", path).replace("\r\n", "\n").replace("\r", "\n")
     packets = []
     for number, line in enumerate(text.split("\n"), 1):
         try:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...hdl.core.checks import check_integer, nearest
 from ...hdl.core.errors import InvalidType, InvalidValue
-from ...hdl.core.input_file import read_input
+from ...hdl.core.input_file import read_text
 from ...hdl.topology.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from .matrix import MOST_ENTRIES, check_matrix
 from .pattern import Pattern, check_load, short_name
@@ -394,11 +394,7 @@ def _from_file(path: str, ports: int) -> Pattern:
     destination in each line, or all in one.
     """
     name = f"file:{path}"
-    try:
-        text = read_input(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise InvalidValue(f"Traffic {path} can't be read: {reason}") from None
+    text = read_text("Traffic", path)
     lines = [
         (number, words)
         for number, line in enumerate(text.splitlines(), 1)
