@@ -1,6 +1,7 @@
 """Checks that constructors share, so that the same mistake always gives the same message."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,17 @@ if TYPE_CHECKING:
 __all__ = [
     "check_delay",
     "check_field",
+    "check_flag",
     "check_integer",
     "check_kind",
     "check_limit",
     "check_number",
+    "check_path",
     "check_payload",
     "check_radix",
     "check_seed",
+    "check_several",
+    "check_word",
     "nearest",
     "shown",
 ]
@@ -77,10 +82,46 @@ def check_number(what: str, value: Any) -> float:
         raise InvalidValue(f"{what} must be a number that is less, not {shown(value)}") from None
 
 
-def check_kind(what: str, value: Any, kind: type | tuple[type, ...], words: str) -> None:
+def check_kind(what: str, value: Any, kind: Any, words: str) -> None:
     """Raise InvalidType if a value is of no such kind, which `words` describe."""
     if not isinstance(value, kind):
         raise InvalidType(f"{what} must be {words}, not {shown(value)}")
+
+
+def check_flag(what: str, value: object) -> None:
+    """Raise InvalidType if a value is neither true nor false."""
+    check_kind(what, value, bool, "True or False")
+
+
+def check_word(what: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise InvalidValue if a value is none of the words that are allowed."""
+    words = tuple(allowed)
+    if not isinstance(value, str) or value not in words:
+        raise InvalidValue(
+            f"{what} must be one of {', '.join(words)}, not {shown(value)}{nearest(value, words)}"
+        )
+
+
+def check_several(what: str, values: Any, words: str) -> list[Any]:
+    """The values of something that has several, which `words` describe; or InvalidType."""
+    if not isinstance(values, str | bytes | Mapping):
+        try:
+            return list(values)
+        except TypeError:
+            pass
+    raise InvalidType(f"{what} must be a sequence of {words}, not {shown(values)}")
+
+
+def check_path(what: str, path: object) -> None:
+    """Raise an error if a value can't be the path of a file."""
+    check_kind(what, path, str | os.PathLike, "a path")
+    text = os.fspath(path)  # type: ignore[call-overload]
+    try:
+        wrong = not text or "\0" in text or not os.fsencode(text)
+    except UnicodeEncodeError:
+        wrong = True
+    if wrong:
+        raise InvalidValue(f"{what} must be a path, not {shown(text)}")
 
 
 def check_limit(what: str, value: int, maximum: int) -> None:
@@ -127,7 +168,7 @@ def nearest(word: object, words: Iterable[str]) -> str:
     or is its beginning.
     """
     allowed = {each.lower(): each for each in words}
-    written = str(word).lower()
+    written = word.lower() if isinstance(word, str) else ""
     begun = (each for each in allowed if written and each.startswith(written))
     found = get_close_matches(written, allowed, n=1) or [
         *begun,

@@ -3,8 +3,8 @@
 import codecs
 import os
 
-from .checks import shown
-from .errors import InvalidType, InvalidValue
+from .checks import check_path
+from .errors import InvalidValue
 
 __all__ = ["read_content", "read_input", "read_text"]
 
@@ -45,14 +45,11 @@ def read_content(what: str, path: str | os.PathLike[str]) -> bytes:
     TypeError, ValueError
         If there is no such file, or it is of more than 256 MiB.
     """
-    if not isinstance(path, str | bytes | os.PathLike):
-        raise InvalidType(f"{what} must be the path of a file, not {shown(path)}")
+    check_path(what, path)
     try:
         content = read_input(path, _MOST_BYTES + 1)
     except OSError as error:
         raise _unread(what, path, error.strerror or str(error)) from None
-    except ValueError as error:  # such as a zero in its name
-        raise _unread(what, path, str(error)) from None
     if len(content) > _MOST_BYTES:
         raise _unread(what, path, f"it has more than {_MOST_BYTES} bytes")
     return content
@@ -72,4 +69,4 @@ def read_text(what: str, path: str | os.PathLike[str]) -> str:
 
 
 def _unread(what: str, path: str | os.PathLike[str], reason: str) -> InvalidValue:
-    return InvalidValue(f"{what} {os.fsdecode(path)} can't be read: {reason}")
+    return InvalidValue(f"{what} {os.fspath(path)} can't be read: {reason}")

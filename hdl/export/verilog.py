@@ -29,7 +29,7 @@ from typing import Any
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
-from ..core.checks import check_kind
+from ..core.checks import check_flag, check_kind, check_path
 from ..core.errors import InvalidValue
 from ..core.fabric import SYNC, Cell, CellType, Fabric, Leaf, Path, Pin
 from ..core.output_file import check_output, is_regular, whole_file
@@ -361,6 +361,8 @@ def verilog_text(
     ValueError
         If a name is not a Verilog identifier, or is taken, or a pin of the fabric has no driver.
     """
+    check_kind("Clock", clock, Clock, "a Clock")
+    check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
     fabric.check()
     modules = _Modules(name, fabric)
@@ -414,6 +416,9 @@ def write_verilog(
         file.
     """
     check_kind("Fabric", fabric, Fabric, "a Fabric")
+    check_path("Output", path)
+    check_flag("Core", core)
+    check_kind("Clock", clock, Clock, "a Clock")
     path = os.fspath(path)
     outputs = [path]
     if is_regular(path):

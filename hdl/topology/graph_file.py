@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from ..core.checks import check_path
 from ..core.errors import InvalidValue, MulticubeError
 from ..core.input_file import read_content, read_text
 from .anynet import read_anynet
@@ -26,8 +27,9 @@ def read_graph(path: str | os.PathLike[str]) -> ListedGraph:
     ValueError
         If the file can't be read, or is none of its form; the message names the line or the entry.
     """
+    check_path("File", path)
     read: Callable[[], ListedGraph]
-    match Path(os.fsdecode(path)).suffix.lower():
+    match Path(os.fspath(path)).suffix.lower():
         case ".json":
             read = partial(read_json, read_text("File", path))
         case ".graphml":  # which says itself how it is encoded
@@ -37,6 +39,6 @@ def read_graph(path: str | os.PathLike[str]) -> ListedGraph:
     try:
         return read()
     except MulticubeError as error:
-        raise type(error)(f"File {os.fsdecode(path)}: {error}") from None
+        raise type(error)(f"File {os.fspath(path)}: {error}") from None
     except RecursionError:
-        raise InvalidValue(f"File {os.fsdecode(path)}: It is nested too deeply") from None
+        raise InvalidValue(f"File {os.fspath(path)}: It is nested too deeply") from None

@@ -1,7 +1,7 @@
 """Graphs in GraphML, read strictly: what is not understood is refused, with its line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
@@ -41,7 +41,13 @@ _WAYS = {"directed": True, "undirected": False}
 _TRUTH = {"true": True, "false": False}
 _OWNERS = ("graphml", "graph", "node", "edge", "all", "port", "endpoint", "hyperedge")
 _NUMBER = re.compile("[+-]?[0-9]{1,30}")
-_NUMBERS = {"boolean": _TRUTH.__getitem__, "int": int, "long": int, "float": float, "double": float}
+_NUMBERS: dict[str, Callable[[str], Any]] = {
+    "boolean": _TRUTH.__getitem__,
+    "int": int,
+    "long": int,
+    "float": float,
+    "double": float,
+}
 _TYPES = (*_NUMBERS, "string")
 _DEPTH = 32
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hdl.core.checks import check_integer
+from ...hdl.core.checks import check_integer, check_kind, shown
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import whole_file
 from ...hdl.networks import Network
@@ -71,6 +71,7 @@ class LivePage:
         seed: int = 1,
         lesson: str | None = None,
     ) -> None:
+        check_kind("Network", network, Network, "a network")
         found = pattern(traffic, network.sources)
         if found.quota:
             raise InvalidValue(
@@ -80,8 +81,8 @@ class LivePage:
         self.network = network
         self.run = Run(found, load, seed=seed, history=0)
         self.lessons = lessons_for(network)
-        if lesson is not None and lesson not in self.lessons:
-            raise InvalidValue(f"Lesson {lesson!r} is not for {network}")
+        if lesson is not None and (not isinstance(lesson, str) or lesson not in self.lessons):
+            raise InvalidValue(f"Lesson {shown(lesson)} is not for {network}")
         self.lesson = lesson
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import Any
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.input_file import read_text
 from ...hdl.networks import build
-from ..engines.selection import ENGINES
+from ..engines.selection import ENGINES, check_engine
 from ..measure.result import Result, SimulationError
 from ..measure.row import MEASURED, row_of
 from .record import NAMES, from_cells, run_from, this_version, words
@@ -110,6 +110,8 @@ def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = N
         If the record lacks something, a value is not allowed, or its traffic can't be read again:
         a trace that is no file, or a pattern that came from Python and has no text.
     """
+    if engine is not None:
+        check_engine(engine)
     if not isinstance(record, Record):
         record = Record.of(record)
     network = build(record.network, **record.parameters)
