@@ -20,6 +20,8 @@ from multicube import LivePage, draw, hdl, sim
 from multicube.hdl import (
     FAMILIES,
     AxiStreamNetwork,
+    BoxControlledNetwork,
+    CircuitNetwork,
     InputQueuedSwitch,
     InterchangeBox,
     MultiClockNetwork,
@@ -28,6 +30,7 @@ from multicube.hdl import (
     OutputQueuedSwitch,
     PartitionedNetwork,
     ReconfigurableExtraStageCube,
+    StageControlledNetwork,
     TerminalClocks,
     build,
     multistage_plan,
@@ -38,10 +41,10 @@ from multicube.hdl.core.fabric import Fabric, Pin
 from multicube.hdl.export.verilog import Clock
 from multicube.hdl.networks.family import Family
 from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.topology.clos import Clos
 from multicube.sim import (
     Messenger,
     Run,
-    Sweep,
     Trace,
     TracePacket,
     copy_messages,
@@ -125,6 +128,8 @@ RECORD = {"network": "cube", "parameters": {"ports": 2}, "run": {"cycles": 20, "
 
 SHORT: dict[str, Any] = {"cycles": 20, "warmup": 0}
 
+SWEEP = sweep(NETWORK, [0.2], refine=False, processes=1, **SHORT)
+
 ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     build: {"name": "cube"},
     draw: {"network": NETWORK, "path": "a.svg"},
@@ -141,7 +146,10 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     rerun: {"record": RECORD},
     run_passes: {"network": NETWORK, "passes": [[1, 0]]},
     run_programs: {"network": build("combining", ports=2), "programs": []},
-    save_sweep: {"sweep": Sweep(NETWORK, "uniform", [], None), "path": "a.csv"},
+    save_sweep: {
+        "sweep": sweep(NETWORK, [0.2], refine=False, processes=1, **SHORT),
+        "path": "a.svg",
+    },
     send_messages: {"network": NETWORK, "messages": []},
     copy_messages: {"network": NETWORK, "copies": []},
     Messenger: {"network": NETWORK},
@@ -154,13 +162,16 @@ ASKED: dict[Callable[..., Any], dict[str, Any]] = {
     PartitionedNetwork: {"network": NETWORK},
     ReconfigurableExtraStageCube: {"network": build("cube", ports=4, extra_stage=1)},
     MultidimensionalMemory: {"size": 4},
+    CircuitNetwork: {"ports": 4},
+    BoxControlledNetwork: {"graph": Clos(2, 2, 2), "shape": 4},
+    StageControlledNetwork: {"ports": 4, "shape": 4},
     InterchangeBox: {"radix": 2, "shape": 4},
     InputQueuedSwitch: {"packet": Packet(1, 4), "radix": 2, "depth": 2},
     OutputQueuedSwitch: {"packet": Packet(1, 4), "radix": 2, "depth": 2},
 }
 """What is called with each of its arguments replaced by something odd, and its usual arguments."""
 
-LONGEST = 500
+LONGEST = 1000
 """Characters of a refusal."""
 
 SLOW = {(sweep, "processes"), (sweep, "scheduler"), (sweep, "resume")}
@@ -177,7 +188,6 @@ PLAIN = {
 def test_all_public_names_are_tried() -> None:
     public = {name for package in (multicube, hdl, sim) for name in package.__all__}
     families = {family.component.__name__ for family in FAMILIES.values()}
-    families.add("GraphNetwork")
     assert public - PLAIN - families == {each.__name__ for each in ASKED}
 
 

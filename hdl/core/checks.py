@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from amaranth.hdl import ShapeLike
 
 __all__ = [
+    "MOST_RADIX",
     "check_delay",
     "check_field",
     "check_flag",
@@ -28,6 +29,12 @@ __all__ = [
     "nearest",
     "shown",
 ]
+
+MOST_RADIX = 2**12
+"""Most inputs or outputs of a switch: more than any network has."""
+
+_WIDEST = 2**16
+"""Most bits of a port of a component."""
 
 _LONGEST = 80
 """Characters of a value that a message shows."""
@@ -135,17 +142,18 @@ def check_payload(payload: "ShapeLike") -> "ShapeLike":
     from amaranth.hdl import Shape  # slow to import, and nothing else here needs it
 
     try:
-        Shape.cast(payload)
-    except TypeError:
+        width = Shape.cast(payload).width
+    except (TypeError, RecursionError):
         raise InvalidType(
             f"Payload must be a number of bits or a shape, not {shown(payload)}"
         ) from None
+    check_limit("Width of a payload in bits", width, _WIDEST)
     return payload
 
 
 def check_radix(radix: object) -> int:
     """Check a radix: the number of inputs and of outputs of a switch."""
-    return check_integer("Radix", radix, 2)
+    return check_integer("Radix", radix, 2, MOST_RADIX)
 
 
 def check_seed(seed: object) -> int:

@@ -29,7 +29,7 @@ from typing import Any
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
-from ..core.checks import check_flag, check_kind, check_path
+from ..core.checks import check_flag, check_kind, check_path, shown
 from ..core.errors import InvalidValue
 from ..core.fabric import SYNC, Cell, CellType, Fabric, Leaf, Path, Pin
 from ..core.output_file import check_output, is_regular, whole_file
@@ -367,6 +367,8 @@ def verilog_text(
     fabric.check()
     modules = _Modules(name, fabric)
     title = " ".join(title.split())
+    if title != title.encode(errors="replace").decode():
+        raise InvalidValue(f"Title must be a text, not {shown(title)}")
     heading = "\n".join(_heading(name, fabric, title, clock))
     top = "\n".join(_top(name, fabric, modules, clock))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
