@@ -58,13 +58,13 @@ def test_what_follows_from_a_ring() -> None:
 @pytest.mark.parametrize(
     ("nodes", "links", "homes", "message"),
     [
-        (0, [], None, "Nodes must be at least 1, not 0"),
+        (0, [], None, "Nodes must be from 1 to 65536, not 0"),
         (2, [Link(0, 0, 2, 0)], None, "Link from node 0 to node 2 must join nodes from 0 to 1, "),
         (2, [Link(0, 0, 1, 0), Link(0, 0, 0, 0)], None, "Output 0 of node 0 must have one link, "),
         (2, [Link(0, 0, 1, 0), Link(0, 1, 1, 0)], None, "Input 0 of node 1 must have one link, "),
-        (2, [Link(0, -1, 1, 0)], None, "Link from node 0 to node 1 must have port of at least 0"),
-        (2, [Link(0, 0, 1, 0, 0)], None, "Link from node 0 to node 1 must have channels of at "),
-        (2, [Link(0, 0, 1, 0, 1, 0)], None, "Link from node 0 to node 1 must have latency of at "),
+        (2, [Link(0, -1, 1, 0)], None, "Port of the link from node 0 to node 1 must be "),
+        (2, [Link(0, 0, 1, 0, 0)], None, "Channels of the link from node 0 to node 1 must"),
+        (2, [Link(0, 0, 1, 0, 1, 0)], None, "Latency of the link from node 0 to node 1 must "),
         (2, [], [0], "Terminals must be at least 2, not 1"),
         (2, [], [0, 1, 2], "Terminal 2 must be at a node from 0 to 1, not 2"),
     ],

@@ -9,6 +9,7 @@ from typing import Any
 import networkx as nx
 import pytest
 from multicube.hdl import GraphNetwork, build
+from multicube.hdl.topology.conversion import from_networkx, to_networkx
 from multicube.hdl.topology.graph import Link, ListedGraph
 from multicube.hdl.topology.graph_file import read_graph
 from multicube.sim import simulate
@@ -102,7 +103,7 @@ TERMINAL = "Terminal 1 must be at"
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", "{", "File '.*' can't be read: Expecting property name"),
+        ("a.json", "{", "File .*: It is no JSON: Expecting property name"),
         ("a.json", "[1]", "File .*: Graph must be an object with nodes and links"),
         ("a.json", {"links": []}, "File .*: Entry nodes must be a list, not None"),
         ("a.json", {"nodes": 2}, "File .*: Entry links must be a list, not None"),
@@ -123,7 +124,7 @@ TERMINAL = "Terminal 1 must be at"
         (
             "a.json",
             SQUARE | {"links": [{"source": 0, "target": 1, "latency": 0}]},
-            "File .*: Latency of the edge from 0 to 1 must be at least 1, not 0",
+            "File .*: Latency of the edge from 0 to 1 must be from 1 to 1024, not 0",
         ),
         (
             "a.json",
@@ -145,12 +146,12 @@ TERMINAL = "Terminal 1 must be at"
             {"nodes": 4, "links": [[0, 1], [2, 3]]},
             "There is no way from ",
         ),
-        ("a.graphml", "<graphml", "File '.*' can't be read: "),
+        ("a.graphml", "<graphml", "File .*: Line 1: it is no XML: unclosed token"),
         (
             "a.graphml",
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d0" for="node"'
             ' attr.name="terminals" attr.type="ong"/><graph/></graphml>',
-            "File .*: GraphML has no 'ong', such as a type of attributes",
+            "File .*: Line 1: key must have attr.type one of boolean, int, ",
         ),
         (
             "a.graphml",
@@ -161,7 +162,7 @@ TERMINAL = "Terminal 1 must be at"
             "a.graphml",
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed">'
             '<node id="x"/><edge source="x" target="y"/></graph></graphml>',
-            "File .*: Link ['x', 'y'] must join nodes of the graph, not 'y'",
+            "File .*: Line 1: Link ['x', 'y'] must join nodes of the graph, not 'y'",
         ),
         ("a.any", "route 0", "File .*: Line 1 must be of words such as router 0 or node 0, not "),
         ("a.any", "node 0 node 1", "File .*: Line 1 must begin with a router, not 'node 0 node 1'"),
@@ -182,24 +183,24 @@ TERMINAL = "Terminal 1 must be at"
             "router 0 router 1 router 1",
             "File .*: Line 1: link from router 0 to 1 must be given once, not twice",
         ),
-        ("a.json", "[" * 100_000, "File '.*' can't be read: it is nested too deeply"),
+        ("a.json", "[" * 100_000, "File .*: It is nested too deeply"),
         (
             "a.json",
             {"nodes": 10**12, "links": []},
-            "File .*: Nodes must be at most 65536, not 1000000000000",
+            "File .*: Nodes must be from 1 to 65536, not 1000000000000",
         ),
         (
             "a.json",
             {"nodes": [{"id": 0, "terminals": 10**12}], "links": []},
-            "File .*: Terminals of node 0 must be from 0 to 65536, not 1000000000000",
+            "File .*: Terminals of node 0 must be from 0 to 64, not 1000000000000",
         ),
         (
             "a.graphml",
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed">'
             '<node id="x"><port name="p"/></node></graph></graphml>',
-            "File '.*' can't be read: GraphML port tag not supported",
+            "File .*: Line 1: node must not hold a port",
         ),
-        ("missing/a.json", None, "File '.*' can't be read: No such file or directory"),
+        ("missing/a.json", None, "File .* can't be read: No such file or directory"),
     ],
 )
 def test_bad_files(
@@ -241,3 +242,265 @@ def test_graph_network_rejects() -> None:
         build("graph", file="given")
     with pytest.raises(ValueError, match=r"^Routing must not be own in a graph that has none$"):
         GraphNetwork(nx.petersen_graph(), routing="own")
+
+
+NAMESPACE = 'xmlns="http://graphml.graphdrawing.org/xmlns"'
+TWO = '<node id="a"/><node id="b"/>'
+EDGE = '<edge source="a" target="b"/>'
+
+
+def graphml(inside: str, keys: str = "", default: str = "undirected") -> str:
+    return (
+        f'<?xml version="1.0"?>\n<graphml {NAMESPACE}>\n{keys}\n'
+        f'<graph edgedefault="{default}">\n{inside}\n</graph>\n</graphml>'
+    )
+
+
+def key(about: str, name: str, kind: str = "int", inside: str = "") -> str:
+    return f'<key id="{name}" for="{about}" attr.name="{name}" attr.type="{kind}">{inside}</key>'
+
+
+DATA = '<data key="latency">2</data>'
+DRAWN = '<key id="d" for="node" yfiles.type="nodegraphics"/>'
+LATENCY = key("edge", "latency", inside="<default>9</default>")
+
+
+@pytest.mark.parametrize(
+    ("content", "there", "back"),
+    [
+        (graphml(TWO + EDGE, LATENCY), [(1, 9)], [(1, 9)]),
+        (graphml(TWO + EDGE + EDGE), [(1, 1)] * 2, [(1, 1)] * 2),
+        (
+            graphml(TWO + EDGE.replace("<edge", '<edge id="1"') + EDGE.replace("<edge", "<edge ")),
+            [(1, 1)] * 2,
+            [(1, 1)] * 2,
+        ),
+        (
+            graphml(TWO + EDGE.replace("/>", '><data key="latency">2</data></edge>'), LATENCY),
+            [(1, 2)],
+            [(1, 2)],
+        ),
+        (graphml(TWO + EDGE.replace("/>", ' directed="true"/>') + EDGE), [(1, 1)] * 2, [(1, 1)]),
+        (graphml(TWO + EDGE, default="directed"), [(1, 1)], []),
+        (graphml(EDGE + TWO).replace(f" {NAMESPACE}", ""), [(1, 1)], [(1, 1)]),
+        ("\ufeff" + graphml(TWO + EDGE)[22:].replace("\n", "\r\n"), [(1, 1)], [(1, 1)]),
+        (graphml(TWO + EDGE, DRAWN), [(1, 1)], [(1, 1)]),
+    ],
+)
+def test_graphml(tmp_path: Path, content: str, there: list, back: list) -> None:
+    graph = joined(read_graph(written(tmp_path, "a.graphml", content)))
+    assert (graph.get(("a", "b"), []), graph.get(("b", "a"), [])) == (there, back)
+
+
+def test_graphml_in_another_encoding(tmp_path: Path) -> None:
+    content = graphml(TWO.replace('"a"', '"ä"') + EDGE.replace('"a"', '"ä"'))
+    for encoding in ("iso-8859-1", "utf-16"):
+        path = tmp_path / "a.graphml"
+        path.write_bytes(content.replace("?>", f' encoding="{encoding}"?>').encode(encoding))
+        assert read_graph(path).name(0) == "ä"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (graphml(TWO + '<node id="a"/>'), "Line 5: Node a must be given once, not twice"),
+        (graphml(TWO + "<node/>"), "Line 5: node must have an attribute 'id'"),
+        (graphml(TWO + "\n<edge source='a' target='a'/>"), "Line 6: Link ['a', 'a'] must join two"),
+        (graphml(TWO + "\n<edge source='a'/>"), "Line 6: edge must have an attribute 'target'"),
+        (
+            graphml(TWO + 2 * EDGE.replace("<edge", '<edge id="0"')),
+            "Line 5: edges from 'a' to 'b' must have different ids or none, not two '0'",
+        ),
+        (
+            graphml(f'<node id="a"><graph>{TWO}</graph></node>'),
+            "Line 5: node must not hold a graph",
+        ),
+        (
+            graphml(TWO + "</graph>\n<graph edgedefault='directed'>"),
+            "Line 6: file must hold one graph, not 2",
+        ),
+        (graphml(TWO + "<hyperedge/>"), "Line 5: graph must not hold a hyperedge"),
+        (graphml('<node id="a"><port name="p"/></node>'), "Line 5: node must not hold a port"),
+        (graphml(TWO + "Text"), "Line 4: graph must hold no text, not"),
+        (graphml(TWO, default="sideways"), "Line 4: graph must have edgedefault directed or und"),
+        (graphml(TWO + EDGE.replace("/>", ' weight="2"/>')), "Line 5: edge has an unknown attr"),
+        (graphml(TWO + EDGE.replace("/>", ' directed="x"/>')), "Line 5: edge must have directed "),
+        (graphml('<node id="a"><data key="z"/></node>'), "Line 5: data must be of a declared key"),
+        (
+            graphml('<node id="a"><data key="latency">2</data></node>', LATENCY),
+            "Line 5: key 'latency' is for edge, not for node",
+        ),
+        (
+            graphml(
+                TWO + EDGE.replace("/>", ">" + 2 * '<data key="latency">2</data>' + "</edge>"),
+                LATENCY,
+            ),
+            "Line 5: data of key 'latency' must be given once, not twice",
+        ),
+        (
+            graphml(TWO + EDGE, key("edge", "Latency", inside="<default>2</default>")),
+            "Line 5: Edge from a to b has an unknown attribute 'Latency'; did you mean 'latency'?",
+        ),
+        (
+            graphml(TWO + EDGE, LATENCY.replace('"int"', '"integr"')),
+            "Line 3: key must have attr",
+        ),
+        (
+            graphml(TWO + EDGE, LATENCY.replace(">9<", ">9.5<")),
+            "Line 3: default of 'latency' must ",
+        ),
+        (
+            graphml(TWO + EDGE, LATENCY.replace(">9<", ">1_0<")),
+            "Line 3: default of 'latency' must ",
+        ),
+        (graphml(TWO + EDGE, 2 * LATENCY), "Line 3: key 'latency' must be given once, not twice"),
+        (
+            graphml(TWO + EDGE, LATENCY + LATENCY.replace('id="latency"', 'id="x"')),
+            "Line 3: attribute 'latency' must have one key, not two",
+        ),
+        (graphml(TWO + EDGE, LATENCY.replace('"edge"', '"arc"')), "Line 3: key must be for one of"),
+        (
+            graphml(TWO, key("node", "node_for_adding", inside="<default>3</default>")),
+            "Line 5: Node a has an unknown attribute 'node_for_adding': none of terminals",
+        ),
+        (
+            '<!DOCTYPE graphml [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><graphml>&b;</graphml>',
+            "Line 1: a document type (DOCTYPE), which may declare entities, is not allowed",
+        ),
+        (graphml("<node>" * 5), "Line 5: node must not hold a node"),
+        (
+            graphml(TWO).replace("edgedefault", 'parse.nodes="3" edgedefault'),
+            "Line 4: graph has 2 n",
+        ),
+        ("<graph/>", "Line 1: file must be a graphml, not a graph"),
+        ("<graphml/>", "Line 1: file must hold one graph, not 0"),
+    ],
+)
+def test_graphml_is_read_strictly(tmp_path: Path, content: str, message: str) -> None:
+    path = written(tmp_path, "a.graphml", content)
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(f'File {path}: {message}')}"):
+        read_graph(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (SQUARE | {"directed": "false"}, "Entry directed must be true or false, not 'false'"),
+        (SQUARE | {"multigraph": 1}, "Entry multigraph must be true or false, not 1"),
+        (SQUARE | {"edges": []}, "Links must be in one entry, not in both links and edges"),
+        (
+            SQUARE | {"link": []},
+            "Object of the graph has an unknown attribute 'link'; did you mean 'links'?",
+        ),
+        (
+            SQUARE | {"latency": 3},
+            "Object of the graph has an unknown attribute 'latency': none of",
+        ),
+        (SQUARE | {"graph": {"speed": 3}}, "Graph has an unknown attribute 'speed': none of"),
+        (SQUARE | {"nodes": True}, "Nodes must be an integer, not True"),
+        (SQUARE | {"nodes": [True, 1, 2, 3]}, "Node must have a name or a number as its id, not T"),
+        (SQUARE | {"links": [[True, 0]]}, "Link [True, 0] must join nodes of the graph, not True"),
+        (SQUARE | {"links": [[1.0, 0]]}, "Link [1.0, 0] must join nodes of the graph, not 1.0"),
+        (SQUARE | {"terminals": [True, 0]}, "Terminal 0 must be at a node of the graph, not True"),
+        (
+            SQUARE | {"nodes": [0, 1, 2, {"id": 3, "terminls": 2}]},
+            "Node 3 has an unknown attribute 'terminls'; did you mean 'terminals'?",
+        ),
+        (
+            SQUARE | {"nodes": [0, 1, 2, {"id": 3, "self": 2}]},
+            "Node 3 has an unknown attribute 'self': none of",
+        ),
+        (
+            SQUARE | {"nodes": [{"id": n, "terminals": [n, n]} for n in range(4)]},
+            "Terminal 0 must be at one node, not at 0 and 0",
+        ),
+        *(
+            (
+                SQUARE | {"links": [{"source": 0, "target": 1, name: value}]},
+                message,
+            )
+            for name, value, message in (
+                ("Latency", 2, "Edge from 0 to 1 has an unknown attribute 'Latency'; did you mean"),
+                ("chanels", 2, "Edge from 0 to 1 has an unknown attribute 'chanels'; did you mean"),
+                ("u_of_edge", 1, "Edge from 0 to 1 has an unknown attribute 'u_of_edge': none of"),
+                ("port", 1, "Edge from 0 to 1 has an unknown attribute 'port': none of"),
+                ("key", 1, "Link {'source': 0, 'target': 1, 'key': 1} must have a key of its own"),
+                ("latency", True, "Latency of the edge from 0 to 1 must be an integer, not True"),
+                ("latency", 10**30, "Latency of the edge from 0 to 1 must be from 1 to 1024"),
+                ("channels", 10**6, "Channels of the edge from 0 to 1 must be from 1 to 64"),
+            )
+        ),
+        (SQUARE | {"nodes": ["a\0b"]}, "Name of a node must be printable, not 'a\\x00b'"),
+        (SQUARE | {"nodes": ["\ud800"]}, "Name of a node must be printable, not '\\ud800'"),
+        ('{"nodes": 2, "nodes": 3}', "Entry 'nodes' must be given once, not twice, in {'nodes'"),
+        ('{"nodes": 2, "links": [{"latency": NaN}]}', "Number must be finite, not NaN"),
+        (SQUARE | {"terminals": [0] * 65}, "Terminals of node 0 must be at most 64, not 65"),
+        (
+            SQUARE | {"nodes": [0, 1, 2, {"id": 3, "terminals": 60_000}]},
+            "Terminals of node 3 must be from 0 to 64, not 60000",
+        ),
+        (
+            SQUARE | {"multigraph": True, "links": 2 * [{"source": 0, "target": 1, "key": 0}]},
+            "Link {'source': 0, 'target': 1, 'key': 0} must have a key of its own, in a multigraph",
+        ),
+    ],
+)
+def test_json_is_read_strictly(tmp_path: Path, content: Any, message: str) -> None:
+    path = written(tmp_path, "a.json", content)
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(f'File {path}: {message}')}"):
+        read_graph(path)
+
+
+def test_what_describes_is_no_part_of_a_network(tmp_path: Path) -> None:
+    """Positions and labels, in a file that another program may have written."""
+    given = nx.MultiGraph(name="two")
+    given.add_node("a", label="first", pos=(0.5, 1))
+    given.add_node("b", x=3, Longitude=4.5)
+    given.add_edge("a", "b", id="e0", color="red")
+    given.add_edge("a", "b")
+    assert joined(from_networkx(given)) == {("a", "b"): [(1, 1)] * 2, ("b", "a"): [(1, 1)] * 2}
+    path = written(tmp_path, "a.json", nx.node_link_data(given, edges="edges"))
+    assert joined(read_graph(path)) == joined(from_networkx(given))
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.anynet"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_marks_of_the_encoding(tmp_path: Path, name: str, encoding: str) -> None:
+    content = json.dumps(SQUARE) if name == "a.json" else "router 0 node 0\r\nnode 1 router 0"
+    (tmp_path / name).write_text(content, encoding=encoding)
+    assert read_graph(tmp_path / name).nodes == (4 if name == "a.json" else 1)
+    (tmp_path / name).write_bytes(b"\xff" + content.encode())
+    with pytest.raises(ValueError, match=r"^File .* can't be read: it is not a text file$"):
+        read_graph(tmp_path / name)
+
+
+def test_files_without_end_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^File /dev/zero can't be read: it has more than 2684"):
+        read_graph("/dev/zero")
+
+
+def test_attributes_of_networkx_are_read_strictly() -> None:
+    for about, message in (
+        ({"weight": 2}, "Edge from 0 to 1 has an unknown attribute 'weight': none of "),
+        ({"latancy": 2}, "Edge from 0 to 1 has an unknown attribute 'latancy'; did you mean "),
+        ({"latency": 2.0}, "Latency of the edge from 0 to 1 must be an integer, not 2.0"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}"):
+            from_networkx(nx.Graph([(0, 1, about)]))
+    with pytest.raises(ValueError, match=r"^Link \[0, 0\] must join two nodes$"):
+        from_networkx(nx.Graph([(0, 1), (0, 0)]))
+
+
+def test_defaults_that_networkx_has_read_are_kept(tmp_path: Path) -> None:
+    given = nx.read_graphml(written(tmp_path, "a.graphml", graphml(TWO + EDGE, LATENCY)))
+    assert joined(from_networkx(given))["a", "b"] == [(1, 9)]
+
+
+def test_networkx_and_back() -> None:
+    """Also the intervals of links, and terminals whose packets leave at another node."""
+    links = [Link(0, 3, 1, 2, 2, 5, 4), Link(1, 0, 0, 0)]
+    given = ListedGraph(2, links, [0, 1], ["x", "y"], [1, 0])
+    found = from_networkx(to_networkx(given))
+    assert list(found.links()) == links
+    assert (list(found.homes), list(found.exit_homes)) == ([0, 1], [1, 0])
+    assert [found.name(node) for node in range(2)] == ["x", "y"]

@@ -118,3 +118,27 @@ def test_command(call: Callable[..., Any]) -> None:
     assert refused.err == (
         "multicube: Only networks of nodes and links can be measured, not 'cube'\n"
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("hypercube n=1", "ring k=2 n=1", "torus k=2 n=1", "mesh k=2 n=1", "star nodes=2"),
+        *("complete nodes=2", "tree nodes=2"),
+    ],
+)
+def test_two_nodes(words: str, call: Callable[..., Any]) -> None:
+    """One link in both directions is cut, or in some tori two."""
+    graph = build(words).relation.graph
+    found = json.loads(call("measure", *words.split(), "--limit", "0.1", "--json").out)
+    assert (found["nodes"], found["diameter"], found["fan_out"]["exact"]) == (2, 1, 1)
+    assert found["bisection"]["exact"] == len(list(graph.links())) / 2
+
+
+def test_seeds_are_checked(call: Callable[..., Any]) -> None:
+    outcome = call("measure", "ring", "k=3", "--seed", "-1")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == "multicube: Seed must be at least 0, not -1\n"
+    outcome = call("steps", "ring", "k=3", "broadcast", "--seed", "-1")
+    assert (outcome.status, outcome.err) == (2, "multicube: Seed must be at least 0, not -1\n")
+    assert call("measure", "ring", "k=3", "--seed", str(10**30), "--limit", "0.1").status == 0

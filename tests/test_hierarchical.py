@@ -183,6 +183,10 @@ def test_families(words: str, levels: list[Relation] | None, links: int | None) 
         ("hierarchical level1=hypercube:n=11 level2=hypercube:n=11", "Terminals must be at most"),
         ("bh-bh dimension=3", "Cluster d must be less than dimension D = 3, not 3"),
         ("hierarchical level1=fat-tree:k=2,routing=valiant", "without intermediate terminals"),
+        ("hierarchical level1=bus:ports=4", "Level1 must be .* enter and leave at one node"),
+        ("hierarchical level2=bus:ports=4", "Level2 must be .* enter and leave at one node"),
+        ("hierarchical level2=clos", "Level2 must be .* enter and leave at one node"),
+        ("hierarchical level2=crossbar:ports=4", "described as nodes and links"),
     ],
 )
 def test_bad_levels(words: str, message: str) -> None:

@@ -4,16 +4,18 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import Tab, browser, needs_chromium
-from multicube.hdl import build
+from multicube.hdl import GraphNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.core.fabric import Pin
 from multicube.hdl.networks.catalogue import FAMILIES
+from multicube.hdl.topology.graph import Link, ListedGraph
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_names, lesson_network
 from multicube.sim.workload.faults import cut, gated
@@ -468,3 +470,50 @@ def test_notebooks_show_the_page(pages: dict[str, LivePage]) -> None:
     shown = pages[NETWORKS[0]]._repr_html_()
     assert shown.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
     assert shown.count("<") == 2  # the frame's own tags: the page in it is escaped
+
+
+NAMED = ["<!--<script>", "</script><b>&amp;", "<!--worker-->"]
+
+
+def named_page() -> LivePage:
+    links = [Link(0, 0, 1, 0), Link(1, 0, 0, 0), Link(1, 1, 2, 0), Link(2, 0, 1, 1)]
+    return LivePage(GraphNetwork(graph=ListedGraph(3, links, names=NAMED)))
+
+
+class Scripts(HTMLParser):
+    """The elements `script` of a page, and their text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str | None, str] = {}
+        self.current: str | None = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "script":
+            self.current = dict(attrs).get("id")
+
+    def handle_data(self, text: str) -> None:
+        if self.current != "":
+            self.texts[self.current] = self.texts.get(self.current, "") + text
+
+    def handle_endtag(self, tag: str) -> None:
+        self.current = ""
+
+
+def test_names_of_nodes_may_be_tags() -> None:
+    """A "<" in JSON in a page is written as an escape: "<!--<script>" would hide the end tag."""
+    scripts = Scripts()
+    scripts.feed(named_page().html)
+    assert set(scripts.texts) == {"about", "program", "contents", "worker", None}
+    assert "<" not in scripts.texts["about"]
+    told = json.dumps(json.loads(scripts.texts["about"]), ensure_ascii=False)
+    assert all(json.dumps(name)[1:-1] in told for name in NAMED)
+
+
+@needs_chromium
+def test_a_page_with_tags_as_names_runs(chromium: Any, tmp_path: Path) -> None:
+    named_page().save(tmp_path / "named.html")
+    tab = Tab(chromium, tmp_path / "named.html")
+    tab.do("() => multicube.advance(50)")
+    assert tab.do("() => multicube.frame.counters.delivered") > 0
+    tab.close()

@@ -1,25 +1,69 @@
 """Arguments that are of no use: one line names them, and nothing fails deep inside."""
 
+import gc
+import inspect
 import json
 import os
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import multicube
 import numpy as np
 import pytest
-from multicube.hdl import MulticubeError, build, write_verilog
+from amaranth.lib.wiring import In
+from multicube import LivePage, draw, hdl, sim
+from multicube.hdl import (
+    FAMILIES,
+    AxiStreamNetwork,
+    BoxControlledNetwork,
+    CircuitNetwork,
+    InputQueuedSwitch,
+    InterchangeBox,
+    MultiClockNetwork,
+    MulticubeError,
+    MultidimensionalMemory,
+    OutputQueuedSwitch,
+    PartitionedNetwork,
+    ReconfigurableExtraStageCube,
+    StageControlledNetwork,
+    TerminalClocks,
+    build,
+    multistage_plan,
+    write_verilog,
+)
 from multicube.hdl.bench import Bench, bench_for
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.core.fabric import Fabric, Pin
 from multicube.hdl.export.verilog import Clock
-from multicube.sim import Run, Trace, TracePacket, pattern, read_trace, simulate, simulate_runs
+from multicube.hdl.networks.family import Family
+from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.topology.clos import Clos
+from multicube.sim import (
+    Messenger,
+    Run,
+    Trace,
+    TracePacket,
+    copy_messages,
+    pattern,
+    predict,
+    read_records,
+    read_trace,
+    rerun,
+    run_passes,
+    run_programs,
+    save_sweep,
+    send_messages,
+    simulate,
+    simulate_runs,
+    sweep,
+)
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.engine_timings import time_engines
-from multicube.sim.run.sweeps import sweep
 
 NETWORK = build("cube", ports=2)
 NO_TRAFFIC = (
@@ -71,6 +115,127 @@ def test_wrong_arguments_are_named(
         wrong()
     assert str(caught.value).startswith(message)
     assert not list(tmp_path.iterdir())
+
+
+ODD: list[Any] = [
+    *(True, None, -1, 0, 10**30, 10**5000, 1.5, np.nan, np.inf, 1 + 2j, ...),
+    *("?", "", "\ud800", "a\0b", b"x", [], [1], (), {}, {1: 2}, {1, 2}),
+    *(object(), lambda *given: 1, int, np.array([1, 2]), np.eye(2), np.float32(2.5), np.int64(3)),
+]
+"""Values that are of no use nearly everywhere."""
+
+RECORD = {"network": "cube", "parameters": {"ports": 2}, "run": {"cycles": 20, "warmup": 0}}
+
+SHORT: dict[str, Any] = {"cycles": 20, "warmup": 0}
+
+SWEEP = sweep(NETWORK, [0.2], refine=False, processes=1, **SHORT)
+
+ASKED: dict[Callable[..., Any], dict[str, Any]] = {
+    build: {"name": "cube"},
+    draw: {"network": NETWORK, "path": "a.svg"},
+    sweep: {"network": NETWORK, "loads": [0.2], "refine": False, "processes": 1, "cycles": 20},
+    write_verilog: {"fabric": Fabric({"i": In(1)}), "path": "a.v"},
+    LivePage: {"network": NETWORK},
+    simulate: {"network": NETWORK, **SHORT},
+    simulate_runs: {"network": NETWORK, "runs": [RUN]},
+    multistage_plan: {"name": "cube", "ports": 8},
+    pattern: {"traffic": "uniform", "ports": 2},
+    predict: {"network": NETWORK, "load": 0.5, "uniform": True},
+    read_records: {"path": "run.json"},
+    read_trace: {"path": "trace.csv", "ports": 2},
+    rerun: {"record": RECORD},
+    run_passes: {"network": NETWORK, "passes": [[1, 0]]},
+    run_programs: {"network": build("combining", ports=2), "programs": []},
+    save_sweep: {
+        "sweep": sweep(NETWORK, [0.2], refine=False, processes=1, **SHORT),
+        "path": "a.svg",
+    },
+    send_messages: {"network": NETWORK, "messages": []},
+    copy_messages: {"network": NETWORK, "copies": []},
+    Messenger: {"network": NETWORK},
+    Run: {"traffic": pattern("uniform", 2)},
+    Trace: {"name": "one", "packets": (TracePacket(0, 0, 1),)},
+    TracePacket: {"cycle": 0, "source": 0, "destination": 1},
+    TerminalClocks: {},
+    MultiClockNetwork: {"network": NETWORK},
+    AxiStreamNetwork: {"network": NETWORK},
+    PartitionedNetwork: {"network": NETWORK},
+    ReconfigurableExtraStageCube: {"network": build("cube", ports=4, extra_stage=1)},
+    MultidimensionalMemory: {"size": 4},
+    CircuitNetwork: {"ports": 4},
+    BoxControlledNetwork: {"graph": Clos(2, 2, 2), "shape": 4},
+    StageControlledNetwork: {"ports": 4, "shape": 4},
+    InterchangeBox: {"radix": 2, "shape": 4},
+    InputQueuedSwitch: {"packet": Packet(1, 4), "radix": 2, "depth": 2},
+    OutputQueuedSwitch: {"packet": Packet(1, 4), "radix": 2, "depth": 2},
+}
+"""What is called with each of its arguments replaced by something odd, and its usual arguments."""
+
+LONGEST = 1000
+"""Characters of a refusal."""
+
+SLOW = {(sweep, "processes"), (sweep, "scheduler"), (sweep, "resume")}
+"""What takes time if it is right; other tests look at these."""
+
+PLAIN = {
+    *("AXI_CLOCK", "BoxState", "FAMILIES", "MulticubeError", "Network", "PacketNetwork"),
+    *("Activity", "Copies", "CopyRun", "Energy", "Message", "MessageRun", "Pause", "ProgramRun"),
+    *("ProgramsStuck", "Record", "Request", "Result", "SimulationError", "Sweep", "__version__"),
+}
+"""Public names of values, and of records that check nothing: what takes them does."""
+
+
+def test_all_public_names_are_tried() -> None:
+    public = {name for package in (multicube, hdl, sim) for name in package.__all__}
+    families = {family.component.__name__ for family in FAMILIES.values()}
+    assert public - PLAIN - families == {each.__name__ for each in ASKED}
+
+
+@pytest.mark.parametrize("called", ASKED, ids=lambda called: called.__name__)
+@pytest.mark.filterwarnings("ignore")  # of what was built in vain
+def test_odd_arguments_are_refused_in_one_line(
+    called: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ASKED[called]
+    parameters = {
+        name: about.kind
+        for name, about in inspect.signature(called).parameters.items()
+        if about.kind not in (about.VAR_KEYWORD, about.VAR_POSITIONAL)
+    }
+
+    def call(name: str, odd: object) -> None:
+        given = {**asked, name: odd}
+        first = [given.pop(each) for each in parameters if parameters[each] == 0]
+        called(*first, **given)
+
+    assert not faults(call, [name for name in parameters if (called, name) not in SLOW])
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
+def test_odd_parameters_are_refused_in_one_line(family: Family) -> None:
+    """By the record of them, so that nothing is built."""
+    kind = family.component.parameters_type
+    given = {**family.fixed, **family.example}
+    names = [parameter.name for parameter in kind.described()]
+    assert not faults(lambda name, odd: kind(**{**given, name: odd}), names)
+
+
+def faults(call: Callable[[str, Any], object], names: list[str]) -> list[str]:
+    """What is wrong with the refusals of odd values of each argument."""
+    found = []
+    for name in names:
+        for odd in ODD:
+            try:
+                call(name, odd)
+            except MulticubeError as error:
+                if len(str(error).splitlines()) != 1 or len(str(error)) > LONGEST:
+                    found.append(f"{name}: {error}")
+            except Exception as error:
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                found.append(f"{name} of {type(odd)}: {error!r} {place.filename}:{place.lineno}")
+    gc.collect()  # what was built in vain, and may warn
+    return found
 
 
 @pytest.mark.parametrize("option", [{"engine": "warp"}, {"faults": ["x"]}, {"bins": 1}])

@@ -16,7 +16,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_radix
+from ..core.checks import MOST_RADIX, check_integer, check_radix
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.lane_queue import LaneQueue
@@ -58,6 +58,7 @@ class PacketSwitch(wiring.Component):
         dilation_in = check_integer("Dilation", dilation_in, 1)
         dilation_out = check_integer("Dilation", dilation_out, 1)
         check_integer("Input links of a switch", radix * dilation_in, 2, 64)
+        check_integer("Output links of a switch", outputs * dilation_out, 2, MOST_RADIX)
         check_routing(routing, radix)
         self.packet = packet
         self.radix = radix
@@ -67,8 +68,8 @@ class PacketSwitch(wiring.Component):
         self.refill = depth == 1 if refill is None else refill
         self.dilation_in = dilation_in
         self.dilation_out = dilation_out
-        ports = stream.Signature(packet)
         check_tag(packet, outputs)
+        ports = stream.Signature(packet)
         links = {
             "i": In(ports).array(radix * dilation_in),
             "o": Out(ports).array(outputs * dilation_out),

@@ -19,6 +19,9 @@ class MulticubeError(Exception):
 
     status: ClassVar[int] = 2
 
+    def __str__(self) -> str:
+        return " ".join(super().__str__().splitlines())
+
 
 class InvalidValue(MulticubeError, ValueError):
     """A value is not one of those allowed."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from .checks import check_path
 from .errors import InvalidValue
 
 __all__ = [
@@ -42,6 +43,7 @@ def check_output(path: AnyPath) -> None:
     OSError
         If no such path can exist, for example because its name is too long.
     """
+    check_path("Output", path)
     if _is_dash(path):
         if sys.stdout is None:
             raise InvalidValue("Output - can't be written: standard output is closed")
@@ -68,6 +70,7 @@ def output_format(path: AnyPath, formats: Sequence[str]) -> str:
     ValueError
         If the suffix is not one of `formats`.
     """
+    check_path("Output", path)
     if _is_dash(path):
         return formats[0]
     ending = Path(path).suffix

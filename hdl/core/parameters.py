@@ -12,7 +12,7 @@ from typing import Any
 
 from amaranth.hdl import ShapeLike
 
-from .checks import check_integer, check_payload, nearest
+from .checks import check_flag, check_integer, check_payload, nearest, shown
 from .errors import InvalidType, InvalidValue
 
 __all__ = [
@@ -116,7 +116,7 @@ class Parameter:
 
     def _refused(self, value: Any) -> str:
         """A value that is not allowed, and the choice that it may stand for."""
-        return f"{value!r}{nearest(value, self.choices)}"
+        return f"{shown(value)}{nearest(value, self.choices)}"
 
     def check(self, value: Any) -> Any:
         """Check a value and return it; an integer of any type becomes a Python `int`.
@@ -143,7 +143,17 @@ class Parameter:
             allowed = ", ".join(self.choices)
             raise InvalidValue(f"{self.title} must be one of {allowed}, not {self._refused(value)}")
         if self.form:
-            raise InvalidType(f"{self.title} must be text, not {value!r}")
+            raise InvalidType(f"{self.title} must be text, not {shown(value)}")
+        return self._check_fixed(value)
+
+    def _check_fixed(self, value: Any) -> Any:
+        """Check a value that nobody chooses: it is as the default, or what "auto" stands for."""
+        if isinstance(self.default, bool):
+            check_flag(self.title, value)
+        elif isinstance(self.default, int) or (
+            isinstance(self.default, str) and not isinstance(value, str)
+        ):
+            return check_integer(self.title, value, 0, 2**32)
         return value
 
 

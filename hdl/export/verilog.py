@@ -29,7 +29,7 @@ from typing import Any
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
-from ..core.checks import check_kind
+from ..core.checks import check_flag, check_kind, check_path, shown
 from ..core.errors import InvalidValue
 from ..core.fabric import SYNC, Cell, CellType, Fabric, Leaf, Path, Pin
 from ..core.output_file import check_output, is_regular, whole_file
@@ -361,10 +361,14 @@ def verilog_text(
     ValueError
         If a name is not a Verilog identifier, or is taken, or a pin of the fabric has no driver.
     """
+    check_kind("Clock", clock, Clock, "a Clock")
+    check_kind("Title", title, str, "a text")
     _check_names(name, fabric, clock)
     fabric.check()
     modules = _Modules(name, fabric)
     title = " ".join(title.split())
+    if title != title.encode(errors="replace").decode():
+        raise InvalidValue(f"Title must be a text, not {shown(title)}")
     heading = "\n".join(_heading(name, fabric, title, clock))
     top = "\n".join(_top(name, fabric, modules, clock))
     structure = [_WAIVE_OPEN, top, _WAIVE_OPEN_ENDS] if "()" in top else [top]
@@ -414,6 +418,9 @@ def write_verilog(
         file.
     """
     check_kind("Fabric", fabric, Fabric, "a Fabric")
+    check_path("Output", path)
+    check_flag("Core", core)
+    check_kind("Clock", clock, Clock, "a Clock")
     path = os.fspath(path)
     outputs = [path]
     if is_regular(path):

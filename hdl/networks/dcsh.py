@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from amaranth.hdl import ShapeLike
 
+from ..core.checks import shown
 from ..core.errors import InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..core.layout import Layout
@@ -46,7 +47,8 @@ class DCSHParameters(Parameters):
         k, n = self.k, self.n
         if n > _MOST_QUEUES.bit_length() or n * (k - 1) * k**n > _MOST_QUEUES:
             raise InvalidValue(
-                f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, not with k={k} and n={n}"
+                f"Queues n (k - 1) k^n must be at most {_MOST_QUEUES}, "
+                f"not with k={shown(k)} and n={shown(n)}"
             )
         if self.broadcast and self.refill == "yes":
             raise InvalidValue("Refill must be no with broadcast=1, not 'yes'")

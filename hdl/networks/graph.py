@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..core.checks import shown
 from ..core.errors import InvalidType, InvalidValue
 from ..core.parameters import Parameter, fixed, word
 from ..routing.relation import Relation
@@ -44,7 +45,7 @@ class GraphParameters(AnyRoutingParameters):
         if self.graph is not None:
             if not isinstance(self.graph, Relation | Graph) and not is_networkx(self.graph):
                 raise InvalidType(
-                    f"Graph must be a graph or a routing relation, not {self.graph!r}"
+                    f"Graph must be a graph or a routing relation, not {shown(self.graph)}"
                 )
             self._resolve(file="given")
         super().__post_init__()

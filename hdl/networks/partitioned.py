@@ -2,6 +2,7 @@
 
 from amaranth.lib.wiring import In, Out
 
+from ..core.checks import shown
 from ..core.errors import InvalidType
 from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..terminals.mask_guard import MaskGuard
@@ -70,7 +71,7 @@ class PartitionedNetwork(FabricComponent):
 
     def __init__(self, network: Network) -> None:
         if not isinstance(network, Network):
-            raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
+            raise InvalidType(f"Network must be a packet-switching network, not {shown(network)}")
         confinement = network.confinement()
         self.network = network
         self.ports = network.ports

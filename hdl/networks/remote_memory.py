@@ -4,7 +4,7 @@
 from amaranth.lib.wiring import In
 
 from ..boxes.combining import MemoryLink
-from ..core.checks import check_integer
+from ..core.checks import check_integer, shown
 from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ..operations.memory import OPERATIONS, Operation, words_per_row
@@ -31,7 +31,7 @@ def check_packets(network: object, ports: str) -> None:
         If it does not carry packets, or may lose some.
     """
     if not isinstance(network, Network):
-        raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
+        raise InvalidType(f"Network must be a packet-switching network, not {shown(network)}")
     if not isinstance(network, PacketNetwork):
         raise InvalidValue(f"{ports} need a network that carries packets, not {network.family}")
     if network.drops and not network.resubmits:

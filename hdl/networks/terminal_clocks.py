@@ -7,7 +7,7 @@ from itertools import zip_longest
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import nearest
+from ..core.checks import check_word, shown
 from ..core.errors import InvalidType, InvalidValue
 from ..core.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
 from ..terminals.clock_crossing import ClockCrossing, check_crossing_depth
@@ -46,11 +46,7 @@ class TerminalClocks:
     depth: int = 8
 
     def __post_init__(self) -> None:
-        if self.which not in TERMINAL_CLOCKS:
-            raise InvalidValue(
-                f"Terminal clocks must be {' or '.join(TERMINAL_CLOCKS)}, not {self.which!r}"
-                f"{nearest(self.which, TERMINAL_CLOCKS)}"
-            )
+        check_word("Terminal clocks", self.which, TERMINAL_CLOCKS)
         object.__setattr__(self, "depth", check_crossing_depth(self.depth))
 
     def names(self, network: PacketNetwork) -> tuple[list[str], list[str]]:
@@ -129,13 +125,13 @@ class MultiClockNetwork(FabricComponent):
 
     def __init__(self, network: PacketNetwork, clocks: TerminalClocks = TerminalClocks()) -> None:
         if not isinstance(network, Network):
-            raise InvalidType(f"Network must be a packet-switching network, not {network!r}")
+            raise InvalidType(f"Network must be a packet-switching network, not {shown(network)}")
         if not isinstance(network, PacketNetwork):
             raise InvalidValue(
                 f"Clocks of terminals need a network that carries packets, not {network.family}"
             )
         if not isinstance(clocks, TerminalClocks):
-            raise InvalidType(f"Clocks must be TerminalClocks, not {clocks!r}")
+            raise InvalidType(f"Clocks must be TerminalClocks, not {shown(clocks)}")
         self.network = network
         self.clocks = clocks
         super().__init__(self._crossed)

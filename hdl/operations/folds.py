@@ -5,7 +5,7 @@ from functools import cached_property
 
 from amaranth.hdl import Cat, Const, Shape, ShapeLike, Value, ValueLike
 
-from ..core.errors import InvalidValue
+from ..core.checks import check_word
 from .memory import Operation, find_operation
 
 __all__ = ["FOLDS", "Fold"]
@@ -43,8 +43,7 @@ class Fold:
     shape: Shape
 
     def __init__(self, name: str, shape: ShapeLike) -> None:
-        if name not in FOLDS:
-            raise InvalidValue(f"Operation must be one of {', '.join(FOLDS)}, not {name!r}")
+        check_word("Operation", name, FOLDS)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "shape", Shape.cast(shape))
 

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Shape, ShapeLike, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_radix
+from ..core.checks import MOST_RADIX, check_integer, check_payload, check_radix
 from .multiplexer import is_coded, one_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class InterchangeBox(wiring.Component):
 
     def __init__(self, radix: int, shape: ShapeLike, outputs: int | None = None) -> None:
         radix = check_radix(radix)
-        outputs = radix if outputs is None else check_integer("Outputs", outputs, 1)
+        outputs = radix if outputs is None else check_integer("Outputs", outputs, 1, MOST_RADIX)
+        check_payload(shape)
         self.radix = radix
         self.outputs = outputs
         self.shape = shape

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..core.checks import MOST_RADIX, check_integer, check_kind
 from ..core.errors import InvalidValue
 from ..topology.tags import AddressCode, Routing, TagScheme, tag_digit
 
@@ -77,6 +77,7 @@ class Packet(data.StructLayout):
 
 def check_tag(packet: Packet, radix: int) -> None:
     """Raise ValueError if a packet's tag is narrower than the digit that a box reads."""
+    check_kind("Packet", packet, Packet, "the layout of a packet")
     digit_bits = (radix - 1).bit_length()
     tag_bits = packet.members["tag"]
     if tag_bits < digit_bits:
@@ -97,7 +98,7 @@ def check_outputs(inputs: int, outputs: int | None, routing: Routing) -> int:
     """
     if outputs is None:
         return inputs
-    outputs = check_integer("Outputs", outputs, 2)
+    outputs = check_integer("Outputs", outputs, 2, MOST_RADIX)
     if outputs != inputs and routing != "destination":
         raise InvalidValue(
             f"Routing must be destination in a box of {inputs} inputs and {outputs} outputs, "

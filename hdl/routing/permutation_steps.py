@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import networkx as nx
 
-from ..core.checks import check_integer
+from ..core.checks import check_integer, check_seed
 from ..core.errors import InvalidValue
 from ..topology.graph import Graph
 from ..topology.permutations import Permutation, check_permutation
@@ -126,6 +126,7 @@ class StepRouter:
         """
         check_permutation(destinations, self.nodes)
         tries = check_integer("Tries", tries, 1)
+        seed = check_seed(seed)
         # A node that sends nothing keeps what it has.
         ends = [node if to is None else to for node, to in enumerate(destinations)]
         least = self.bound(destinations).steps

@@ -4,15 +4,20 @@ This is plain data, without hardware. `routing.relation` says where packets may 
 `networks.graph` makes hardware of both.
 """
 
+import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
+from ..core.checks import check_integer, check_kind, check_limit, shown
 from ..core.errors import InvalidValue
 
 __all__ = [
+    "MOST_NODES",
+    "MOST_TERMINALS",
     "Channel",
     "ChanneledGraph",
     "End",
@@ -21,7 +26,27 @@ __all__ = [
     "ListedGraph",
     "Turn",
     "check_graph",
+    "check_name",
 ]
+
+MOST_NODES = 2**16
+"""Most nodes of a graph, and most terminals."""
+
+MOST_TERMINALS = 64
+"""Most terminals at a node: as many as a crossbar has."""
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}\ud800-\udfff\ufffe\uffff]"
+)
+"""What can't stand in a drawing, a page or a line of a message."""
+
+_BOUNDS = {
+    "port": (0, MOST_NODES),
+    "peer_port": (0, MOST_NODES),
+    "channels": (1, 64),
+    "latency": (1, 2**10),
+    "interval": (1, 64),
+}
 
 End = tuple[int, int]
 """A link's port at a node, and the number of a channel of the link."""
@@ -37,11 +62,11 @@ class Link(NamedTuple):
     ----------
     node, port, peer, peer_port : int
     channels : int
-        Virtual channels that share its wires, at least 1.
+        Virtual channels that share its wires, from 1 to 64.
     latency : int
-        Cycles from the output of one router to the head of the next one's queue, at least 1.
+        Cycles from the output of one router to the head of the next one's queue, from 1 to 1,024.
     interval : int
-        Cycles that it needs for a flit, at least 1; more than 1 with packet switching only.
+        Cycles that it needs for a flit, from 1 to 64; more than 1 with packet switching only.
     """
 
     node: int
@@ -51,6 +76,11 @@ class Link(NamedTuple):
     channels: int = 1
     latency: int = 1
     interval: int = 1
+
+    @staticmethod
+    def bounds(name: str) -> tuple[int, int]:
+        """The least and the greatest value of an attribute."""
+        return _BOUNDS[name]
 
 
 class Channel(NamedTuple):
@@ -311,6 +341,10 @@ class ListedGraph(Graph):
         self._homes: Sequence[int] = range(nodes) if homes is None else tuple(homes)
         self._exit_homes = self._homes if exit_homes is None else tuple(exit_homes)
         self._names = tuple(names)
+        if self._names and len(self._names) != nodes:
+            raise InvalidValue(f"Names must be of {nodes} nodes, not of {len(self._names)}")
+        for name in self._names:
+            check_name(name)
         check_graph(self)
 
     @property
@@ -402,28 +436,42 @@ class ChanneledGraph(RelinkedGraph):
         return self._given.bisection
 
 
+def check_name(name: str) -> str:
+    """Check the name of a node, and return it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no text, or holds what can't be shown, such as control characters.
+    """
+    check_kind("Name of a node", name, str, "a text")
+    if _UNPRINTABLE.search(name):
+        raise InvalidValue(f"Name of a node must be printable, not {shown(name)}")
+    return name
+
+
 def check_graph(graph: Graph) -> None:
-    """Check that links and terminals are of existing nodes, and that no port is used twice.
+    """Check that links and terminals are of existing nodes, that no port is used twice, and that
+    nothing is more than hardware could be made of.
 
     Raises
     ------
     ValueError
         If not. The message names the entry.
     """
-    nodes = range(graph.nodes)
-    if not nodes:
-        raise InvalidValue(f"Nodes must be at least 1, not {graph.nodes}")
+    nodes = range(check_integer("Nodes", graph.nodes, 1, MOST_NODES))
     used: dict[tuple[str, int, int], Link] = {}
     for link in graph.links():
         what = f"Link from node {link.node} to node {link.peer}"
         for node in (link.node, link.peer):
             if node not in nodes:
                 raise InvalidValue(f"{what} must join nodes from 0 to {nodes[-1]}, not {node}")
-        for field, least in (("port", 0), ("peer_port", 0), ("channels", 1), ("latency", 1)):
-            value = getattr(link, field)
-            if value < least:
-                words = field.replace("_", " ")
-                raise InvalidValue(f"{what} must have {words} of at least {least}, not {value}")
+        for name, (least, most) in _BOUNDS.items():
+            value = getattr(link, name)
+            if type(value) is not int or not least <= value <= most:
+                words = name.capitalize().replace("_", " ")
+                about = f"{words} of the link from node {link.node} to node {link.peer}"
+                check_integer(about, value, least, most)
         for side, node, port in (
             ("Output", link.node, link.port),
             ("Input", link.peer, link.peer_port),
@@ -436,6 +484,7 @@ def check_graph(graph: Graph) -> None:
                 )
     if len(graph.homes) < 2:
         raise InvalidValue(f"Terminals must be at least 2, not {len(graph.homes)}")
+    check_limit("Terminals", len(graph.homes), MOST_NODES)
     if len(graph.exit_homes) != len(graph.homes):
         raise InvalidValue(
             f"Terminals must have {len(graph.homes)} nodes to leave at, not {len(graph.exit_homes)}"
@@ -446,3 +495,5 @@ def check_graph(graph: Graph) -> None:
                 raise InvalidValue(
                     f"Terminal {terminal} must be at a node from 0 to {nodes[-1]}, not {home}"
                 )
+        for node, count in Counter(homes).items():
+            check_limit(f"Terminals of node {graph.name(node)}", count, MOST_TERMINALS)

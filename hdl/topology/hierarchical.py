@@ -76,7 +76,7 @@ class Hierarchical(RoutedGraph):
     ------
     TypeError, ValueError
         If a network has no such interface, packets of a level have an intermediate terminal, or
-        there are more than 65,536 nodes.
+        enter and leave at different nodes, or there are more than 65,536 nodes.
 
     Examples
     --------
@@ -112,6 +112,11 @@ class Hierarchical(RoutedGraph):
             if level.legs is not None:
                 raise InvalidValue(
                     f"Level{number} must have a routing without intermediate terminals"
+                )
+            if list(level.graph.homes) != list(level.graph.exit_homes):
+                raise InvalidValue(
+                    f"Level{number} must be a network whose packets enter and leave at one node of "
+                    "each terminal, as it is one of the other levels too"
                 )
         smallest = min((level.ports for level in levels[:-1]), default=interface + 1)
         if interface >= smallest:

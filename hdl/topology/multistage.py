@@ -21,7 +21,7 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
-from ..core.checks import check_integer, check_radix
+from ..core.checks import check_integer, check_radix, check_word, shown
 from ..core.errors import InvalidValue
 from .tags import AddressCode, MixedCode, Numbers, Routing, TagScheme
 
@@ -38,6 +38,9 @@ __all__ = [
     "stage_radices",
     "terminal_digits",
 ]
+
+_MOST_PORTS = 2**24
+"""Most sources or sinks of a plan: more than any network has."""
 
 Digits = tuple[int, ...]
 
@@ -337,19 +340,19 @@ def parse_radices(text: str) -> tuple[int, ...]:
 def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
     """The radix of each stage; arguments and errors are those of `multistage_plan`."""
     if isinstance(radix, str) and radix.endswith("+"):
-        return _filled(check_integer("Ports", ports, 2), *parse_radices(radix[:-1]))
+        return _filled(check_integer("Ports", ports, 2, _MOST_PORTS), *parse_radices(radix[:-1]))
     if isinstance(radix, str) and "x" in radix:
         radices = parse_radices(radix)
-        ports = check_integer("Ports", ports, 2)
+        ports = check_integer("Ports", ports, 2, _MOST_PORTS)
         if prod(radices) != ports:
             raise InvalidValue(f"Ports must be {prod(radices)} with radix={radix}, not {ports}")
         return radices
     radices = (check_radix(radix),)
-    ports = check_integer("Ports", ports, 2)
+    ports = check_integer("Ports", ports, 2, _MOST_PORTS)
     while prod(radices) < ports:
         radices += radices[:1]
     if prod(radices) != ports:
-        raise InvalidValue(f"Ports must be a power of the radix {radix}, not {ports}")
+        raise InvalidValue(f"Ports must be a power of the radix {shown(radix)}, not {ports}")
     return radices
 
 
@@ -420,8 +423,7 @@ def delta_plan(name: str, inputs: Sequence[int], outputs: Sequence[int]) -> Mult
     >>> plan.sources, plan.columns, plan.sinks
     (16, (4, 3), 9)
     """
-    if name not in PLANS:
-        raise InvalidValue(f"Wiring must be one of {', '.join(PLANS)}, not {name!r}")
+    check_word("Wiring", name, PLANS)
     if len(inputs) != len(outputs):
         raise InvalidValue(
             f"Stages must have inputs and outputs, not {len(inputs)} inputs and "

@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 
+from ..core.checks import check_integer, check_several
 from ..core.errors import InvalidValue
 from .tags import AddressCode
 
@@ -39,14 +40,14 @@ Permutation = Sequence[int | None]
 
 def check_permutation(destinations: Permutation, ports: int) -> None:
     """Raise ValueError if this is not a permutation, full or partial, of `ports` terminals."""
+    destinations = check_several("Permutation", destinations, "destinations")
     if len(destinations) != ports:
         raise InvalidValue(f"Permutation must have {ports} destinations, not {len(destinations)}")
     seen = set()
     for destination in destinations:
         if destination is None:
             continue
-        if destination not in range(ports):
-            raise InvalidValue(f"Destination must be from 0 to {ports - 1}, not {destination}")
+        check_integer("Destination", destination, 0, ports - 1)
         if destination in seen:
             raise InvalidValue(f"Destination {destination} must be given only once")
         seen.add(destination)

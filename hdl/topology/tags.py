@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from ..core.checks import check_word
 from ..core.errors import InvalidValue
 
 __all__ = [
@@ -41,9 +42,7 @@ ROUTINGS: tuple[Routing, ...] = ("destination", "xor", "difference")
 
 def check_routing(routing: object, *radices: int) -> None:
     """Raise ValueError if the tag scheme does not exist, or does not fit a radix."""
-    if routing not in ROUTINGS:
-        *others, last = ROUTINGS
-        raise InvalidValue(f"Routing must be {', '.join(others)} or {last}, not {routing!r}")
+    check_word("Routing", routing, ROUTINGS)
     for radix in radices:
         if routing == "xor" and radix & (radix - 1):
             raise InvalidValue(f"XOR tags need a radix that is a power of two, not {radix}")

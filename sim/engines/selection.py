@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ...hdl.core.checks import nearest
+from ...hdl.core.checks import check_word
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Fabric
 from . import Engine
@@ -20,10 +20,7 @@ ENGINES = ("auto", "compiled", "amaranth")
 
 def check_engine(name: str) -> None:
     """Raise ValueError if there is no such engine."""
-    if name not in ENGINES:
-        raise InvalidValue(
-            f"Engine must be one of {', '.join(ENGINES)}, not {name!r}{nearest(name, ENGINES)}"
-        )
+    check_word("Engine", name, ENGINES)
 
 
 def resolve_engine(name: str) -> str:

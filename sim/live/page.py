@@ -4,12 +4,14 @@ import base64
 import html
 import json
 import os
+import re
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
+from ...hdl.core.checks import check_integer, check_kind, shown
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.output_file import whole_file
 from ...hdl.networks import Network
@@ -69,18 +71,18 @@ class LivePage:
         seed: int = 1,
         lesson: str | None = None,
     ) -> None:
+        check_kind("Network", network, Network, "a network")
         found = pattern(traffic, network.sources)
         if found.quota:
             raise InvalidValue(
                 f"Traffic of a live page must go on for ever, not end as {found.name}"
             )
-        if seed >= 2**32:
-            raise InvalidValue(f"Seed of a live page must be less than 2^32, not {seed}")
+        seed = check_integer("Seed of a live page", seed, 0, 2**32 - 1)
         self.network = network
         self.run = Run(found, load, seed=seed, history=0)
         self.lessons = lessons_for(network)
-        if lesson is not None and lesson not in self.lessons:
-            raise InvalidValue(f"Lesson {lesson!r} is not for {network}")
+        if lesson is not None and (not isinstance(lesson, str) or lesson not in self.lessons):
+            raise InvalidValue(f"Lesson {shown(lesson)} is not for {network}")
         self.lesson = lesson
 
     @cached_property
@@ -128,20 +130,17 @@ class LivePage:
 
     @cached_property
     def html(self) -> str:
-        about = json.dumps(self.about(), separators=(",", ":"))
         parts = {
             "title": html.escape(str(self.network)),
             "style": _source("page.css"),
-            "about": _in_script(about),
+            "about": _json_in_script(self.about()),
             "program": base64.b64encode(self.image.program()).decode(),
             "contents": base64.b64encode(self.image.contents()).decode(),
             "worker": _in_script("\n".join(map(_source, _SCRIPTS))),
             "script": _in_script("\n".join(map(_source, _PAGE_SCRIPTS))),
         }
-        page = _source("page.html")
-        for name, text in parts.items():
-            page = page.replace(f"<!--{name}-->", text)
-        return page
+        # All at once: what is put in may look like a place of another part.
+        return re.sub("<!--([a-z]+)-->", lambda place: parts[place[1]], _source("page.html"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, which is complete or absent."""
@@ -161,5 +160,11 @@ def _source(name: str) -> str:
 
 
 def _in_script(text: str) -> str:
-    """A text that can stand in an element `script`, which ends at the first end tag."""
+    """A script of ours as it can stand in an element `script`, which ends at the first end tag."""
     return text.replace("</", "<\\/")
+
+
+def _json_in_script(value: object) -> str:
+    """JSON as it can stand in an element `script`: in it, "<!--" and "<script" have a meaning too,
+    so it has no "<" at all."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -14,11 +14,12 @@ eigenvectors of the Laplacian. Lower bounds are the eigenvalue's (Fiedler, 1973)
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil, gcd
+from math import ceil, gcd, inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hdl.core.checks import check_seed
 from ...hdl.topology.graph import Graph
 from .bisection_search import EigenvalueBound, least_cut
 from .bounds import Bounds
@@ -74,6 +75,7 @@ def bisection(graph: Graph, limit: float = 10.0, seed: int = 1) -> Bisection:
     >>> bisection(from_networkx(networkx.petersen_graph())).width.exact
     5
     """
+    check_seed(seed)
     begin = time.thread_time()
     parts = _Cut.of(graph)
     small = len(parts.weights) <= _DENSE
@@ -168,8 +170,11 @@ class _Cut:
     def by_flows(self, limit: float, cut: int) -> tuple[int, str]:
         """The bound of flows, improved for so many seconds or until a cut is proved the least."""
         demand = self.small * (int(self.shares.sum()) - self.small)
-        # Capacities are directions, and the flow between two terminals counts once each way.
-        busiest = congestion(self.weights, self.shares, limit, demand / (cut - self.step / 2))
+        # Capacities are directions, and the flow between two terminals counts once each way. If no
+        # cut can have fewer, any flow proves it.
+        fewer = cut - self.step / 2
+        enough = demand / fewer if fewer > 0 else inf
+        busiest = congestion(self.weights, self.shares, limit, enough)
         return self.rounded(demand / busiest), "flows"
 
     def kernighan_lin(

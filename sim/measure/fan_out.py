@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...hdl.core.checks import check_seed
 from ...hdl.topology.graph import Graph
 from .bounds import Bounds
 from .broadcast_search import Step, Wires, by_ports, greedy, least_steps, search
@@ -78,6 +79,7 @@ def fan_out(graph: Graph, limit: float = 10.0, seed: int = 1) -> FanOut:
     >>> found.time.exact, found.source, found.steps
     (2, 0, [[(0, 1)], [(1, 2)]])
     """
+    check_seed(seed)
     wires = wires_of(graph)
     random = np.random.default_rng(seed)
     end = time.thread_time() + limit

@@ -1,6 +1,6 @@
 """The units of rates: packets or flits, per cycle and terminal or link."""
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.core.checks import check_word
 
 __all__ = ["PER", "UNITS", "unit_name", "units_in_packet"]
 
@@ -19,8 +19,7 @@ def units_in_packet(unit: str, packet_length: float) -> float:
     ValueError
         If there is no such unit.
     """
-    if unit not in UNITS:
-        raise InvalidValue(f"Unit must be {' or '.join(UNITS)}, not {unit!r}")
+    check_word("Unit", unit, UNITS)
     return packet_length if unit == "flits" else 1.0
 
 

@@ -13,8 +13,9 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ...hdl.core.checks import check_integer, check_kind, check_limit
+from ...hdl.core.checks import check_integer, check_kind, check_limit, check_several, shown
 from ...hdl.core.diagram import Diagram
+from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import Pin
 from ...hdl.core.output_file import output_format, whole_file
 from ...hdl.networks import Network
@@ -100,7 +101,9 @@ class Marks:
         lines: dict[Pin, str] = {}
         connections: dict[tuple[Pin, Pin], str] = {}
         outlines: dict[str, str] = {}
-        for pair in pairs:
+        for pair in check_several("Paths", pairs, "pairs of terminals"):
+            if len(check_several("Path", pair, "two terminals")) != 2:
+                raise InvalidValue(f"Path must be of two terminals, not {shown(pair)}")
             for terminal, way in zip(pair, ("i", "o")):
                 check_integer("Address", terminal, 0, len(numbers[way]) - 1)
             trail = [diagram.lines[i] for i in diagram.trail(pair[0], path(*pair), pair[1])]

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 
+from ...hdl.core.checks import check_kind
 from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network, build
 from ..run.record import changes
@@ -39,6 +40,7 @@ def check_heat(heat: Mapping[str, float], network: Network) -> None:
     ValueError
         If not.
     """
+    check_kind("Heat", heat, Mapping, "the use of links by their names")
     known = {wire.link for wire in network.wires.values()}
     for link, use in heat.items():
         if link not in known:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from ...hdl.core.checks import check_kind
 from ...hdl.core.output_file import output_format, whole_file
 from ..measure.comparison import rate_factors
 from ..measure.curve import Sweep
@@ -26,6 +27,7 @@ def save_sweep(sweep: Sweep, path: str | os.PathLike[str], *, unit: str = "packe
     ValueError
         If the name has another suffix, the file can't be written, or there is no such unit.
     """
+    check_kind("Sweep", sweep, Sweep, "a sweep")
     _save([sweep], sweep.to_json(), sweep.rows(), path, unit=unit)
 
 

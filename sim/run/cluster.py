@@ -7,6 +7,7 @@ from typing import Any
 
 import joblib
 
+from ...hdl.core.checks import check_kind
 from ...hdl.core.errors import InvalidValue
 from .workers import Finished, Job, finished_jobs
 
@@ -28,6 +29,7 @@ def open_cluster(address: str) -> Iterator[tuple[int, Finished]]:
     ValueError
         If `distributed` is not installed, the scheduler can't be reached, or it has no workers.
     """
+    check_kind("Scheduler", address, str, "an address")
     try:
         from distributed import Client
     except ImportError:

@@ -21,7 +21,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ...hdl.bench.message_bench import MessageBench
-from ...hdl.core.checks import check_integer, check_limit
+from ...hdl.core.checks import check_integer, check_limit, check_several, shown
 from ...hdl.core.errors import InvalidType, InvalidValue
 from ...hdl.networks.network import PacketNetwork
 from ...hdl.operations.folds import Fold
@@ -249,7 +249,7 @@ class Messenger:
         TypeError, ValueError
             As for `send`, or if a terminal would receive two values, or one besides its own.
         """
-        copies = [Copies(*given) for given in copies]
+        copies = _each(Copies, copies)
         values: list[int | None] = [None] * self.network.ports
         for source, destinations, value in copies:
             self._check(Message(source, source, value))
@@ -383,13 +383,25 @@ class _Totals(NamedTuple):
 def _check_network(network: object) -> None:
     """Raise an error if a network can't carry messages with values."""
     if not isinstance(network, PacketNetwork):
-        raise InvalidType(f"Network must be a PacketNetwork, not {network!r}")
+        raise InvalidType(f"Network must be a PacketNetwork, not {shown(network)}")
     for what, wrong in (
         ("loses packets", network.drops),
         ("has broadcast masks", network.broadcasts),
     ):
         if wrong:
             raise InvalidValue(f"Network must not be one that {what}, for messages with values")
+
+
+def _each(kind: type[Any], given: Any) -> list[Any]:
+    """Messages or copies that are given as such, or as tuples of their parts."""
+    name = kind.__name__
+    try:
+        return [kind(*each) for each in check_several(f"{name}", given, "tuples")]
+    except TypeError as error:
+        if isinstance(error, InvalidType):
+            raise
+        parts = ", ".join(kind._fields)
+        raise InvalidType(f"{name} must be of {parts}: {shown(given)}") from None
 
 
 def send_messages(
@@ -402,7 +414,7 @@ def send_messages(
 
     If `depth` is not given, it is the most messages that any terminal sends.
     """
-    messages = [Message(*message) for message in messages]
+    messages = _each(Message, messages)
     depth = max(Counter(message.source for message in messages).values(), default=1)
     return Messenger(network, operation, **{"depth": depth, **options}).send(messages)
 

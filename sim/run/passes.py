@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ...hdl.core.checks import check_kind, check_several
 from ...hdl.networks import PacketNetwork
 from ...hdl.topology.permutations import Permutation, check_permutation
 from ..measure.result import Result
@@ -38,6 +39,8 @@ def run_passes(
     SimulationError, TypeError, ValueError
         As for `simulate_runs`, or if a pass is not a permutation of the network's terminals.
     """
+    check_kind("Network", network, PacketNetwork, "a network of packets")
+    passes = check_several("Passes", passes, "permutations")
     for destinations in passes:
         check_permutation(destinations, network.ports)
     return [

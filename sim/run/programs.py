@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from ...hdl.bench import ProgramBench
 from ...hdl.boxes.combining.pacing import request_length
-from ...hdl.core.checks import check_integer
+from ...hdl.core.checks import check_integer, check_several, shown
 from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
 from ...hdl.networks.memory_network import MemoryNetwork
@@ -503,11 +503,11 @@ def run_programs(
         request that the network does not support.
     """
     if not isinstance(network, Network) or not network.has_memory:
-        raise InvalidType(f"Network must be one with memory, not {network!r}")
-    programs = list(programs)
+        raise InvalidType(f"Network must be one with memory, not {shown(network)}")
+    programs = check_several("Programs", programs, "generators")
     for program in programs:
         if not isinstance(program, Generator):
-            raise InvalidType(f"Program must be a generator, not {program!r}")
+            raise InvalidType(f"Program must be a generator, not {shown(program)}")
     if not 0 < len(programs) <= network.ports:
         raise InvalidValue(f"Programs must be from 1 to {network.ports}, not {len(programs)}")
     if len({id(program) for program in programs}) < len(programs):

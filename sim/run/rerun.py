@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ...hdl.core.errors import InvalidValue
-from ...hdl.core.input_file import read_input
+from ...hdl.core.input_file import read_text
 from ...hdl.networks import build
-from ..engines.selection import ENGINES
+from ..engines.selection import ENGINES, check_engine
 from ..measure.result import Result, SimulationError
 from ..measure.row import MEASURED, row_of
 from .record import NAMES, changes, from_cells, run_from, this_version, words
@@ -128,6 +128,8 @@ def rerun(record: Record | Result | Mapping[str, Any], *, engine: str | None = N
         If the record lacks something, a value is not allowed, or its traffic can't be read again:
         a trace that is no file, or a pattern that came from Python and has no text.
     """
+    if engine is not None:
+        check_engine(engine)
     if not isinstance(record, Record):
         record = Record.of(record)
     network = build(record.network, **record.parameters)
@@ -156,11 +158,7 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
     ValueError
         If the file can't be read, records no run, or has an unknown column.
     """
-    try:
-        text = read_input(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise InvalidValue(f"File {path} can't be read: {reason}") from None
+    text = read_text("File", path)
     read = _from_json if text.lstrip()[:1] in ("{", "[") else _from_table
     try:
         records = list(read(text))

@@ -105,7 +105,7 @@ class Run:
         if self.seeds > 1 and self.is_finite:
             raise InvalidValue("Seeds must be 1 for traffic that is finite, which is all measured")
         check_field(self, "source_depth", "Source depth", 1, DEEPEST)
-        if self.warmup != "auto":
+        if not isinstance(self.warmup, str) or self.warmup != "auto":
             check_field(self, "warmup", "Warm-up", 0, LONGEST)
             check_limit("Warm-up and cycles together", self.warmup + self.longest, LONGEST)
         if self.history is not None:

@@ -12,8 +12,9 @@ from tqdm import tqdm
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.twin import with_twin
-from ...hdl.core.checks import check_integer, check_kind, check_limit
+from ...hdl.core.checks import check_flag, check_integer, check_kind, check_limit
 from ...hdl.core.errors import InvalidValue
+from ...hdl.core.output_file import check_output
 from ...hdl.networks import Network
 from ...hdl.networks.naming import field_names, takes_names
 from ..engines import Engine
@@ -118,6 +119,9 @@ def simulate_runs(
         check_kind("Run", run, Run, "a Run")
         run.traffic.check(network)
     check_engine(engine)
+    check_flag("Progress", progress)
+    if vcd is not None:
+        check_output(vcd)
     if checkpoint is not None:
         check_checkpoint(checkpoint)
     if activity is not False:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import joblib
 from tqdm import tqdm
 
-from ...hdl.core.checks import check_integer, check_kind, check_limit
+from ...hdl.core.checks import check_flag, check_integer, check_kind, check_limit, shown
 from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
 from ...hdl.networks.naming import field_names, takes_names
@@ -122,6 +122,8 @@ def sweep(
         If it is raised before any run has ended; later, the sweep is partial.
     """
     check_kind("Network", network, Network, "a network")
+    check_flag("Refine", refine)
+    check_flag("Progress", progress)
     traffic = pattern(traffic, network.sources)
     traffic.check(network)
     if traffic.quota:
@@ -227,7 +229,7 @@ def _checked(loads: Sequence[float]) -> list[float]:
     try:
         given = list(loads)
     except TypeError:
-        raise InvalidType(f"Loads must be a sequence of numbers, not {loads!r}") from None
+        raise InvalidType(f"Loads must be a sequence of numbers, not {shown(loads)}") from None
     if not given:
         raise InvalidValue("Loads must be given, at least one")
     for load in given:

@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
+from ...hdl.core.checks import check_flag, check_kind, check_number
+from ...hdl.core.errors import InvalidValue
 from ...hdl.networks import Network
 from .dcsh_torus import Locality, dcsh_latency
 from .multistage_cube import (
@@ -56,6 +58,11 @@ def predict(network: Network, load: float, *, uniform: bool) -> Prediction:
     uniform : bool
         Whether the traffic is uniform.
     """
+    check_kind("Network", network, Network, "a network")
+    load = check_number("Load", load)
+    if not 0 <= load < math.inf:
+        raise InvalidValue(f"Load must be at least 0, and finite, not {load}")
+    check_flag("Uniform", uniform)
     prediction = Prediction(latency_mean=None, throughput=None, attempts=None)
     theory = network.theory
     if uniform and theory is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from ...hdl.core.checks import check_kind
+from ...hdl.core.checks import check_kind, check_several
 from ...hdl.core.errors import InvalidValue
 from ...hdl.core.fabric import CellType, Pin
 from ...hdl.networks import Network
@@ -36,7 +36,7 @@ def injections(network: Network, texts: Sequence[str]) -> list[Injection]:
         places than faults.
     """
     found: list[Injection] = []
-    for text in texts:
+    for text in check_several("Faults", texts, "texts"):
         check_kind("Fault", text, str, "a text")
         found += _drawn(network, text) if text.startswith("random:") else [parse_fault(text)]
     return found

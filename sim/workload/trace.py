@@ -8,8 +8,9 @@ from numbers import Integral
 from statistics import fmean
 
 from ...hdl.bench import ReplaySource, SourcePlan
+from ...hdl.core.checks import check_integer
 from ...hdl.core.errors import InvalidType, InvalidValue
-from ...hdl.core.input_file import read_input
+from ...hdl.core.input_file import read_text
 from ...hdl.networks import PacketNetwork
 
 __all__ = ["TRACE_START", "Trace", "TracePacket", "read_trace"]
@@ -112,7 +113,7 @@ def _check_packet(packet: TracePacket, sources: int, sinks: int) -> None:
         ("source", packet.source, sources),
         ("destination", packet.destination, sinks),
     ):
-        if terminal not in range(count):
+        if not 0 <= terminal < count:
             raise InvalidValue(f"{what} must be a terminal from 0 to {count - 1}, not {terminal}")
     if packet.mask < 0:
         raise InvalidValue(f"mask must not be negative, not {packet.mask}")
@@ -138,13 +139,11 @@ def read_trace(path: str | os.PathLike[str], ports: int, sinks: int | None = Non
         If the file can't be read, has no such header, or has an invalid line; the message names the
         line.
     """
+    ports = check_integer("Ports", ports, 1)
+    sinks = ports if sinks is None else check_integer("Sinks", sinks, 1)
     columns = ["cycle", "source", "destination", "length", "mask"]
     width = 0
-    try:
-        text = read_input(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise InvalidValue(f"Trace {path} can't be read: {reason}") from None
+    text = read_text("Trace", path).replace("\r\n", "\n").replace("\r", "\n")
     packets = []
     for number, line in enumerate(text.split("\n"), 1):
         try:
@@ -157,7 +156,7 @@ def read_trace(path: str | os.PathLike[str], ports: int, sinks: int | None = Non
                     )
             elif len(words) > 1 or any(words):
                 packets.append(_trace_packet(words, width))
-                _check_packet(packets[-1], ports, ports if sinks is None else sinks)
+                _check_packet(packets[-1], ports, sinks)
         except (ValueError, csv.Error) as error:
             raise InvalidValue(f"Trace {path}, line {number}: {error}") from None
     if not packets:

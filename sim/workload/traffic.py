@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...hdl.core.checks import check_integer, nearest
+from ...hdl.core.checks import check_integer, nearest, shown
 from ...hdl.core.errors import InvalidType, InvalidValue
-from ...hdl.core.input_file import read_input
+from ...hdl.core.input_file import read_text
 from ...hdl.topology.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from .matrix import MOST_ENTRIES, check_matrix
 from .pattern import Pattern, check_load, short_name
@@ -29,6 +29,9 @@ __all__ = [
     "read_trace",
     "short_name",
 ]
+
+MOST_PORTS = 2**24
+"""Most terminals that there can be traffic for: more than any network has."""
 
 LONGEST_NAME = 2**14
 """Most characters of a name that lists all destinations or weights."""
@@ -71,7 +74,7 @@ def pattern(traffic: Any, ports: int) -> Pattern:
     TypeError, ValueError
         If this describes no pattern, or one that does not fit the number of terminals.
     """
-    ports = check_integer("Ports", ports, 1)
+    ports = check_integer("Ports", ports, 1, MOST_PORTS)
     if isinstance(traffic, Pattern):
         if len(traffic.favourites) != ports:
             raise InvalidValue(
@@ -83,13 +86,13 @@ def pattern(traffic: Any, ports: int) -> Pattern:
         return _from_text(traffic, ports)
     if isinstance(traffic, os.PathLike):
         return _from_text(f"file:{os.fspath(traffic)}", ports)
-    if callable(traffic):
+    if callable(traffic) and not isinstance(traffic, type):
         return _from_function(traffic, ports)
     if isinstance(traffic, Sequence) or hasattr(traffic, "__array__"):
         return _from_values(traffic, ports)
     raise InvalidType(
         "Traffic must be a text, a list of destinations, a matrix, a function or a pattern, "
-        f"not {traffic!r}"
+        f"not {shown(traffic)}"
     )
 
 
@@ -394,11 +397,7 @@ def _from_file(path: str, ports: int) -> Pattern:
     destination in each line, or all in one.
     """
     name = f"file:{path}"
-    try:
-        text = read_input(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise InvalidValue(f"Traffic {path} can't be read: {reason}") from None
+    text = read_text("Traffic", path)
     lines = [
         (number, words)
         for number, line in enumerate(text.splitlines(), 1)

@@ -68,6 +68,85 @@ def anynet(graph: nx.Graph) -> str:
     return "\n".join(lines)
 
 
+Told = list[tuple[str, str, int, int]]
+"""The links of a graph, each with its channels and latency."""
+
+
+def told(graph: nx.Graph) -> Told:
+    """The links that a graph of networkx stands for."""
+    found = []
+    for one, other, about in graph.edges(data=True):
+        fields = about.get("channels", 1), about.get("latency", 1)
+        found.append((str(one), str(other), *fields))
+        if not graph.is_directed():
+            found.append((str(other), str(one), *fields))
+    return sorted(found)
+
+
+def read(path: Path) -> Told:
+    """The links in a file."""
+    graph = read_graph(path)
+    names = [graph.name(node) for node in range(graph.nodes)]
+    return sorted(
+        (names[link.node], names[link.peer], link.channels, link.latency) for link in graph.links()
+    )
+
+
+@st.composite
+def additions(draw: st.DrawFn) -> tuple[nx.Graph, str, str]:
+    """A graph in a form, and what is added to its file that nobody understands, or nothing."""
+    ending = draw(st.sampled_from([".json", ".graphml"]))
+    kinds = ["nothing", "attribute", "twice", "entry"]
+    kinds += ["nested"] if ending == ".graphml" else ["both"]
+    return draw(graphs().filter(nx.Graph.size)), ending, draw(st.sampled_from(kinds))
+
+
+def written(graph: nx.Graph, ending: str, kind: str) -> bytes:
+    """The file of a graph, with something added."""
+    if ending == ".json":
+        value = nx.node_link_data(graph, edges="links")
+        match kind:
+            case "attribute":
+                value["links"][0]["bandwidth"] = 5
+            case "entry":
+                value["latency"] = 5
+            case "both":
+                value["edges"] = value["links"]
+        text = json.dumps(value)
+        return (text.replace("{", '{"nodes": 7, ', 1) if kind == "twice" else text).encode()
+    stream = io.BytesIO()
+    nx.write_graphml(graph, stream)
+    text = stream.getvalue().decode()
+    old, new = {
+        "nothing": ("", ""),
+        "attribute": ("<edge ", '<edge bandwidth="5" '),
+        "twice": ("</graph>", '<node id="0"/></graph>'),
+        "entry": ("</graph>", "<hyperedge/></graph>"),
+        "nested": ("</graph>", '</graph><graph edgedefault="directed"/>'),
+    }[kind]
+    return text.replace(old, new, 1).encode()
+
+
+def test_files_are_honoured_or_refused(tmp_path: Path) -> None:
+    """A file of a graph has its links; with anything more it is refused."""
+
+    def check(case: tuple[nx.Graph, str, str]) -> None:
+        graph, ending, kind = case
+        path = tmp_path / f"graph{ending}"
+        path.write_bytes(written(graph, ending, kind))
+        terminals = sum(about.get("terminals", 1) for _, about in graph.nodes(data=True))
+        try:
+            found = read(path)
+        except MulticubeError as error:
+            check_line(error)
+            assert kind != "nothing" or terminals < 2
+            return
+        assert kind == "nothing"
+        assert found == told(graph)
+
+    fuzz(check, additions(), count=40)
+
+
 @st.composite
 def files(draw: st.DrawFn) -> tuple[str, bytes, nx.Graph | None]:
     """The ending of a file's name, its content, and the graph if the content was left alone."""
@@ -104,6 +183,7 @@ def test_graph_files(tmp_path: Path) -> None:
         if whole is not None:
             both = 1 if whole.is_directed() else 2
             assert (graph.nodes, len(graph.links())) == (len(whole), both * whole.size())
+            assert read(path) == told(whole)
         if graph.nodes <= MOST_NODES and len(graph.homes) <= MOST_NODES:
             try:
                 build("graph", file=str(path), routing="shortest", allow_deadlock=1)

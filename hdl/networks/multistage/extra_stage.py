@@ -7,10 +7,12 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...core.checks import check_kind
 from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ...primitives.packet import Packet
 from ...topology.extra_stage import Configuration, ExtraStagePlan
 from ...topology.tags import TagScheme
+from ..network import Network
 from .extra_stage_cells import AvoidedLines, Bypass, PathEnd, PathSelector
 
 if TYPE_CHECKING:
@@ -192,6 +194,7 @@ class ReconfigurableExtraStageCube(FabricComponent):
     """
 
     def __init__(self, network: "MultistageNetwork") -> None:
+        check_kind("Network", network, Network, "a network")
         self.network = network
         link = stream.Signature(network.packet)
         members = {

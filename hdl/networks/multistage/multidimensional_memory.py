@@ -12,7 +12,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer, check_limit
+from ...core.checks import check_integer, check_limit, check_payload
 from ...core.errors import InvalidValue
 from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ...primitives.interchange_box import InterchangeBox
@@ -181,10 +181,11 @@ class MultidimensionalMemory(FabricComponent):
 
     def __init__(self, size: int = 32, *, shape: ShapeLike = 1, planes: int = 1) -> None:
         size = check_integer("Size", size, 2)
+        check_limit("Size", size, _MOST_MODULES)
         if size & (size - 1):
             raise InvalidValue(f"Size must be a power of two, not {size}")
-        check_limit("Size", size, _MOST_MODULES)
-        planes = check_integer("Planes", planes, 1)
+        check_payload(shape)
+        planes = check_integer("Planes", planes, 1, 2**16)
         self.size = size
         self.shape = shape
         self.planes = planes

@@ -14,7 +14,7 @@ from ...boxes.pipelined_flits import PipelinedFlitSwitch
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
 from ...boxes.unbuffered import UnbufferedSwitch
 from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
-from ...core.checks import check_integer
+from ...core.checks import check_integer, shown
 from ...core.errors import InvalidValue
 from ...core.fabric import CellType
 from ...primitives.packet import Packet
@@ -97,7 +97,9 @@ class Switching:
         if self.depth is None:
             depth = check_integer("Depth", depth, 1, DEEPEST)
         elif depth != self.depth:
-            raise InvalidValue(f"Depth of switch {self.name} must be {self.depth}, not {depth}")
+            raise InvalidValue(
+                f"Depth of switch {self.name} must be {self.depth}, not {shown(depth)}"
+            )
         return depth
 
     def has_flits(self, longest: int) -> bool:
