@@ -21,7 +21,7 @@ import click
 from matplotlib.figure import Figure
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import MultistageNetwork, PacketNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.routing.rewritable import Rewritable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 from multicube.hdl import write_verilog
-from multicube.hdl.core.parameters import integer
+from multicube.hdl.fabric.parameters import integer
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.routing.relation import RoutedGraph
 from multicube.hdl.topology.graph import Channel, Link

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from .core.lazy import lazy_names
+from .support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .boxes import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
-    from .core.errors import MulticubeError
     from .export.verilog import write_verilog
+    from .fabric.errors import MulticubeError
     from .networks import (
         AXI_CLOCK,
         FAMILIES,
@@ -126,7 +126,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         ".boxes": "BoxState InputQueuedSwitch InterchangeBox OutputQueuedSwitch",
-        ".core.errors": "MulticubeError",
+        ".fabric.errors": "MulticubeError",
         ".export.verilog": "write_verilog",
         ".networks": (
             "AXI_CLOCK FAMILIES AxiStreamNetwork BenesNetwork BoxControlledNetwork BusNetwork "

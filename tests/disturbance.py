@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterable
 
 from amaranth.lib.wiring import In
-from multicube.hdl.core.fabric import Fabric, FabricComponent, Leaf, Path, Pin
+from multicube.hdl.fabric.fabric import Fabric, FabricComponent, Leaf, Path, Pin
 from multicube.hdl.routing.partitions import Subnetwork
 from multicube.sim.engines.compiled import CompiledEngine
 

@@ -17,7 +17,7 @@ from multicube.hdl.bench import BernoulliSource, PacketBench, ReplaySource, Sink
 from multicube.hdl.bench.instruments import LinkMeter, Timer, WindowAges
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from multicube.hdl.bench.stamp import Stamp
-from multicube.hdl.core.fabric import Cell, CellType
+from multicube.hdl.fabric.fabric import Cell, CellType
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.hdl.topology import TagScheme, multistage_plan

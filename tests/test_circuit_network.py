@@ -20,8 +20,8 @@ from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import POLICIES, CircuitLink
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.export.verilog import write_verilog
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks.columns import place_columns
 from multicube.hdl.networks.multistage.circuit import CircuitNetwork
 from multicube.hdl.primitives.packet import Packet

@@ -13,7 +13,7 @@ import pytest
 from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl.boxes.combining import MERGES, CombiningBox, MemoryLink
-from multicube.hdl.core.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.operations.memory import (
     OPERATIONS,

@@ -15,8 +15,8 @@ from amaranth.hdl import Module, Signal
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench.ensemble import EnsembleMachine
-from multicube.hdl.core.errors import InvalidValue
 from multicube.hdl.export.verilog import write_verilog
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.operations.folds import Fold
 from multicube.hdl.routers.communication_controller import CommunicationController
 from multicube.hdl.routing.communication_steps import (

@@ -22,7 +22,7 @@ import pytest
 from long_runs import ALIKE, families, long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import Network, PacketNetwork, PartitionedNetwork
 from multicube.hdl.networks.catalogue import find
 from multicube.hdl.routing.deadlock import deadlock_cycle

@@ -11,7 +11,7 @@ import pytest
 from amaranth.hdl import Cat
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import DCSHNetwork
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.cluster import ClusterMultiplexer

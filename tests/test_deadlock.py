@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from multicube.hdl import build
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork, TorusNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
 from multicube.hdl.routing import deadlock

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 from amaranth.lib.wiring import In, Out
 from multicube.hdl import build
-from multicube.hdl.core.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.hdl.networks import DeflectionTorus
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.deflection_router import DeflectionRouter

@@ -10,8 +10,8 @@ import networkx as nx
 import numpy as np
 import pytest
 from multicube.hdl import build
-from multicube.hdl.core.diagram import Diagram, End, Line
-from multicube.hdl.core.fabric import Fabric
+from multicube.hdl.fabric.diagram import Diagram, End, Line
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.networks import Network
 from multicube.hdl.networks.catalogue import FAMILIES
 from multicube.hdl.networks.graph_layout import graph_diagram

@@ -15,7 +15,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
 from long_runs import long
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.core.fabric import FabricComponent
+from multicube.hdl.fabric.fabric import FabricComponent
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.multistage.extra_stage import ReconfigurableExtraStageCube, controls
 from multicube.hdl.networks.multistage.extra_stage_cells import PathSelector

@@ -17,7 +17,7 @@ from amaranth.sim import Simulator
 from disturbance import BEHAVIOURS, Disturbed
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.fabric import CellType, FabricComponent, Pin
+from multicube.hdl.fabric.fabric import CellType, FabricComponent, Pin
 from multicube.hdl.networks import PartitionedNetwork
 from multicube.hdl.routing import mask_rule
 from multicube.hdl.routing.isolation import shared_channel

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Pins
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Pins
 from multicube.hdl.topology.multistage import PLANS
 
 BYTE = data.StructLayout({"low": 4, "high": 4})

@@ -17,7 +17,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 from long_runs import long
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.networks import build
 from multicube.hdl.primitives.packet import Packet
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate

@@ -14,7 +14,7 @@ from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import CircuitBox
 from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.networks import MultistageNetwork, Network, build
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.connection_machine import Message

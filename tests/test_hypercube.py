@@ -12,7 +12,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Value
 from long_runs import long
 from multicube.hdl import FAMILIES, build
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.hypercube_logic import HypercubeLogic

@@ -10,7 +10,7 @@ from math import log2
 
 import pytest
 from long_runs import long
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.topology.cube_connected_cycles import CubeConnectedCycles
 from multicube.hdl.topology.graph import Graph
 from multicube.hdl.topology.multistage import PLANS, multistage_plan

@@ -12,7 +12,7 @@ import pytest
 from browser import Tab, browser, needs_chromium
 from multicube.hdl import build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks.catalogue import FAMILIES
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.live import LivePage, lesson_names, lesson_network

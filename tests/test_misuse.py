@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from multicube.hdl import MulticubeError, build, write_verilog
 from multicube.hdl.bench import Bench, bench_for
-from multicube.hdl.core.fabric import Pin
 from multicube.hdl.export.verilog import Clock
+from multicube.hdl.fabric.fabric import Pin
 from multicube.sim import Run, Trace, TracePacket, pattern, read_trace, simulate, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

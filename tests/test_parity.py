@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.bench.instruments import EventMeter
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.multistage.extra_stage import controls
 from multicube.hdl.primitives.packet import Packet, forwarded

@@ -16,8 +16,8 @@ from amaranth.back import rtlil
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
-from multicube.hdl.core.fabric import Fabric
 from multicube.hdl.export.verilog import port_list, verilog_text
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routing import partitions

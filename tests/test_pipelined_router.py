@@ -16,7 +16,7 @@ from claims import Claims, any_bits, needs_yosys
 from conveyance import WITNESS, convey, witness
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.places import Places

@@ -17,7 +17,7 @@ from amaranth.sim import Simulator
 from click.testing import CliRunner
 from long_runs import long
 from multicube.hdl import GraphNetwork, build, write_verilog
-from multicube.hdl.core.fabric import member
+from multicube.hdl.fabric.fabric import member
 from multicube.hdl.networks.multistage.box_controlled import BoxControlledNetwork
 from multicube.hdl.routing.colouring import edge_colouring
 from multicube.hdl.routing.looping import BoxSettings, benes_settings, clos_settings

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork
 from multicube.hdl.networks.router_parameters import RouterParameters
 from multicube.hdl.primitives.packet import Packet

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import GraphNetwork
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import build
 from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.routing.layered import Layered

@@ -17,7 +17,7 @@ from amaranth.lib import wiring
 from long_runs import long
 from multicube.hdl.bench import stamp
 from multicube.hdl.boxes import OutputQueuedSwitch
-from multicube.hdl.core.fabric import CellType, Fabric
+from multicube.hdl.fabric.fabric import CellType, Fabric
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
 from multicube.hdl.primitives.packet import Packet

@@ -18,7 +18,7 @@ from amaranth.sim import Simulator
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.fabric import CellType, FabricComponent
+from multicube.hdl.fabric.fabric import CellType, FabricComponent
 from multicube.hdl.networks import LoopSwitchingNetwork, PartitionedNetwork
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.single_stage_logic import SingleStageLogic

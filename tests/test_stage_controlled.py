@@ -19,7 +19,7 @@ from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.boxes import InterchangeBox
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks.multistage.stage_controlled import (
     StageControlledNetwork,
     StageControls,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.routing.communication_steps import Transfer, check_delivery
 from multicube.hdl.routing.permutation_steps import StepRouter
 from multicube.sim.command.steps import steps

@@ -13,7 +13,7 @@ import multicube.sim
 import pytest
 from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.errors import InvalidType, InvalidValue
+from multicube.hdl.fabric.errors import InvalidType, InvalidValue
 from multicube.sim import (
     Copies,
     Message,
@@ -61,7 +61,7 @@ def test_names_are_those_of_the_rooms() -> None:
 def test_what_is_not_used_is_not_imported(tmp_path: Path) -> None:
     code = """
 import sys
-import multicube, multicube.hdl, multicube.sim, multicube.hdl.core.errors
+import multicube, multicube.hdl, multicube.sim, multicube.hdl.fabric.errors
 from multicube.sim.command import entry
 multicube.__version__
 try:

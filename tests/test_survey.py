@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import PacketNetwork
 from multicube.hdl.routing.relation import Relation, check_relation
 from multicube.hdl.topology.graph import Channel, check_graph

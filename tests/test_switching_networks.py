@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from long_runs import long
-from multicube.hdl.core.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.network import Terminals
 from multicube.hdl.primitives.packet import Packet

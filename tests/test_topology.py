@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.core.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.hdl.networks.catalogue import FAMILIES, find
 from multicube.hdl.topology import AddressCode, MultistagePlan, TagScheme, multistage_plan
 from multicube.hdl.topology.multistage import ALIASES, PLANS

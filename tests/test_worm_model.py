@@ -16,7 +16,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routing.relation import Relation

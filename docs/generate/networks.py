@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from multicube.hdl import FAMILIES
-from multicube.hdl.core.parameters import Parameter
+from multicube.hdl.fabric.parameters import Parameter
 from multicube.hdl.networks.family import Family
 from multicube.sim.papers import ITEMS
 

@@ -14,9 +14,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..operations.folds import Fold
 from ..routers.communication_controller import (
     CommunicationController,

@@ -5,8 +5,8 @@ from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.checks import check_integer
+from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..networks.network import PacketNetwork
 from ..operations.folds import Fold
 from ..primitives.arrival_queue import ArrivalQueue

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..boxes.combining import MemoryLink
 from ..boxes.combining.pacing import paced
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.xoroshiro import Xoroshiro128
 from ..topology.tags import AddressCode

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..boxes.combining import MemoryLink
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..networks.memory_network import MemoryNetwork
 from .instruments import LinkMeter
 from .meters import place_meters

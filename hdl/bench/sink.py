@@ -6,7 +6,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
 from ..primitives.packet import Packet, TagEncoder
 from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, latency_members, record_latency, window_members

@@ -9,7 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet, TagEncoder, digits_of
 from ..primitives.xoroshiro import Xoroshiro128

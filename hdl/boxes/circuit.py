@@ -16,9 +16,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_radix
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.checks import check_integer, check_radix
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.joint_arbiter import JointArbiter
 from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs

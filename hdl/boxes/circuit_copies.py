@@ -7,8 +7,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.fabric import Meter
+from ..fabric.checks import check_integer
+from ..fabric.fabric import Meter
 from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin

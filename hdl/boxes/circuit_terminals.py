@@ -5,8 +5,8 @@ from amaranth.hdl import Const, Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_delay
-from ..core.fabric import Meter
+from ..fabric.checks import check_delay
+from ..fabric.fabric import Meter
 from ..primitives.packet import Packet, TagDecoder
 from ..primitives.random_bits import RandomBits
 from ..topology.tags import TagScheme

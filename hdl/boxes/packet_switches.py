@@ -16,7 +16,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_radix
+from ..fabric.checks import check_integer, check_radix
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.lane_queue import LaneQueue

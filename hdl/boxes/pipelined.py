@@ -5,8 +5,8 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..primitives.arbiters import least_recent
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of, one_of_next

@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..primitives.packet import Packet, forwarded, output_port
 from ..primitives.places import Places
 from ..routers.pipelined_router import PipelinedRouter

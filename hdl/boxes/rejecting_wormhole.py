@@ -8,8 +8,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.packet import Packet, forwarded, output_port
 from ..primitives.round_robin import RoundRobin

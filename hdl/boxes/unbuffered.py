@@ -7,9 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_radix
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.checks import check_integer, check_radix
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.packet import Packet, check_outputs, check_tag, forwarded, requested_outputs
 from ..primitives.random_bits import RandomOrder

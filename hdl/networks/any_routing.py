@@ -4,8 +4,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..core.errors import InvalidValue
-from ..core.parameters import integer, word
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import integer, word
 from ..routing.algorithms import ALGORITHMS, relation_for
 from ..routing.relation import Relation
 from ..topology.graph import check_graph

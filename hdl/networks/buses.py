@@ -5,8 +5,8 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..operations.bus import bus_operations, check_data_bits, row_bits
 from ..terminals.axi import Axi, AxiTarget
 from ..terminals.bus_words import WordMap

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.fabric import Cell, CellType, Fabric, Pin, Pins, Scope
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins, Scope
 from ..topology.multistage import MultistagePlan
 from ..topology.redundant_paths import RedundantPathPlan
 

@@ -12,10 +12,10 @@ from ..boxes.combining import (
 )
 from ..boxes.combining.pacing import request_length
 from ..boxes.unbuffered import later_bits
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, word
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.parameters import Parameters, integer, word
 from ..operations.memory import (
     OPERATION_SETS,
     Operation,

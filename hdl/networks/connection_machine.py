@@ -6,11 +6,11 @@ from typing import Any, Literal, NoReturn
 
 from amaranth.hdl import ShapeLike
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, payload_shape, word
-from ..core.wires import Lane
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.parameters import Parameters, integer, payload_shape, word
+from ..fabric.wires import Lane
 from ..operations.folds import FOLDS
 from ..primitives.packet import Packet
 from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES

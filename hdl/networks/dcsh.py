@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from amaranth.hdl import ShapeLike
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, payload_shape
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.parameters import Parameters, integer, payload_shape
 from ..primitives.packet import Packet
 from ..routers.cluster import ClusterChannel, ClusterMultiplexer
 from ..routers.dcsh_router import DCSHRouter

@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 
 from amaranth.hdl import ShapeLike
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, payload_shape
-from ..core.wires import Lane
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.parameters import Parameters, integer, payload_shape
+from ..fabric.wires import Lane
 from ..primitives.packet import Packet
 from ..routers.deflection_router import DeflectionRouter
 from ..topology.torus import Torus

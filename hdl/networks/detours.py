@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..primitives.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..routers.detour import DetourEnd, LeastDelayDetour, RandomDetour

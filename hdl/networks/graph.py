@@ -4,8 +4,8 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..core.errors import InvalidType, InvalidValue
-from ..core.parameters import Parameter, word
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.parameters import Parameter, word
 from ..routing.relation import Relation
 from ..topology.conversion import from_networkx, is_networkx
 from ..topology.graph import Graph

@@ -4,8 +4,8 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..core.errors import InvalidValue
-from ..core.parameters import fixed, integer, pairs, text
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import fixed, integer, pairs, text
 from ..routing.relation import Relation
 from ..topology.hierarchical import Hierarchical
 from .any_routing import AnyRoutingNetwork, AnyRoutingParameters

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from amaranth.lib.wiring import In
 
 from ..boxes.combining import MemoryLink
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import CellType, Fabric, Pin, Scope
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import CellType, Fabric, Pin, Scope
 from ..operations.memory import (
     OPERATION_SETS,
     Operation,

@@ -15,20 +15,20 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import nearest
-from ..core.diagram import Diagram
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import CellType, Fabric, FabricComponent, Pin, Scope
-from ..core.layout import Layout, arranged
-from ..core.parameters import Parameters
-from ..core.shown import html_of
-from ..core.wires import Lane, Wire, named_wires, streams
+from ..fabric.checks import nearest
+from ..fabric.diagram import Diagram
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import CellType, Fabric, FabricComponent, Pin, Scope
+from ..fabric.layout import Layout, arranged
+from ..fabric.parameters import Parameters
+from ..fabric.wires import Lane, Wire, named_wires, streams
 from ..primitives.packet import Packet
 from ..routing.isolation import check_isolated
 from ..routing.looping import BoxSettings
 from ..routing.mask_rule import MaskRule
 from ..routing.partitions import Partition, check_partitionable
 from ..routing.relation import Relation
+from ..support.shown import html_of
 from ..terminals.partition import PartitionInterface
 from ..topology.multistage import MultistagePlan, equal_ports
 from ..topology.permutations import Permutation
@@ -374,7 +374,7 @@ class Network(FabricComponent, ABC):
     def lane(self, output: Pin) -> Lane:
         """The direction and virtual channel of the link that an output of a cell drives.
 
-        Needed only where the ends of the link do not tell: see `core.wires`.
+        Needed only where the ends of the link do not tell: see `fabric.wires`.
         """
         return Lane()
 

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The interfaces at terminals of networks that discard packets to recover from deadlock."""
 
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..primitives.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..terminals.retransmission import RetransmissionInterface

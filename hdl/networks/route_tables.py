@@ -5,7 +5,7 @@ from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..routers.shape import RouterShape
 from ..routing.relation import Relation
 from ..topology.graph import Channel

@@ -7,11 +7,11 @@ from dataclasses import field, fields, make_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from ..core.checks import check_limit
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.wires import Lane
+from ..fabric.checks import check_limit
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.wires import Lane
 from ..primitives.link_end import LinkEnd
 from ..primitives.packet import Packet
 from ..primitives.random_bits import scattered_seed
@@ -58,7 +58,7 @@ class RoutedNetwork(PacketNetwork):
     in which its header is offered to the cycle in which its tail is taken.
 
     A subclass names a `description`: a frozen dataclass that is a `RoutedGraph`, whose fields
-    describe parameters (`core.parameters`). They come first among the parameters of the network,
+    describe parameters (`fabric.parameters`). They come first among the parameters of the network,
     before those of `RouterParameters`. Values that the description has resolved ("auto") are taken
     over. Or a subclass redefines `_relation`; then the description may be any `Graph`.
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from amaranth.hdl import ShapeLike
 
-from ..core.errors import InvalidValue
-from ..core.parameters import Parameters, integer, payload_shape, word
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import Parameters, integer, payload_shape, word
 from ..primitives.arbiters import ARBITERS, check_arbiter
 from ..routers.selection import SELECTIONS, Selection
 from ..routers.shape import SWITCHINGS, RouterShape, Switching

@@ -3,7 +3,7 @@
 
 from functools import partial
 
-from ..core.fabric import CellType
+from ..fabric.fabric import CellType
 from ..routers.single_stage_logic import SingleStageLogic
 from ..routing.loop_partitions import LoopPartition
 from ..routing.partitions import Partition

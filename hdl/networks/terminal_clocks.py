@@ -7,9 +7,9 @@ from itertools import zip_longest
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import nearest
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric.checks import nearest
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
 from ..terminals.clock_crossing import ClockCrossing, check_crossing_depth
 from .network import Network, PacketNetwork, Terminals
 

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.parameters import integer
+from ..fabric.parameters import integer
 from ..routers.torus_logic import TorusLogic
 from ..topology.torus import Torus
 from .family import Family

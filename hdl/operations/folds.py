@@ -5,7 +5,7 @@ from functools import cached_property
 
 from amaranth.hdl import Cat, Const, Shape, ShapeLike, Value, ValueLike
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from .memory import Operation, find_operation
 
 __all__ = ["FOLDS", "Fold"]

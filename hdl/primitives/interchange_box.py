@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Shape, ShapeLike, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_radix
+from ..fabric.checks import check_integer, check_radix
 from .multiplexer import is_coded, one_of
 
 if TYPE_CHECKING:

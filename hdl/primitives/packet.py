@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..topology.tags import AddressCode, Routing, TagScheme, tag_digit
 
 __all__ = [

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..primitives.packet import Packet
 from ..topology.graph import End
 from .selection import SELECTIONS, Selection, Selector

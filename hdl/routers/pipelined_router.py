@@ -7,8 +7,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..primitives.arbiters import check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet

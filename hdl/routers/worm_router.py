@@ -7,9 +7,9 @@ from amaranth.lib import stream
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.graph import ChanneledGraph, Graph
 from .adaptive import Adaptive
 from .layered import Layered

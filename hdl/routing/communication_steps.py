@@ -12,7 +12,7 @@ Everything here is plain data, without hardware; `bench.ensemble` runs schedules
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.graph import Graph
 from ..topology.permutations import Permutation, check_permutation
 

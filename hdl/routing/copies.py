@@ -7,7 +7,7 @@ number of copies doubles per round.
 
 from collections.abc import Mapping, Sequence
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 
 __all__ = ["copy_rounds"]
 

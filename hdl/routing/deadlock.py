@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Protocol, TypeVar
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 
 __all__ = ["WormNetwork", "deadlock_cycle", "dependencies", "dependency_cycle"]
 

@@ -8,7 +8,7 @@ import functools
 import random
 from collections.abc import Hashable, Iterable, Sequence
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.multistage import Digits, MultistagePlan
 from ..topology.permutations import Permutation, check_permutation
 from ..topology.tags import AddressCode

@@ -13,7 +13,7 @@ a search for cycles of channels, without these arguments.
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.graph import Channel
 
 __all__ = [

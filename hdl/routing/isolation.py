@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable
 from itertools import product
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.tags import AddressCode
 from .partitions import Partition, Subnetwork
 

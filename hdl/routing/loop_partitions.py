@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
 from ..topology.single_stage import SingleStageCube
 from ..topology.tags import AddressCode
 from .partitions import Partition, Subnetwork

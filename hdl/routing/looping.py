@@ -9,8 +9,8 @@ exists (Koenig, 1916); with two colours it is the looping algorithm (Opferman an
 
 from collections.abc import Sequence
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..topology.permutations import Permutation, check_permutation
 from .colouring import edge_colouring
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from .partitions import Partition, Subnetwork
 
 __all__ = ["MaskRule"]

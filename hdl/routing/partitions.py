@@ -30,8 +30,8 @@ from itertools import product
 from math import prod
 from typing import Self
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..topology.tags import (
     AddressCode,
     Routing,

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.multistage import Hop, MultistagePlan
 from ..topology.permutations import Permutation, check_permutation
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import networkx as nx
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..topology.graph import Graph
 from ..topology.permutations import Permutation, check_permutation
 from .communication_steps import Schedule, Transfer, successors

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Literal
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.graph import Channel, Graph, Turn
 from ..topology.tags import AddressCode, TagScheme, address_tags
 from .survey import survey

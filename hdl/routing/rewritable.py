@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import product
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.graph import Channel, Graph, Link, RelinkedGraph, Turn
 from .relation import Relation
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.graph import Channel, Turn
 from .deadlock import dependencies, dependency_cycle
 

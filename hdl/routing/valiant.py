@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..topology.graph import Channel, ChanneledGraph, Graph, Turn
 from .layered import Layered
 from .relation import Detour, Relation

@@ -7,7 +7,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..boxes.combining.link import MemoryLink, check_link
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 
 __all__ = ["AddressHasher"]
 

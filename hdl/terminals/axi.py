@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..boxes.combining.link import MemoryLink, check_link
 from ..boxes.combining.pacing import Lengths, check_lengths
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..operations.bus import WINDOWS, bus_operations, check_data_bits
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.round_robin import RoundRobin

@@ -6,8 +6,8 @@ from amaranth.lib.cdc import AsyncFFSynchronizer
 from amaranth.lib.fifo import AsyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_payload
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer, check_payload
+from ..fabric.errors import InvalidValue
 
 __all__ = ["ClockCrossing", "check_crossing_depth"]
 

@@ -3,7 +3,7 @@
 from amaranth.hdl import Cat, Mux, Value
 from amaranth.lib import wiring
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..primitives.packet import Packet
 from ..topology.single_stage import SingleStageCube
 from .partition import PartitionInterface, interface_members

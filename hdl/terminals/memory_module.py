@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In
 from ..boxes.combining.input_buffered_box import WordBuffer
 from ..boxes.combining.link import MemoryLink
 from ..boxes.combining.pacing import Lengths, Pacer, check_lengths, message_length
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
 from ..operations.memory import OperationUnit
 
 __all__ = ["MemoryModule"]

@@ -13,8 +13,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..boxes.combining.link import MemoryLink, check_link
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..operations.memory import Operation
 from ..primitives.packet import Packet, TagEncoder
 from ..topology.tags import TagScheme

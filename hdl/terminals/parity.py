@@ -13,8 +13,8 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
 from ..primitives.packet import Packet
 
 __all__ = [

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..primitives.packet import Packet, digits_of
 from ..routing.partitions import check_partitionable
 from ..topology.tags import TagScheme

@@ -7,9 +7,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..boxes.unbuffered import VerdictLink
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
 from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits, RandomOrder
 from ..primitives.round_robin import RoundRobin

@@ -6,8 +6,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..boxes.unbuffered import VerdictLink
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits

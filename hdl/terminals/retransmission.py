@@ -5,9 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet, TagEncoder
 from ..primitives.random_bits import RandomBits

@@ -12,8 +12,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..boxes.combining.link import MemoryLink, check_link
 from ..boxes.combining.pacing import Lengths, check_lengths, paced
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from ..primitives.round_robin import RoundRobin
 
 __all__ = ["MemoryDemultiplexer", "ProcessorMultiplexer"]

@@ -2,8 +2,8 @@
 
 from functools import cached_property
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 
 __all__ = ["AddressHash"]
 

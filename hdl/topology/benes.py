@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from ..core.errors import InvalidValue
-from ..core.parameters import integer, word
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import integer, word
 from ..routing.looping import BoxSettings, benes_settings
 from .clos import SPREADS
 from .graph import Channel, Link

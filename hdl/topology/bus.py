@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..core.parameters import integer
+from ..fabric.parameters import integer
 from ..routing.relation import RoutedGraph
 from .graph import Channel, Link
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
 
-from ..core.checks import check_field, check_integer
-from ..core.errors import InvalidValue
-from ..core.parameters import integer
+from ..fabric.checks import check_field, check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import integer
 from .circle import circle_position
 from .graph import Graph, Link
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from ..core.parameters import integer, word
+from ..fabric.parameters import integer, word
 from ..routing.looping import BoxSettings, clos_settings
 from .graph import Channel, Link
 from .permutations import Permutation, check_permutation

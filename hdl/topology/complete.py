@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from ..core.checks import check_field
-from ..core.parameters import integer
+from ..fabric.checks import check_field
+from ..fabric.parameters import integer
 from ..routing.relation import RoutedGraph
 from .circle import circle_position
 from .graph import Channel, Link

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from ..core.checks import check_integer, check_kind
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer, check_kind
+from ..fabric.errors import InvalidValue
 from .graph import Graph, Link, ListedGraph
 
 if TYPE_CHECKING:  # it takes as long to import as all networks

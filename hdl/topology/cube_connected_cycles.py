@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import pi, sin
 
-from ..core.parameters import integer
+from ..fabric.parameters import integer
 from .circle import circle_position
 from .graph import Graph, Link
 from .grid import cube_position

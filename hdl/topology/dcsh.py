@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..core.checks import check_field
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_field
+from ..fabric.errors import InvalidValue
 from .permutations import Permutation, check_permutation
 from .tags import AddressCode, TagScheme, address_tags
 

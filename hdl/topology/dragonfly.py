@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import cos, pi, sin
 
-from ..core.parameters import integer
+from ..fabric.parameters import integer
 from ..routing.relation import RoutedGraph
 from .graph import Channel, Link
 

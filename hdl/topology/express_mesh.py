@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from ..core.parameters import integer
+from ..fabric.parameters import integer
 from ..routing.relation import RoutedGraph
 from .graph import Channel, Link
 from .grid import grid_position

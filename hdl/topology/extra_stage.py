@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, cast, get_args
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..routing.mask_rule import MaskRule
 from .multistage import Digits, Hop, MultistagePlan, Stage, multistage_plan, terminal_digits
 from .tags import Routing, TagScheme, box_output, tag_digit

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 
 __all__ = [
     "Channel",

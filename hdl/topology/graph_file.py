@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 import networkx as nx
 
-from ..core.checks import check_limit
-from ..core.errors import InvalidValue, MulticubeError
-from ..core.input_file import read_input
+from ..fabric.checks import check_limit
+from ..fabric.errors import InvalidValue, MulticubeError
+from ..support.input_file import read_input
 from .conversion import from_networkx
 from .graph import ListedGraph
 

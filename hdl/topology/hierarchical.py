@@ -6,8 +6,8 @@ from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
-from ..core.checks import check_integer, check_limit
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer, check_limit
+from ..fabric.errors import InvalidValue
 from ..routing.deadlock import dependencies, dependency_cycle
 from ..routing.relation import Relation, RoutedGraph
 from .circle import circle_position

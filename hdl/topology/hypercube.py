@@ -7,8 +7,8 @@ they are at the edge. Each node may have several processors.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..core.checks import check_field
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_field
+from ..fabric.errors import InvalidValue
 from .tags import AddressCode, TagScheme, address_tags
 
 __all__ = ["Hypercube"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from ..core.parameters import integer
+from ..fabric.parameters import integer
 from ..routing.relation import RoutedGraph
 from .graph import Channel, Link
 from .grid import grid_position

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from ..core.checks import check_field, check_limit
-from ..core.errors import InvalidValue
-from ..core.parameters import integer, word
+from ..fabric.checks import check_field, check_limit
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import integer, word
 from ..routing.relation import RoutedGraph
 from .graph import Channel, Link
 

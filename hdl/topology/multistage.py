@@ -21,8 +21,8 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
-from ..core.checks import check_integer, check_radix
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer, check_radix
+from ..fabric.errors import InvalidValue
 from .tags import AddressCode, MixedCode, Numbers, Routing, TagScheme
 
 __all__ = [

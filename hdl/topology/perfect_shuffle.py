@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from ..core.checks import check_field
-from ..core.parameters import integer
+from ..fabric.checks import check_field
+from ..fabric.parameters import integer
 from .circle import circle_position
 from .graph import Graph, Link
 

@@ -11,7 +11,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from .tags import AddressCode
 
 __all__ = [

@@ -33,8 +33,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from ..core.checks import check_integer, check_radix
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer, check_radix
+from ..fabric.errors import InvalidValue
 from .multistage import Hop
 from .tags import AddressCode, Numbers
 

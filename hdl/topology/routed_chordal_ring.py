@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from math import gcd
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 from ..routing.relation import RoutedGraph
 from .chordal_ring import ChordalRing
 from .graph import Channel, Link

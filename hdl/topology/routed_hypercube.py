@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from ..core.parameters import integer, word
+from ..fabric.parameters import integer, word
 from ..routing.hypercube import HYPERCUBE_ROUTINGS, HypercubeRouting, next_channels
 from ..routing.relation import RoutedGraph
 from .graph import Channel, End, Link, Turn

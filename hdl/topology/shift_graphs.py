@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
 
-from ..core.parameters import integer
+from ..fabric.parameters import integer
 from ..routing.relation import RoutedGraph
 from .graph import Channel, Link
 

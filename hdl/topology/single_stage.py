@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import product
 from typing import ClassVar, NamedTuple
 
-from ..core.checks import check_field
-from ..core.parameters import integer, word
+from ..fabric.checks import check_field
+from ..fabric.parameters import integer, word
 from ..routing.relation import RoutedGraph
 from ..routing.routing_ring import RoutingRing, routing_ring
 from .graph import Channel, Link, Turn

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
 
 __all__ = [
     "ROUTINGS",

@@ -9,9 +9,9 @@ from functools import cached_property
 from math import prod
 from typing import Literal, NamedTuple
 
-from ..core.checks import check_field
-from ..core.errors import InvalidValue
-from ..core.parameters import fixed, integer
+from ..fabric.checks import check_field
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import fixed, integer
 from ..routing.relation import RoutedGraph
 from .circle import circle_position
 from .graph import Channel, End, Link, Turn

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from .words import network_arguments, network_from
 
 if TYPE_CHECKING:

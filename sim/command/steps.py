@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from .words import network_arguments, network_from
 
 __all__ = ["steps"]

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from ...hdl.core.children import in_threads
+from ...hdl.support.children import in_threads
 from ..engines.compiled.build import called, failed, hashed, kept
 from ..engines.compiled.errors import NoCompiler
 

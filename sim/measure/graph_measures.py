@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from ...hdl.core.checks import check_number
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_number
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.topology.graph import Graph
 from .bisection import Bisection, bisection, link_weights
 from .bounds import Bounds

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.routing.communication_steps import Transfer
 from ...hdl.routing.permutation_steps import StepBound, StepRouter
 from ...hdl.topology.permutations import (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...hdl.core.errors import MulticubeError
+from ...hdl.fabric.errors import MulticubeError
 from ...hdl.networks.catalogue import told
 from .activity import Activity
 from .frame import frame_of

@@ -1,6 +1,6 @@
 """The units of rates: packets or flits, per cycle and terminal or link."""
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["PER", "UNITS", "unit_name", "units_in_packet"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.routing.relation import Relation
 from ...hdl.topology.graph import Link
 from .assignment import best_permutation

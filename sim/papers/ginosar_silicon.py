@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator
 from tqdm import tqdm
 
-from ...hdl.core.fabric import CellType, Fabric
+from ...hdl.fabric.fabric import CellType, Fabric
 from ...hdl.networks import build
 from ...hdl.networks.routed import RoutedNetwork
 from ...hdl.routers.communication_controller import CommunicationController

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
 from ...hdl.networks import MultistageNetwork
 from ...hdl.networks.stage_layout import plan_diagram
 from ...hdl.topology import multistage_plan

@@ -6,7 +6,7 @@ these bits are set to straight, and its mask M has zeros there.
 
 from collections.abc import Iterable
 
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.stage_layout import plan_diagram
 from ...hdl.routing.partitions import Partition, Subnetwork, effective_tag
 from ...hdl.topology import MultistagePlan, multistage_plan

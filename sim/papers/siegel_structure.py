@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ...hdl.boxes import BoxState
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
 from ...hdl.networks import MultistageNetwork
 from ...hdl.networks.stage_layout import plan_diagram, plan_path
 from ...hdl.routing.passes import settings, state_name

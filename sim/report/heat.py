@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network, build
 from ..run.rerun import read_records
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
-from ...hdl.core.output_file import whole_file
+from ...hdl.support.output_file import whole_file
 from ..engines.compiled.activity import Bits
 
 __all__ = ["CYCLE", "write_saif"]

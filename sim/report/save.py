@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ...hdl.core.output_file import output_format, whole_file
+from ...hdl.support.output_file import output_format, whole_file
 from ..measure.comparison import rate_factors
 from ..measure.curve import Sweep
 from ..measure.units import unit_name

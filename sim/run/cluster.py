@@ -7,7 +7,7 @@ from typing import Any
 
 import joblib
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from .workers import Finished, Job, finished_jobs
 
 __all__ = ["finished_anywhere", "open_cluster"]

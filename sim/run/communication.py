@@ -17,7 +17,7 @@ from functools import reduce
 from amaranth.hdl import Shape
 
 from ...hdl.bench.ensemble import EnsembleMachine
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.operations.folds import Fold
 from ...hdl.routing.communication_steps import (
     Schedule,

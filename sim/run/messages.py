@@ -21,8 +21,8 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ...hdl.bench.message_bench import MessageBench
-from ...hdl.core.checks import check_integer, check_limit
-from ...hdl.core.errors import InvalidType, InvalidValue
+from ...hdl.fabric.checks import check_integer, check_limit
+from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.networks.network import PacketNetwork
 from ...hdl.operations.folds import Fold
 from ...hdl.routing.copies import copy_rounds

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 
 from ...hdl.bench import ProgramBench
 from ...hdl.boxes.combining.pacing import request_length
-from ...hdl.core.checks import check_integer
-from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
+from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.operations.memory import Operation, find_operation

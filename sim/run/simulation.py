@@ -13,8 +13,8 @@ from tqdm import tqdm
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.twin import with_twin
-from ...hdl.core.checks import check_integer, check_kind, check_limit
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_integer, check_kind, check_limit
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network
 from ...hdl.networks.naming import field_names, takes_names
 from ..engines import Engine

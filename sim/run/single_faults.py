@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 
 from ...hdl.bench import bench_for
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
 from ...hdl.networks import PacketNetwork
 from ...hdl.routing.relation import Relation
 from ...hdl.topology.graph import Channel

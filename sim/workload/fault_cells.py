@@ -5,8 +5,8 @@ from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import CellType
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import CellType
 from ...hdl.networks.multistage.extra_stage_cells import link_leaves, link_signature
 from ...hdl.primitives.arrival_queue import ArrivalQueue
 from ...hdl.primitives.packet import Packet, forwarded

@@ -8,9 +8,9 @@ from numbers import Integral
 from statistics import fmean
 
 from ...hdl.bench import ReplaySource, SourcePlan
-from ...hdl.core.errors import InvalidType, InvalidValue
-from ...hdl.core.input_file import read_input
+from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.networks import PacketNetwork
+from ...hdl.support.input_file import read_input
 
 __all__ = ["TRACE_START", "Trace", "TracePacket", "read_trace"]
 

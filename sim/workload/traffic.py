@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...hdl.core.checks import check_integer, nearest
-from ...hdl.core.errors import InvalidType, InvalidValue
-from ...hdl.core.input_file import read_input
+from ...hdl.fabric.checks import check_integer, nearest
+from ...hdl.fabric.errors import InvalidType, InvalidValue
+from ...hdl.support.input_file import read_input
 from ...hdl.topology.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from .matrix import MOST_ENTRIES, check_matrix
 from .pattern import Pattern, check_load, short_name

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 from fuzzing import check_line, damaged, fuzz
 from hypothesis import strategies as st
-from multicube.hdl.core.errors import MulticubeError
+from multicube.hdl.fabric.errors import MulticubeError
 from multicube.hdl.networks import build
 from multicube.hdl.topology.graph_file import read_graph
 

@@ -7,9 +7,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer, check_radix
-from ...core.errors import InvalidValue
-from ...core.fabric import Meter
+from ...fabric.checks import check_integer, check_radix
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import Meter
 from ...operations.memory import OperationUnit, Policy, Rules
 from ...primitives.arrival_queue import ArrivalQueue
 from .link import MemoryLink, check_link, check_tag

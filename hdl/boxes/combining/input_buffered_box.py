@@ -7,8 +7,8 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer, check_radix
-from ...core.errors import InvalidValue
+from ...fabric.checks import check_integer, check_radix
+from ...fabric.errors import InvalidValue
 from ...primitives.arrival_queue import ArrivalQueue
 from ...primitives.interchange_box import InterchangeBox
 from ...primitives.round_robin import RoundRobin

@@ -5,8 +5,8 @@ from typing import Literal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer
-from ...core.errors import InvalidType, InvalidValue
+from ...fabric.checks import check_integer
+from ...fabric.errors import InvalidType, InvalidValue
 from ...operations.memory import (
     OPERATIONS,
     Operation,

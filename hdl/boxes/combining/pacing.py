@@ -11,8 +11,8 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer
-from ...core.errors import InvalidType, InvalidValue
+from ...fabric.checks import check_integer
+from ...fabric.errors import InvalidType, InvalidValue
 from ...operations.memory import Operation
 from .link import Direction, MemoryLink, check_link
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_kind
-from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin
+from ...fabric.checks import check_kind
+from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin
 from ...primitives.interchange_box import BoxState, InterchangeBox
 from ...topology.permutations import Permutation
 from ...topology.rearrangeable import RearrangeableGraph

@@ -6,8 +6,8 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
 from ...boxes.circuit import CircuitBox, CircuitLink, Policy
-from ...core.checks import check_integer
-from ...core.fabric import CellType, Fabric, FabricComponent, Pin
+from ...fabric.checks import check_integer
+from ...fabric.fabric import CellType, Fabric, FabricComponent, Pin
 from ...primitives.packet import Packet
 from ...topology.multistage import multistage_plan
 from ...topology.tags import Routing

@@ -6,10 +6,10 @@ from inspect import signature
 from math import prod
 from typing import Any, ClassVar, Literal
 
-from ...core.checks import check_integer
-from ...core.errors import InvalidValue
-from ...core.fabric import CellType
-from ...core.parameters import fixed, integer, word
+from ...fabric.checks import check_integer
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import CellType
+from ...fabric.parameters import fixed, integer, word
 from ...primitives.packet import Packet
 from ...terminals.parity import Granularity
 from ...topology.multistage import PLANS, MultistagePlan, delta_plan, parse_radices

@@ -7,7 +7,7 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ...primitives.packet import Packet
 from ...topology.extra_stage import Configuration, ExtraStagePlan
 from ...topology.tags import TagScheme

@@ -12,9 +12,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer, check_limit
-from ...core.errors import InvalidValue
-from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ...fabric.checks import check_integer, check_limit
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ...primitives.interchange_box import InterchangeBox
 from ...topology.multistage import multistage_plan
 from .stage_controlled import place_stage_controlled

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from ...boxes.circuit import CircuitLink
 from ...boxes.unbuffered import later_bits, verdict_delay
-from ...core.errors import InvalidValue
-from ...core.fabric import CellType, Fabric, Pin, Scope
-from ...core.layout import Layout
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import CellType, Fabric, Pin, Scope
+from ...fabric.layout import Layout
 from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
 from ...routing.mask_rule import MaskRule

@@ -8,9 +8,9 @@ from amaranth.hdl import ShapeLike
 
 from ...boxes.circuit import POLICIES
 from ...boxes.pipelined import MOST_PIPELINED
-from ...core.checks import check_integer
-from ...core.errors import InvalidValue
-from ...core.parameters import Parameters, integer, payload_shape, text, word
+from ...fabric.checks import check_integer
+from ...fabric.errors import InvalidValue
+from ...fabric.parameters import Parameters, integer, payload_shape, text, word
 from ...terminals.parity import PARITIES, Granularity
 from ...topology import multistage
 from ...topology.multistage import MultistagePlan, parse_radices, stage_radices

@@ -11,9 +11,9 @@ from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer, check_limit
-from ...core.errors import InvalidValue
-from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...fabric.checks import check_integer, check_limit
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ...primitives.interchange_box import BoxState, InterchangeBox
 from ...topology.multistage import MultistagePlan, multistage_plan
 from ..columns import Columns, place_columns

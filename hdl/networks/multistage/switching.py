@@ -14,9 +14,9 @@ from ...boxes.pipelined_flits import PipelinedFlitSwitch
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
 from ...boxes.unbuffered import UnbufferedSwitch
 from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
-from ...core.checks import check_integer
-from ...core.errors import InvalidValue
-from ...core.fabric import CellType
+from ...fabric.checks import check_integer
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import CellType
 from ...primitives.packet import Packet
 from ...terminals.replication import Distributor, Merger
 from ...terminals.resubmission import Acceptor, Resubmitter

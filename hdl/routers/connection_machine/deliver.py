@@ -5,7 +5,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer
+from ...fabric.checks import check_integer
 from ...primitives.packet import Packet
 from .message import Message, Slot, chosen, earliest
 

@@ -27,7 +27,7 @@ from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from ....hdl.core.children import in_threads, run_program, scratch_folder
+from ....hdl.support.children import in_threads, run_program, scratch_folder
 from .errors import CompilerFailed, NoCompiler
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ....hdl.core.errors import InvalidValue
-from ....hdl.core.output_file import whole_file
+from ....hdl.fabric.errors import InvalidValue
+from ....hdl.support.output_file import whole_file
 
 __all__ = ["State", "check_words"]
 

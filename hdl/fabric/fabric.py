@@ -220,8 +220,8 @@ class Cell:
         Initial rows of this cell's memories. Each name is both an argument of the constructor and
         the name of the component's `Memory` submodule; rows that are not given are zero.
     title : str
-        What the cell is called in the names of links (`core.wires`), such as "node 5"; it need not
-        be unique. By default the words of its name.
+        What the cell is called in the names of links (`fabric.wires`), such as "node 5"; it need
+        not be unique. By default the words of its name.
     clocks : Mapping[str, str]
         Which of the fabric's clocks each clock domain of the component is. A domain that is not
         named here is the fabric's clock of that name.

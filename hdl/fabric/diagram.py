@@ -1,6 +1,6 @@
 """Where a network's cells, links and terminals stand in a picture: plain data, without colours.
 
-A network states a `Layout` (`core.layout`): the places of its nodes, and of what else has a place
+A network states a `Layout` (`fabric.layout`): the places of its nodes, and of what else has a place
 of its own. The cells and links of its fabric make a `Diagram` of it, in which every cell belongs to
 one node, and every link between two nodes is a line. Drawings and pages show diagrams.
 """
@@ -126,7 +126,7 @@ class Line:
     Attributes
     ----------
     link : str
-        The name of the link, as in results (`core.wires`); empty if results have none: wires that
+        The name of the link, as in results (`fabric.wires`); empty if results have none: wires that
         are no link, and those from a terminal into the network.
     drivers : tuple[Pin, ...]
         The outputs that drive it: one for each virtual channel.

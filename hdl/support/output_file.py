@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from .errors import InvalidValue
+from ..fabric.errors import InvalidValue
 
 __all__ = [
     "check_output",
