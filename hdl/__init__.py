@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .boxes import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
     from .export.verilog import write_verilog
     from .fabric.errors import MulticubeError
+    from .graphs.plans.multistage import multistage_plan
     from .networks import (
         AXI_CLOCK,
         FAMILIES,
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
         TwoLevelNetwork,
         build,
     )
-    from .topology import multistage_plan
 
 __all__ = [
     "AXI_CLOCK",
@@ -141,6 +141,6 @@ __getattr__, __dir__ = lazy_names(
             "StageSequencedNetwork StarNetwork SwBanyanNetwork TerminalClocks TorusNetwork "
             "TreeNetwork TwoLevelNetwork build"
         ),
-        ".topology": "multistage_plan",
+        ".graphs.plans.multistage": "multistage_plan",
     },
 )

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.graph import Channel
 from multicube.hdl.networks.routed import RoutedNetwork
-from multicube.hdl.topology.graph import Channel
 
 __all__ = ["Monitor"]
 

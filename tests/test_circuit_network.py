@@ -22,12 +22,12 @@ from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import POLICIES, CircuitLink
 from multicube.hdl.export.verilog import write_verilog
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.graphs.permutations import bit_reversal, cyclic_shift, identity
 from multicube.hdl.networks.columns import place_columns
 from multicube.hdl.networks.multistage.circuit import CircuitNetwork
 from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
-from multicube.hdl.topology.permutations import bit_reversal, cyclic_shift, identity
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.run import Run
 from multicube.sim.run.simulation import simulate

@@ -15,7 +15,7 @@ from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Pins
-from multicube.hdl.topology.multistage import PLANS
+from multicube.hdl.graphs.plans.multistage import PLANS
 
 BYTE = data.StructLayout({"low": 4, "high": 4})
 OTHER_BYTE = data.StructLayout({"low": 2, "high": 6})

@@ -17,10 +17,10 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.graphs.graph import Channel, Graph, Link, ListedGraph
+from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.primitives.packet import Packet
-from multicube.hdl.routing.relation import Relation
-from multicube.hdl.topology.graph import Channel, Graph, Link, ListedGraph
 from multicube.sim.engines.compiled import CompiledEngine
 from worm_model import Flit, Moved, WormModel
 

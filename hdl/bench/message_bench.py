@@ -7,11 +7,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..graphs.tags import TagScheme
 from ..networks.network import PacketNetwork
 from ..operations.folds import Fold
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet, TagEncoder
-from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, Timer
 from .meters import place_meters
 

@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 from ..boxes.combining import MemoryLink
 from ..boxes.combining.pacing import paced
 from ..fabric.checks import check_integer
+from ..graphs.tags import AddressCode
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.xoroshiro import Xoroshiro128
-from ..topology.tags import AddressCode
 from .bursts import add_bursts, burst_members
 from .destination_table import check_slots, draw_destination
 from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency, window_members

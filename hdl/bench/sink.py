@@ -7,8 +7,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
+from ..graphs.tags import TagScheme
 from ..primitives.packet import Packet, TagEncoder
-from ..topology.tags import TagScheme
 from .instruments import COUNT_BITS, latency_members, record_latency, window_members
 from .stamp import SEQUENCE_BITS, STAMP_SUM_BITS
 

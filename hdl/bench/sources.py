@@ -10,10 +10,10 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
+from ..graphs.tags import AddressCode, TagScheme
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet, TagEncoder, digits_of
 from ..primitives.xoroshiro import Xoroshiro128
-from ..topology.tags import AddressCode, TagScheme
 from .bursts import add_bursts, burst_members
 from .destination_table import check_slots, draw_destination
 from .geometric import geometric_length

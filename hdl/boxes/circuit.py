@@ -19,11 +19,11 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer, check_radix
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
+from ..graphs.tags import Routing, check_routing
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.joint_arbiter import JointArbiter
 from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import Routing, check_routing
 from .broadcast import CopyTracker
 
 __all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy", "check_policy", "reject"]

@@ -7,9 +7,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_delay
 from ..fabric.fabric import Meter
+from ..graphs.tags import TagScheme
 from ..primitives.packet import Packet, TagDecoder
 from ..primitives.random_bits import RandomBits
-from ..topology.tags import TagScheme
 from .circuit import CircuitLink
 
 __all__ = ["CircuitInitiator", "CircuitResponder"]

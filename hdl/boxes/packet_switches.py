@@ -17,6 +17,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer, check_radix
+from ..graphs.tags import Routing, check_routing
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.lane_queue import LaneQueue
@@ -29,7 +30,6 @@ from ..primitives.packet import (
     requested_outputs,
 )
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import Routing, check_routing
 from .broadcast import CopyTracker
 
 __all__ = ["InputQueuedSwitch", "OutputQueuedSwitch", "PacketSwitch"]

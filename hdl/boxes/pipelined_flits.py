@@ -6,11 +6,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
+from ..graphs.tags import Routing
 from ..primitives.packet import Packet, forwarded, output_port
 from ..primitives.places import Places
 from ..routers.pipelined_router import PipelinedRouter
 from ..routers.shape import InputChannel, OutputChannel, RouterShape
-from ..topology.tags import Routing
 from .wormhole import check_flits, inside_packet
 
 __all__ = ["PipelinedFlitSwitch"]

@@ -10,10 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
+from ..graphs.tags import Routing
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.packet import Packet, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import Routing
 from .wormhole import check_flits
 
 __all__ = ["RejectingLink", "RejectingWormholeSwitch"]

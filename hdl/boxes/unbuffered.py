@@ -10,11 +10,11 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer, check_radix
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
+from ..graphs.tags import Routing, check_routing
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.packet import Packet, check_outputs, check_tag, forwarded, requested_outputs
 from ..primitives.random_bits import RandomOrder
 from ..primitives.round_robin import number_of
-from ..topology.tags import Routing, check_routing
 
 __all__ = ["UnbufferedSwitch", "VerdictLink", "later_bits", "verdict_delay"]
 

@@ -21,6 +21,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer, check_radix
 from ..fabric.errors import InvalidValue
+from ..graphs.tags import Routing, check_routing
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.output_buffer import OutputBuffer
@@ -33,7 +34,6 @@ from ..primitives.packet import (
     requested_outputs,
 )
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import Routing, check_routing
 from .broadcast import ReplicatingQueue
 
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits", "inside_packet"]

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import integer, word
-from ..routing.algorithms import ALGORITHMS, relation_for
-from ..routing.relation import Relation
-from ..topology.graph import check_graph
+from ..graphs.graph import check_graph
+from ..graphs.routing.algorithms import ALGORITHMS, relation_for
+from ..graphs.routing.relation import Relation
 from .network import Readings, Window
 from .routed import RoutedNetwork
 from .router_parameters import RouterParameters

@@ -4,8 +4,8 @@
 from ..fabric.diagram import Node, Terminal
 from ..fabric.fabric import Pin
 from ..fabric.layout import Layout
+from ..graphs.families.bus import Bus
 from ..routers.bus_logic import BusLogic
-from ..topology.bus import Bus
 from .family import Family
 from .routed import RoutedNetwork
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins, Scope
-from ..topology.multistage import MultistagePlan
-from ..topology.redundant_paths import RedundantPathPlan
+from ..graphs.plans.multistage import MultistagePlan
+from ..graphs.plans.redundant_paths import RedundantPathPlan
 
 __all__ = ["Columns", "place_columns"]
 

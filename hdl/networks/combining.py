@@ -16,6 +16,10 @@ from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, word
+from ..graphs.address_hash import AddressHash
+from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
+from ..graphs.plans.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
+from ..graphs.tags import MixedCode, TagScheme
 from ..operations.memory import (
     OPERATION_SETS,
     Operation,
@@ -26,10 +30,6 @@ from ..operations.memory import POLICIES as COMBINE_POLICIES
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
 from ..terminals.shared_port import MemoryDemultiplexer, ProcessorMultiplexer, shared_link
-from ..topology.address_hash import AddressHash
-from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
-from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
-from ..topology.tags import MixedCode, TagScheme
 from .columns import Columns, place_columns
 from .family import Family
 from .flits import packet_length, parse_lengths
@@ -43,7 +43,7 @@ QUEUES = ("output", "input")
 """Where the boxes have their queues; only queues at the outputs can combine."""
 
 HASHES = ("none", "polynomial")
-"""How words are spread over the memory modules: in turn, or by `topology.address_hash`."""
+"""How words are spread over the memory modules: in turn, or by `graphs.address_hash`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class CombiningNetwork(MemoryNetwork):
     path of its request.
 
     Several `paths` per pair reduce the number of terminals of the same boxes by this factor
-    (`topology.redundant_paths`). The processor chooses a path for each request, in its tag.
+    (`graphs.plans.redundant_paths`). The processor chooses a path for each request, in its tag.
 
     With several `processors_per_port`, k, as in RP3 (VII-E), there are k times as many processors
     and memory modules as `ports`. Those from k p to k p + k - 1 share port p of the boxes, through

@@ -11,12 +11,12 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, payload_shape, word
 from ..fabric.wires import Lane
+from ..graphs.families.hypercube import Hypercube
+from ..graphs.grid import cube_position
 from ..operations.folds import FOLDS
 from ..primitives.packet import Packet
 from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
 from ..routers.connection_machine.node import HypercubeNode
-from ..topology.grid import cube_position
-from ..topology.hypercube import Hypercube
 from .family import Family
 from .graph_layout import cells_layout
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window

@@ -9,10 +9,10 @@ from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, payload_shape
+from ..graphs.families.dcsh import DCSH
 from ..primitives.packet import Packet
 from ..routers.cluster import ClusterChannel, ClusterMultiplexer
 from ..routers.dcsh_router import DCSHRouter
-from ..topology.dcsh import DCSH
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .hypermesh_layout import hypermesh_layout
@@ -74,7 +74,7 @@ class DCSHNetwork(PacketNetwork):
     includes the exit from the source. (With queues of depth 1, flits follow each other only every
     other cycle, unless there is `refill`.)
 
-    It can't deadlock (`topology.dcsh`; for broadcasts see `DCSHRouter`), provided that the
+    It can't deadlock (`graphs.families.dcsh`; for broadcasts see `DCSHRouter`), provided that the
     terminals accept what arrives.
 
     Its arguments are those of `DCSHParameters`.

@@ -12,9 +12,9 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, payload_shape
 from ..fabric.wires import Lane
+from ..graphs.families.torus import Torus
 from ..primitives.packet import Packet
 from ..routers.deflection_router import DeflectionRouter
-from ..topology.torus import Torus
 from .family import Family
 from .graph_layout import graph_layout
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.parameters import Parameter, word
-from ..routing.relation import Relation
-from ..topology.conversion import from_networkx, is_networkx
-from ..topology.graph import Graph
+from ..graphs.conversion import from_networkx, is_networkx
+from ..graphs.graph import Graph
+from ..graphs.routing.relation import Relation
 from .any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from .family import Family
 
@@ -52,7 +52,7 @@ class GraphNetwork(AnyRoutingNetwork):
     """A network of any graph. Routers look up their tables.
 
     Its arguments are those of `GraphParameters`; see `AnyRoutingNetwork`. The graph is an object,
-    or in a file (`topology.graph_file`).
+    or in a file (`graphs.graph_file`).
     """
 
     parameters_type = GraphParameters
@@ -70,7 +70,7 @@ class GraphNetwork(AnyRoutingNetwork):
             from networkx import petersen_graph
 
             return from_networkx(petersen_graph())
-        from ..topology.graph_file import read_graph
+        from ..graphs.graph_file import read_graph
 
         return read_graph(given.file)
 

@@ -8,7 +8,7 @@ from ..fabric.diagram import Diagram, Node, Point, Side, Terminal
 from ..fabric.fabric import Fabric, Pin
 from ..fabric.layout import Layout, Route, connected
 from ..fabric.wires import Wire
-from ..topology.graph import Graph, Link
+from ..graphs.graph import Graph, Link
 
 if TYPE_CHECKING:
     import numpy as np

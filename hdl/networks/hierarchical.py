@@ -6,8 +6,8 @@ from typing import Any
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import fixed, integer, pairs, text
-from ..routing.relation import Relation
-from ..topology.hierarchical import Hierarchical
+from ..graphs.families.hierarchical import Hierarchical
+from ..graphs.routing.relation import Relation
 from .any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from .family import Family
 from .routed import RoutedNetwork

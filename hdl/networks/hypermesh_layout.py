@@ -3,7 +3,7 @@
 from ..fabric.diagram import Node, Point, Port, Terminal
 from ..fabric.fabric import Pin
 from ..fabric.layout import Layout, Route
-from ..topology.dcsh import DCSH
+from ..graphs.families.dcsh import DCSH
 
 __all__ = ["hypermesh_layout"]
 

@@ -6,9 +6,9 @@ from math import gcd
 from typing import NamedTuple
 
 from ..fabric.errors import InvalidValue
+from ..graphs.graph import Channel
+from ..graphs.routing.relation import Relation
 from ..routers.shape import RouterShape
-from ..routing.relation import Relation
-from ..topology.graph import Channel
 
 __all__ = [
     "Rows",

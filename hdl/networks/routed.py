@@ -12,6 +12,8 @@ from ..fabric.errors import InvalidType, InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.wires import Lane
+from ..graphs.graph import Channel, End, Graph, Link, Turn
+from ..graphs.routing.relation import Relation
 from ..primitives.link_end import LinkEnd
 from ..primitives.packet import Packet
 from ..primitives.random_bits import scattered_seed
@@ -23,9 +25,7 @@ from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
 from ..routers.shape import InputChannel, RouterShape, space_needed
 from ..routers.worm_router import WormRouter
-from ..routing.relation import Relation
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged
-from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
 from .flits import parse_lengths
 from .graph_layout import graph_layout

@@ -7,12 +7,12 @@ from amaranth.hdl import ShapeLike
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import Parameters, integer, payload_shape, word
+from ..graphs.graph import Channel
+from ..graphs.routing.deadlock import dependency_cycle
+from ..graphs.routing.relation import Relation
 from ..primitives.arbiters import ARBITERS, check_arbiter
 from ..routers.selection import SELECTIONS, Selection
 from ..routers.shape import SWITCHINGS, RouterShape, Switching
-from ..routing.deadlock import dependency_cycle
-from ..routing.relation import Relation
-from ..topology.graph import Channel
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .recovery import RECOVERIES
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
-from ..topology.tags import AddressCode, Routing, TagScheme, tag_digit
+from ..graphs.tags import AddressCode, Routing, TagScheme, tag_digit
 
 __all__ = [
     "Packet",

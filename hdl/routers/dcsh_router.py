@@ -7,10 +7,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
+from ..graphs.families.dcsh import DCSH
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin
-from ..topology.dcsh import DCSH
 from .worm_router import check_worms
 
 __all__ = ["DCSHRouter"]

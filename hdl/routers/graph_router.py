@@ -8,8 +8,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
+from ..graphs.graph import End
 from ..primitives.packet import Packet
-from ..topology.graph import End
 from .selection import SELECTIONS, Selection, Selector
 from .shape import RouterShape
 

@@ -6,9 +6,9 @@ from amaranth.hdl import Const, Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..graphs.tags import AddressCode, TagScheme
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet, TagDecoder, TagEncoder
-from ..topology.tags import AddressCode, TagScheme
 
 __all__ = ["AxiStream", "AxiStreamInput", "AxiStreamOutput", "input_stream", "output_stream"]
 

@@ -15,9 +15,9 @@ from amaranth.lib.wiring import In, Out
 from ..boxes.combining.link import MemoryLink, check_link
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
+from ..graphs.tags import TagScheme
 from ..operations.memory import Operation
 from ..primitives.packet import Packet, TagEncoder
-from ..topology.tags import TagScheme
 
 __all__ = ["Lengths", "MemoryEnd", "ProcessorEnd", "header_bits", "request_words", "word_packet"]
 

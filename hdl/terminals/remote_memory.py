@@ -5,9 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..boxes.combining.link import MemoryLink, check_link
+from ..graphs.tags import TagScheme
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet, TagEncoder
-from ..topology.tags import TagScheme
 
 __all__ = ["RemoteMemoryEnd", "RemoteProcessorEnd", "reply_payload", "request_payload"]
 

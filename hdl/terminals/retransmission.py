@@ -8,11 +8,11 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
+from ..graphs.tags import TagScheme
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.packet import Packet, TagEncoder
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import TagScheme
 
 __all__ = ["LONGEST_WAIT", "RetransmissionInterface", "acknowledged"]
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...hdl.fabric.checks import check_integer, nearest
 from ...hdl.fabric.errors import InvalidType, InvalidValue
+from ...hdl.graphs.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from ...hdl.support.input_file import read_input
-from ...hdl.topology.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from .matrix import MOST_ENTRIES, check_matrix
 from .pattern import Pattern, check_load, short_name
 from .trace import TRACE_START, Trace, TracePacket, read_trace

@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 from ...boxes.circuit import CircuitBox, CircuitLink, Policy
 from ...fabric.checks import check_integer
 from ...fabric.fabric import CellType, Fabric, FabricComponent, Pin
+from ...graphs.plans.multistage import multistage_plan
+from ...graphs.tags import Routing
 from ...primitives.packet import Packet
-from ...topology.multistage import multistage_plan
-from ...topology.tags import Routing
 from ..columns import place_columns
 
 __all__ = ["CircuitNetwork"]
@@ -30,7 +30,8 @@ class CircuitNetwork(FabricComponent):
     radix : int
         Inputs and outputs of a box.
     wiring : str
-        One of `topology.multistage.PLANS`: cube, omega, baseline, indirect-cube, butterfly, flip.
+        One of `graphs.plans.multistage.PLANS`: cube, omega, baseline, indirect-cube, butterfly,
+        flip.
     payload : ShapeLike
         The content of a word besides the tag (and instead of it, once the path is set up).
     flits : bool

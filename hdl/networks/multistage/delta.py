@@ -10,10 +10,10 @@ from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import CellType
 from ...fabric.parameters import fixed, integer, word
+from ...graphs.plans.multistage import PLANS, MultistagePlan, delta_plan, parse_radices
+from ...graphs.tags import Routing
 from ...primitives.packet import Packet
 from ...terminals.parity import Granularity
-from ...topology.multistage import PLANS, MultistagePlan, delta_plan, parse_radices
-from ...topology.tags import Routing
 from ..family import Family
 from ..network import Confinement, Theory
 from .network import MultistageNetwork

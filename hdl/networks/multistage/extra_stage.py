@@ -8,9 +8,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...graphs.plans.extra_stage import Configuration, ExtraStagePlan
+from ...graphs.tags import TagScheme
 from ...primitives.packet import Packet
-from ...topology.extra_stage import Configuration, ExtraStagePlan
-from ...topology.tags import TagScheme
 from .extra_stage_cells import AvoidedLines, Bypass, PathEnd, PathSelector
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from amaranth.lib.wiring import In, Out
 from ...fabric.checks import check_integer, check_limit
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ...graphs.plans.multistage import multistage_plan
 from ...primitives.interchange_box import InterchangeBox
-from ...topology.multistage import multistage_plan
 from .stage_controlled import place_stage_controlled
 
 __all__ = ["MultidimensionalMemory"]

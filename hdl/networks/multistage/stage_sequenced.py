@@ -11,10 +11,10 @@ from ...fabric.diagram import Node, Port
 from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ...fabric.layout import Layout, Route
 from ...fabric.parameters import Parameters, integer, payload_shape, word
+from ...graphs.plans.multistage import PLANS, multistage_plan
 from ...primitives.arrival_queue import ArrivalQueue
 from ...primitives.interchange_box import BoxState, InterchangeBox
 from ...primitives.packet import Packet
-from ...topology.multistage import PLANS, multistage_plan
 from ..family import Family
 from ..network import PacketNetwork, Terminals
 from ..stage_layout import Part, stage_layout

@@ -17,11 +17,11 @@ from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import CellType
+from ...graphs.tags import TagScheme
 from ...primitives.packet import Packet
 from ...terminals.replication import Distributor, Merger
 from ...terminals.resubmission import Acceptor, Resubmitter
 from ...terminals.retry import RetryInterface, RetryReceiver
-from ...topology.tags import TagScheme
 from ..network import Theory
 
 if TYPE_CHECKING:
