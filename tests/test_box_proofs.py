@@ -21,8 +21,8 @@ from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.primitives.interchange_box import InterchangeBox
 from multicube.hdl.primitives.multiplexer import CodedMultiplexer, select_code
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.request_queue import RequestQueue
+from multicube.hdl.primitives.routing_tags import Packet
 from proof_table import proves
 
 __all__ = ["any_bits"]

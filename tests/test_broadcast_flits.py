@@ -17,7 +17,7 @@ from multicube.hdl.boxes import wormhole
 from multicube.hdl.boxes.broadcast import ReplicatingQueue
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
 from multicube.hdl.networks.multistage.parameters import MultistageParameters
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim import SimulationError, Trace, TracePacket, simulate
 from proof_table import proves
 

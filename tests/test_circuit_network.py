@@ -25,8 +25,8 @@ from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.graphs.permutations import bit_reversal, cyclic_shift, identity
 from multicube.hdl.networks.columns import place_columns
 from multicube.hdl.networks.multistage.circuit import CircuitNetwork
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.run import Run

@@ -15,7 +15,7 @@ from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.networks.multistage.circuit import CircuitNetwork
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim import SimulationError, Trace, TracePacket, simulate
 from proof_table import proves
 

@@ -16,7 +16,7 @@ from multicube.hdl.bench import PacketBench
 from multicube.hdl.graphs.families.hypercube import Hypercube
 from multicube.hdl.networks import build
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.connection_machine import HypercubeNode
 from multicube.sim import Run, simulate
 from multicube.sim.command import main

@@ -12,7 +12,7 @@ from multicube.hdl.boxes.circuit_copies import CircuitDistributor, CircuitMerger
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.primitives.lane_queue import LaneQueue
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim import simulate as simulate_network
 
 TAG = 2

@@ -19,7 +19,7 @@ from amaranth.lib.wiring import Out
 from long_runs import long
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.networks import build
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

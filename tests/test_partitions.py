@@ -28,7 +28,7 @@ from multicube.hdl.graphs.partitions import (
 )
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.terminals.partition import PartitionInterface
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

@@ -13,7 +13,7 @@ from multicube.hdl import build, write_verilog
 from multicube.hdl.boxes.pipelined import PipelinedSwitch
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks import PacketNetwork
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from test_packet_switches import Wires, sometimes, traffic
 

@@ -13,7 +13,7 @@ from multicube.hdl import build, write_verilog
 from multicube.hdl.boxes.pipelined_flits import PipelinedFlitSwitch
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks import PacketNetwork
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim import Run, Trace, TracePacket, simulate_runs
 from test_pipelined_boxes import check_engines
 from test_wormhole import LONGEST, Wires, Worms, check_worms, packets, served, sometimes

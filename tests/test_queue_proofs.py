@@ -13,7 +13,7 @@ from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.lane_queue import LaneQueue
 from multicube.hdl.primitives.link_end import LinkEnd
 from multicube.hdl.primitives.output_buffer import OutputBuffer
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from proof_table import proves
 
 pytestmark = needs_yosys

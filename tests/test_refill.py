@@ -14,7 +14,7 @@ from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.graphs.graph import Channel
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork
 from multicube.hdl.networks.router_parameters import RouterParameters
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs

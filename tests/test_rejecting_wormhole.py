@@ -11,8 +11,8 @@ import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
 from multicube.hdl.boxes.rejecting_wormhole import RejectingLink, RejectingWormholeSwitch
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
 
 

@@ -12,7 +12,7 @@ from conveyance import WITNESS, convey
 from long_runs import long
 from multicube.hdl.graphs.families.dcsh import DCSH
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers import cluster as cluster_module
 from multicube.hdl.routers.cluster import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.routers.communication_controller import CommunicationController, SilentLane

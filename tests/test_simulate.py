@@ -21,7 +21,7 @@ from multicube.hdl.fabric.fabric import CellType, Fabric
 from multicube.hdl.graphs.plans.multistage import PLANS
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim import (
     Result,
     Run,

@@ -14,8 +14,8 @@ from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch, VerdictLink, later_bits, verdict_delay
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.terminals.resubmission import Acceptor
 from scipy import stats
 

@@ -20,7 +20,7 @@ from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.graphs.graph import Channel, Graph, Link, ListedGraph
 from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.networks import GraphNetwork
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim.engines.compiled import CompiledEngine
 from worm_model import Flit, Moved, WormModel
 

@@ -15,7 +15,7 @@ from ..fabric.wires import Wire, named_wires, streams
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
 from ..networks.network import Network, PacketNetwork
-from ..primitives.packet import Packet
+from ..primitives.routing_tags import Packet
 from .instruments import LinkMeter, Timer, WindowAges, latency_kinds
 from .meters import place_meters
 from .sink import Sink

@@ -11,7 +11,7 @@ from ..graphs.tags import TagScheme
 from ..networks.network import PacketNetwork
 from ..operations.folds import Fold
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagEncoder
+from ..primitives.routing_tags import Packet, TagEncoder
 from .instruments import COUNT_BITS, Timer
 from .meters import place_meters
 

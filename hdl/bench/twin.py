@@ -14,8 +14,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..networks.network import PacketNetwork
-from ..primitives.packet import Packet
 from ..primitives.random_bits import LAGS, RandomBits, scattered_seed
+from ..primitives.routing_tags import Packet
 from .bench import Bench, PacketBench
 
 __all__ = ["OnBench", "TwinSink", "TwinSource", "with_twin"]

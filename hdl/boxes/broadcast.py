@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer, check_radix
-from ..primitives.packet import Packet
+from ..primitives.routing_tags import Packet
 
 __all__ = ["CopyTracker", "ReplicatingQueue"]
 

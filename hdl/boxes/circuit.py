@@ -22,8 +22,8 @@ from ..fabric.fabric import Meter
 from ..graphs.tags import Routing, check_routing
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.joint_arbiter import JointArbiter
-from ..primitives.packet import Packet, check_tag, forwarded, output_port, requested_outputs
 from ..primitives.round_robin import RoundRobin
+from ..primitives.routing_tags import Packet, check_tag, forwarded, output_port, requested_outputs
 from .broadcast import CopyTracker
 
 __all__ = ["POLICIES", "CircuitBox", "CircuitLink", "Policy", "check_policy", "reject"]

@@ -21,7 +21,8 @@ from ..graphs.tags import Routing, check_routing
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.lane_queue import LaneQueue
-from ..primitives.packet import (
+from ..primitives.round_robin import RoundRobin
+from ..primitives.routing_tags import (
     Packet,
     check_outputs,
     check_tag,
@@ -29,7 +30,6 @@ from ..primitives.packet import (
     output_port,
     requested_outputs,
 )
-from ..primitives.round_robin import RoundRobin
 from .broadcast import CopyTracker
 
 __all__ = ["InputQueuedSwitch", "OutputQueuedSwitch", "PacketSwitch"]

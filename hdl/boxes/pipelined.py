@@ -11,9 +11,9 @@ from ..graphs.tags import Routing
 from ..primitives.arbiters import least_recent
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of, one_of_next
-from ..primitives.packet import Packet, forwarded
 from ..primitives.places import Places
 from ..primitives.request_queue import RequestQueue
+from ..primitives.routing_tags import Packet, forwarded
 from .packet_switches import PacketSwitch
 
 __all__ = ["MOST_PIPELINED", "PipelinedSwitch"]

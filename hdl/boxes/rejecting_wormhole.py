@@ -12,8 +12,8 @@ from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..graphs.tags import Routing
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
+from ..primitives.routing_tags import Packet, forwarded, output_port
 from .wormhole import check_flits
 
 __all__ = ["RejectingLink", "RejectingWormholeSwitch"]

@@ -12,9 +12,9 @@ from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..graphs.tags import Routing, check_routing
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, check_outputs, check_tag, forwarded, requested_outputs
 from ..primitives.random_bits import RandomOrder
 from ..primitives.round_robin import number_of
+from ..primitives.routing_tags import Packet, check_outputs, check_tag, forwarded, requested_outputs
 
 __all__ = ["UnbufferedSwitch", "VerdictLink", "later_bits", "verdict_delay"]
 

@@ -25,7 +25,8 @@ from ..graphs.tags import Routing, check_routing
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.output_buffer import OutputBuffer
-from ..primitives.packet import (
+from ..primitives.round_robin import RoundRobin
+from ..primitives.routing_tags import (
     Packet,
     check_outputs,
     check_tag,
@@ -33,7 +34,6 @@ from ..primitives.packet import (
     output_port,
     requested_outputs,
 )
-from ..primitives.round_robin import RoundRobin
 from .broadcast import ReplicatingQueue
 
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits", "inside_packet"]

@@ -10,7 +10,6 @@ from ..boxes.combining import (
     CombiningBox,
     InputBufferedBox,
 )
-from ..boxes.combining.pacing import request_length
 from ..boxes.unbuffered import later_bits
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
@@ -27,6 +26,7 @@ from ..operations.memory import (
     Rules,
 )
 from ..operations.memory import POLICIES as COMBINE_POLICIES
+from ..primitives.pacing import request_length
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
 from ..terminals.shared_port import MemoryDemultiplexer, ProcessorMultiplexer, shared_link
@@ -117,7 +117,7 @@ class CombiningNetwork(MemoryNetwork):
     and one in the memory.
 
     Messages may have several words. Each word takes one cycle on a link, or several `beats` if the
-    link is narrower than a word (`combining.pacing`). A box passes on the head of a message in the
+    link is narrower than a word (`primitives.pacing`). A box passes on the head of a message in the
     cycle after it arrived (cut-through, IV-A), and a memory performs a request when its end has
     arrived. So the head of a reply arrives 2 n cycles plus the length of the request after the head
     of the request was taken, and its end arrives its own length less 1 later. (With boxes of

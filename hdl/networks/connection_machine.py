@@ -14,7 +14,7 @@ from ..fabric.wires import Lane
 from ..graphs.families.hypercube import Hypercube
 from ..graphs.grid import cube_position
 from ..operations.folds import FOLDS
-from ..primitives.packet import Packet
+from ..primitives.routing_tags import Packet
 from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
 from ..routers.connection_machine.node import HypercubeNode
 from .family import Family

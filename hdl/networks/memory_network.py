@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from amaranth.lib.wiring import In
 
-from ..boxes.combining import MemoryLink
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import CellType, Fabric, Pin, Scope
 from ..graphs.partitions import check_partitionable
 from ..graphs.plans.redundant_paths import TagBit
 from ..graphs.tags import AddressCode, TagScheme
+from ..links.memory_link import MemoryLink
 from ..operations.memory import (
     OPERATION_SETS,
     Operation,

@@ -13,8 +13,8 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..graphs.families.dcsh import DCSH
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin
+from ..primitives.routing_tags import Packet
 from .worm_router import check_worms, decided
 
 __all__ = ["ClusterChannel", "ClusterMultiplexer"]

@@ -6,8 +6,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
+from ..primitives.routing_tags import Packet
 
 __all__ = ["DetourEnd", "LeastDelayDetour", "RandomDetour", "detoured"]
 

@@ -11,7 +11,7 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..primitives.arbiters import check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet
+from ..primitives.routing_tags import Packet
 from .graph_router import GraphRouter, RouteLogic
 from .output_owners import OutputOwners
 from .route_stage import RouteStage, worm_exits

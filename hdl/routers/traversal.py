@@ -7,8 +7,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..primitives.multiplexer import one_of
-from ..primitives.packet import Packet
 from ..primitives.places import Places
+from ..primitives.routing_tags import Packet
 from .shape import RouterShape
 
 __all__ = ["Traversal"]

@@ -13,8 +13,8 @@ from ..fabric.fabric import Meter
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of
-from ..primitives.packet import Packet
 from ..primitives.round_robin import lowest
+from ..primitives.routing_tags import Packet
 from .discarding import discarding
 from .graph_router import GraphRouter, RouteLogic
 from .selection import Selection, Selector

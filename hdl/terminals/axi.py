@@ -4,12 +4,12 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
-from ..boxes.combining.pacing import Lengths, check_lengths
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
+from ..links.memory_link import MemoryLink, check_link
 from ..operations.bus import WINDOWS, bus_operations, check_data_bits
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.pacing import Lengths, check_lengths
 from ..primitives.round_robin import RoundRobin
 from .bus_words import WordMap
 from .ordered_requests import OrderedRequests

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..graphs.tags import AddressCode, TagScheme
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagDecoder, TagEncoder
+from ..primitives.routing_tags import Packet, TagDecoder, TagEncoder
 
 __all__ = ["AxiStream", "AxiStreamInput", "AxiStreamOutput", "input_stream", "output_stream"]
 

@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
-from ..primitives.packet import Packet
+from ..primitives.routing_tags import Packet
 
 __all__ = [
     "PARITIES",

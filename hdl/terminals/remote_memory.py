@@ -4,10 +4,10 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
 from ..graphs.tags import TagScheme
+from ..links.memory_link import MemoryLink, check_link
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagEncoder
+from ..primitives.routing_tags import Packet, TagEncoder
 
 __all__ = ["RemoteMemoryEnd", "RemoteProcessorEnd", "reply_payload", "request_payload"]
 

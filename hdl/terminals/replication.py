@@ -10,9 +10,9 @@ from ..boxes.unbuffered import VerdictLink
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
-from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits, RandomOrder
 from ..primitives.round_robin import RoundRobin
+from ..primitives.routing_tags import Packet
 
 __all__ = ["Distributor", "Merger"]
 

@@ -9,8 +9,8 @@ from ..boxes.unbuffered import VerdictLink
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
+from ..primitives.routing_tags import Packet
 
 __all__ = ["Acceptor", "Resubmitter"]
 

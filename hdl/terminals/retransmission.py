@@ -10,9 +10,9 @@ from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..graphs.tags import TagScheme
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagEncoder
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
+from ..primitives.routing_tags import Packet, TagEncoder
 
 __all__ = ["LONGEST_WAIT", "RetransmissionInterface", "acknowledged"]
 

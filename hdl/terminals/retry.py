@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 from ..boxes.rejecting_wormhole import RejectingLink
 from ..fabric.checks import check_delay, check_integer
 from ..fabric.errors import InvalidValue
-from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
+from ..primitives.routing_tags import Packet
 
 __all__ = ["RetryInterface", "RetryReceiver"]
 

@@ -4,9 +4,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
-from ..boxes.combining.pacing import Lengths, paced
+from ..links.memory_link import MemoryLink, check_link
 from ..operations.bus import check_data_bits
+from ..primitives.pacing import Lengths, paced
 from .bus_words import WordMap
 
 __all__ = ["Wishbone", "WishboneTarget"]

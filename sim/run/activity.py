@@ -21,9 +21,9 @@ from ..engines import Engine
 from ..engines.compiled import CompiledEngine
 from ..engines.compiled.activity import ActivityMeter, Bits
 from ..measure.activity import Activity, TypeActivity
-from ..report.saif import write_saif
 from .probe import crossings
 from .run import Run
+from .saif import write_saif
 from .stored import matched
 
 __all__ = ["ActivityEngine", "check_observable", "observed"]

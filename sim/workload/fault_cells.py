@@ -9,8 +9,8 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import CellType
 from ...hdl.networks.multistage.extra_stage_cells import link_leaves, link_signature
 from ...hdl.primitives.arrival_queue import ArrivalQueue
-from ...hdl.primitives.packet import Packet, forwarded
 from ...hdl.primitives.random_bits import RandomBits
+from ...hdl.primitives.routing_tags import Packet, forwarded
 
 __all__ = ["RATE_BITS", "LinkFault", "LinkGate", "StuckBox"]
 

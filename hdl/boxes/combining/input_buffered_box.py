@@ -9,11 +9,18 @@ from amaranth.lib.wiring import In, Out
 
 from ...fabric.checks import check_integer, check_radix
 from ...fabric.errors import InvalidValue
+from ...links.memory_link import Direction, MemoryLink, check_link, check_tag
 from ...primitives.arrival_queue import ArrivalQueue
 from ...primitives.interchange_box import InterchangeBox
+from ...primitives.pacing import (
+    Lengths,
+    Pacer,
+    check_lengths,
+    message_length,
+    paced,
+    shortest_message,
+)
 from ...primitives.round_robin import RoundRobin
-from .link import Direction, MemoryLink, check_link, check_tag
-from .pacing import Lengths, Pacer, check_lengths, message_length, paced, shortest_message
 
 __all__ = ["InputBufferedBox", "WordBuffer"]
 

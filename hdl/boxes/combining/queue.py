@@ -8,8 +8,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...fabric.checks import check_integer
+from ...links.memory_link import MemoryLink
 from ...operations.memory import Combiner, Rules
-from .link import MemoryLink
 
 __all__ = ["CombiningQueue"]
 

@@ -10,7 +10,7 @@ from ...fabric.checks import check_integer
 from ...fabric.fabric import CellType, Fabric, FabricComponent, Pin
 from ...graphs.plans.multistage import multistage_plan
 from ...graphs.tags import Routing
-from ...primitives.packet import Packet
+from ...primitives.routing_tags import Packet
 from ..columns import place_columns
 
 __all__ = ["CircuitNetwork"]

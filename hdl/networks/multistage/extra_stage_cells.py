@@ -12,7 +12,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...graphs.tags import AddressCode, Routing, check_routing
-from ...primitives.packet import Packet, digit_difference, digit_sum, digits_of, forwarded
+from ...primitives.routing_tags import Packet, digit_difference, digit_sum, digits_of, forwarded
 
 __all__ = [
     "AvoidedLines",

@@ -15,8 +15,8 @@ from ...graphs.plans.extra_stage import (
     parse_faults,
 )
 from ...graphs.plans.multistage import ALIASES, PLANS, MultistagePlan
-from ...primitives.packet import Packet
 from ...primitives.random_bits import scattered_seed
+from ...primitives.routing_tags import Packet
 from ...terminals.circuit_parity import CircuitParityChecker
 from ...terminals.parity import Granularity, place_parity, protected
 from ..columns import place_columns

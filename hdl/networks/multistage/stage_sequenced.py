@@ -14,7 +14,7 @@ from ...fabric.parameters import Parameters, integer, payload_shape, word
 from ...graphs.plans.multistage import PLANS, multistage_plan
 from ...primitives.arrival_queue import ArrivalQueue
 from ...primitives.interchange_box import BoxState, InterchangeBox
-from ...primitives.packet import Packet
+from ...primitives.routing_tags import Packet
 from ..family import Family
 from ..network import PacketNetwork, Terminals
 from ..stage_layout import Part, stage_layout

@@ -8,7 +8,6 @@ from amaranth.lib import wiring
 from ...boxes import InputQueuedSwitch, OutputQueuedSwitch
 from ...boxes.circuit import POLICIES, CircuitBox
 from ...boxes.circuit_copies import CircuitDistributor, CircuitMerger
-from ...boxes.circuit_terminals import CircuitInitiator, CircuitResponder
 from ...boxes.pipelined import PipelinedSwitch
 from ...boxes.pipelined_flits import PipelinedFlitSwitch
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
@@ -18,7 +17,8 @@ from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import CellType
 from ...graphs.tags import TagScheme
-from ...primitives.packet import Packet
+from ...primitives.routing_tags import Packet
+from ...terminals.circuit_terminals import CircuitInitiator, CircuitResponder
 from ...terminals.replication import Distributor, Merger
 from ...terminals.resubmission import Acceptor, Resubmitter
 from ...terminals.retry import RetryInterface, RetryReceiver

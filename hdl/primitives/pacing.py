@@ -11,10 +11,10 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...fabric.checks import check_integer
-from ...fabric.errors import InvalidType, InvalidValue
-from ...operations.memory import Operation
-from .link import Direction, MemoryLink, check_link
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidType, InvalidValue
+from ..links.memory_link import Direction, MemoryLink, check_link
+from ..operations.memory import Operation
 
 __all__ = [
     "Lengths",

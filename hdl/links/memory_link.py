@@ -5,9 +5,9 @@ from typing import Literal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...fabric.checks import check_integer
-from ...fabric.errors import InvalidType, InvalidValue
-from ...operations.memory import (
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidType, InvalidValue
+from ..operations.memory import (
     OPERATIONS,
     Operation,
     check_operations,

@@ -5,12 +5,12 @@ from amaranth.hdl import Const, Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..boxes.circuit import CircuitLink
 from ..fabric.checks import check_delay
 from ..fabric.fabric import Meter
 from ..graphs.tags import TagScheme
-from ..primitives.packet import Packet, TagDecoder
 from ..primitives.random_bits import RandomBits
-from .circuit import CircuitLink
+from ..primitives.routing_tags import Packet, TagDecoder
 
 __all__ = ["CircuitInitiator", "CircuitResponder"]
 
