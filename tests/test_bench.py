@@ -20,7 +20,7 @@ from multicube.hdl.bench.stamp import Stamp
 from multicube.hdl.fabric.fabric import Cell, CellType
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.tags import TagScheme
-from multicube.hdl.primitives.routing_tags import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.run.probe import crossings

@@ -16,7 +16,7 @@ from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS, Sender
 from multicube.hdl.bench.stamp import Stamp
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.tags import TagScheme
-from multicube.hdl.primitives.routing_tags import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.sim import Trace, TracePacket
 
 SEED = 0x9E3779B97F4A7C15F39CC0605CEDC834

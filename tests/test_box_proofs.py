@@ -19,10 +19,10 @@ from multicube.hdl.boxes.pipelined import PipelinedSwitch
 from multicube.hdl.boxes.pipelined_flits import PipelinedFlitSwitch
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.interchange_box import InterchangeBox
 from multicube.hdl.primitives.multiplexer import CodedMultiplexer, select_code
 from multicube.hdl.primitives.request_queue import RequestQueue
-from multicube.hdl.primitives.routing_tags import Packet
 from proof_table import proves
 
 __all__ = ["any_bits"]

@@ -27,7 +27,7 @@ from multicube.hdl.boxes import (
 from multicube.hdl.boxes.broadcast import CopyTracker
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
-from multicube.hdl.primitives.routing_tags import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.sim.engines.compiled import CompiledEngine
 from proof_table import proves
 

@@ -10,7 +10,7 @@ import pytest
 from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib import wiring
 from multicube.hdl.graphs.plans.multistage import multistage_plan
-from multicube.hdl.primitives.routing_tags import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.circuit_terminals import CircuitInitiator, CircuitResponder
 from scipy.stats import chisquare
 

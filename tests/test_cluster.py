@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from multicube.hdl.graphs.families.dcsh import DCSH
-from multicube.hdl.primitives.routing_tags import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.routers.cluster import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.routers.dcsh_router import DCSHRouter
 

@@ -14,9 +14,9 @@ from amaranth.hdl import Cat
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.graphs.families.hypercube import Hypercube
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import build
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.connection_machine import HypercubeNode
 from multicube.sim import Run, simulate
 from multicube.sim.command import main

@@ -14,8 +14,8 @@ from multicube.hdl import build, write_verilog
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.schedules.passes import connections
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import DCSHNetwork
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.sim import Result, SimulationError, simulate
 from multicube.sim.workload.traffic import Trace, TracePacket

@@ -22,11 +22,11 @@ from multicube.hdl.graphs.plans.extra_stage import (
     extra_stage_plan,
     parse_faults,
 )
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.multistage.extra_stage import ReconfigurableExtraStageCube, controls
 from multicube.hdl.networks.multistage.extra_stage_cells import PathSelector
 from multicube.hdl.networks.network import PacketNetwork
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.workload.faults import inject, places

@@ -15,8 +15,8 @@ from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import CircuitBox
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.graphs.plans.extra_stage import Fault
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, Network, build
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.connection_machine import Message
 from multicube.hdl.terminals.circuit_terminals import CircuitInitiator
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate

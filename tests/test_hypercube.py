@@ -23,8 +23,8 @@ from multicube.hdl.graphs.families.hypercube_routing import (
 from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
 from multicube.hdl.graphs.graph import Channel, End
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import HypercubeNetwork
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.hypercube_logic import HypercubeLogic
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate

@@ -10,7 +10,8 @@ from amaranth.hdl import Cat, Value
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
-from multicube.hdl.primitives.routing_tags import Packet, TagDecoder, TagEncoder
+from multicube.hdl.links.packet import Packet
+from multicube.hdl.primitives.routing_tags import TagDecoder, TagEncoder
 
 CASES = [
     (ports, radix, routing)

@@ -14,8 +14,8 @@ from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch
 from multicube.hdl.fabric.fabric import CellType, FabricComponent
 from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.terminals.partition import PartitionInterface
 from proof_table import proves
 

@@ -27,8 +27,8 @@ from multicube.hdl.graphs.partitions import (
     effective_tag,
 )
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.terminals.partition import PartitionInterface
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

@@ -18,9 +18,9 @@ from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.graphs.graph import Channel
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.places import Places
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.output_owners import OutputOwners
 from multicube.hdl.routers.pipelined_router import PipelinedRouter
 from multicube.hdl.routers.route_stage import RouteStage

@@ -15,8 +15,8 @@ from multicube.hdl import ProcessorMemoryNetwork
 from multicube.hdl.boxes.wormhole import WormholeSwitch
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.links.memory_link import MemoryLink
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.output_buffer import OutputBuffer
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.hdl.terminals.memory_words import MemoryEnd, ProcessorEnd
 from multicube.sim import simulate

@@ -12,9 +12,9 @@ from multicube.hdl import build, write_verilog
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.graphs.graph import Channel
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork
 from multicube.hdl.networks.router_parameters import RouterParameters
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs

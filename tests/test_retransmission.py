@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.graphs.tags import AddressCode, TagScheme, address_tags
-from multicube.hdl.primitives.routing_tags import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.retransmission import RetransmissionInterface, acknowledged
 from multicube.sim.engines.compiled import CompiledEngine
 

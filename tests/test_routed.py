@@ -20,9 +20,9 @@ from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.graphs.graph import Channel, Link, ListedGraph
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
 from multicube.hdl.graphs.routing.relation import Relation, RoutedGraph
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.shape import SWITCHINGS
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate

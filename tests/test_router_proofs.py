@@ -11,8 +11,8 @@ from claims import Claims, FickleArbiter, any_bits, needs_yosys
 from conveyance import WITNESS, convey
 from long_runs import long
 from multicube.hdl.graphs.families.dcsh import DCSH
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers import cluster as cluster_module
 from multicube.hdl.routers.cluster import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.routers.communication_controller import CommunicationController, SilentLane

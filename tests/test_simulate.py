@@ -19,9 +19,9 @@ from multicube.hdl.bench import stamp
 from multicube.hdl.boxes import OutputQueuedSwitch
 from multicube.hdl.fabric.fabric import CellType, Fabric
 from multicube.hdl.graphs.plans.multistage import PLANS
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.network import Terminals
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.sim import (
     Result,
     Run,

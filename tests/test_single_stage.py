@@ -29,8 +29,8 @@ from multicube.hdl.graphs.graph import End, check_graph
 from multicube.hdl.graphs.routing import sum_of_products
 from multicube.hdl.graphs.routing.sum_of_products import minimal_sum
 from multicube.hdl.graphs.routing.survey import survey
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import LoopSwitchingNetwork, PartitionedNetwork
-from multicube.hdl.primitives.routing_tags import Packet
 from multicube.hdl.routers.single_stage_logic import SingleStageLogic
 from multicube.hdl.terminals.loop_partition import LoopPartitionInterface
 from multicube.sim import simulate

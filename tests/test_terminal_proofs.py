@@ -18,9 +18,10 @@ from long_runs import long
 from multicube.hdl.graphs.mask_rule import MaskRule
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.links.memory_link import MemoryLink
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.operations.memory import find_operation
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
-from multicube.hdl.primitives.routing_tags import Packet, TagDecoder, TagEncoder
+from multicube.hdl.primitives.routing_tags import TagDecoder, TagEncoder
 from multicube.hdl.terminals import retransmission
 from multicube.hdl.terminals.address_hasher import AddressHasher
 from multicube.hdl.terminals.axi_stream import AxiStreamInput, AxiStreamOutput

@@ -21,12 +21,9 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..graphs.graph import Graph
 from ..graphs.schedules.communication_steps import successors
 from ..graphs.schedules.node_programs import OWN, RESULT, ROWS, Instruction, StepProgram
+from ..links.controller_port import ControllerPort
 from ..operations.folds import Fold
-from ..routers.communication_controller import (
-    CommunicationController,
-    ControllerPort,
-    SilentLane,
-)
+from ..routers.communication_controller import CommunicationController, SilentLane
 from .instruments import COUNT_BITS
 
 __all__ = ["EnsembleMachine", "StepProcessor"]

@@ -8,10 +8,11 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer
 from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from ..graphs.tags import TagScheme
+from ..links.packet import Packet
 from ..networks.network import PacketNetwork
 from ..operations.folds import Fold
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.routing_tags import Packet, TagEncoder
+from ..primitives.routing_tags import TagEncoder
 from .instruments import COUNT_BITS, Timer
 from .meters import place_meters
 

@@ -8,7 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..graphs.tags import TagScheme
-from ..primitives.routing_tags import Packet, TagEncoder
+from ..links.packet import Packet
+from ..primitives.routing_tags import TagEncoder
 from .instruments import COUNT_BITS, latency_members, record_latency, window_members
 from .stamp import SEQUENCE_BITS, STAMP_SUM_BITS
 

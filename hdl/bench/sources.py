@@ -11,8 +11,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..graphs.tags import AddressCode, TagScheme
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.routing_tags import Packet, TagEncoder, digits_of
+from ..primitives.routing_tags import TagEncoder, digits_of
 from ..primitives.xoroshiro import Xoroshiro128
 from .bursts import add_bursts, burst_members
 from .destination_table import check_slots, draw_destination

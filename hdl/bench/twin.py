@@ -13,9 +13,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..links.packet import Packet
 from ..networks.network import PacketNetwork
 from ..primitives.random_bits import LAGS, RandomBits, scattered_seed
-from ..primitives.routing_tags import Packet
 from .bench import Bench, PacketBench
 
 __all__ = ["OnBench", "TwinSink", "TwinSource", "with_twin"]

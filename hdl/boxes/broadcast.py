@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer, check_radix
-from ..primitives.routing_tags import Packet
+from ..links.packet import Packet
 
 __all__ = ["CopyTracker", "ReplicatingQueue"]
 

@@ -9,10 +9,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..fabric.fabric import Meter
+from ..links.circuit_link import CircuitLink
+from ..links.packet import Packet
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
-from ..primitives.routing_tags import Packet
-from .circuit import CircuitLink, Policy, check_policy, reject
+from .circuit import Policy, check_policy, reject
 
 __all__ = ["CircuitDistributor", "CircuitMerger"]
 

@@ -18,18 +18,12 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer, check_radix
 from ..graphs.tags import Routing, check_routing
+from ..links.packet import Packet, check_tag
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.lane_queue import LaneQueue
 from ..primitives.round_robin import RoundRobin
-from ..primitives.routing_tags import (
-    Packet,
-    check_outputs,
-    check_tag,
-    forwarded,
-    output_port,
-    requested_outputs,
-)
+from ..primitives.routing_tags import check_outputs, forwarded, output_port, requested_outputs
 from .broadcast import CopyTracker
 
 __all__ = ["InputQueuedSwitch", "OutputQueuedSwitch", "PacketSwitch"]

@@ -8,12 +8,13 @@ from amaranth.lib import stream, wiring
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..graphs.tags import Routing
+from ..links.packet import Packet
 from ..primitives.arbiters import least_recent
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of, one_of_next
 from ..primitives.places import Places
 from ..primitives.request_queue import RequestQueue
-from ..primitives.routing_tags import Packet, forwarded
+from ..primitives.routing_tags import forwarded
 from .packet_switches import PacketSwitch
 
 __all__ = ["MOST_PIPELINED", "PipelinedSwitch"]

@@ -7,8 +7,9 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..graphs.tags import Routing
+from ..links.packet import Packet
 from ..primitives.places import Places
-from ..primitives.routing_tags import Packet, forwarded, output_port
+from ..primitives.routing_tags import forwarded, output_port
 from ..routers.pipelined_router import PipelinedRouter
 from ..routers.shape import InputChannel, OutputChannel, RouterShape
 from .wormhole import check_flits, inside_packet

@@ -13,8 +13,8 @@ from ..fabric.parameters import Parameters, integer, payload_shape, word
 from ..fabric.wires import Lane
 from ..graphs.families.hypercube import Hypercube
 from ..graphs.grid import cube_position
+from ..links.packet import Packet
 from ..operations.folds import FOLDS
-from ..primitives.routing_tags import Packet
 from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
 from ..routers.connection_machine.node import HypercubeNode
 from .family import Family

@@ -10,7 +10,7 @@ from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, payload_shape
 from ..graphs.families.dcsh import DCSH
-from ..primitives.routing_tags import Packet
+from ..links.packet import Packet
 from ..routers.cluster import ClusterChannel, ClusterMultiplexer
 from ..routers.dcsh_router import DCSHRouter
 from .family import Family

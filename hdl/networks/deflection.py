@@ -13,7 +13,7 @@ from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, payload_shape
 from ..fabric.wires import Lane
 from ..graphs.families.torus import Torus
-from ..primitives.routing_tags import Packet
+from ..links.packet import Packet
 from ..routers.deflection_router import DeflectionRouter
 from .family import Family
 from .graph_layout import graph_layout

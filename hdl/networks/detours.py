@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..graphs.routing.relation import Relation
+from ..links.packet import Packet
 from ..primitives.random_bits import scattered_seed
-from ..primitives.routing_tags import Packet
 from ..routers.detour import DetourEnd, LeastDelayDetour, RandomDetour
 from ..routers.shape import RouterShape
 from .network import Terminals

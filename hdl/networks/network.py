@@ -30,7 +30,7 @@ from ..graphs.plans.multistage import MultistagePlan, equal_ports
 from ..graphs.routing.relation import Relation
 from ..graphs.schedules.looping import BoxSettings
 from ..graphs.tags import AddressCode, TagScheme
-from ..primitives.routing_tags import Packet
+from ..links.packet import Packet
 from ..support.shown import html_of
 from ..terminals.partition import PartitionInterface
 from .flits import geometric_mean

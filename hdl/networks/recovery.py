@@ -3,8 +3,8 @@
 
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..graphs.tags import TagScheme
+from ..links.packet import Packet
 from ..primitives.random_bits import scattered_seed
-from ..primitives.routing_tags import Packet
 from ..terminals.retransmission import RetransmissionInterface
 from .network import Terminals
 

@@ -14,9 +14,9 @@ from ..fabric.layout import Layout
 from ..fabric.wires import Lane
 from ..graphs.graph import Channel, End, Graph, Link, Turn
 from ..graphs.routing.relation import Relation
+from ..links.packet import Packet
 from ..primitives.link_end import LinkEnd
 from ..primitives.random_bits import scattered_seed
-from ..primitives.routing_tags import Packet
 from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
 from ..routers.graph_router import RouteLogic

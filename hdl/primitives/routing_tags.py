@@ -1,6 +1,6 @@
-"""Packets and their routing tags in hardware."""
+"""Routing tags in hardware: made from destinations, read by switches, checked at the end."""
 
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Value, ValueLike
+from amaranth.hdl import Cat, Module, Mux, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -9,11 +9,9 @@ from ..fabric.errors import InvalidValue
 from ..graphs.tags import AddressCode, Routing, TagScheme, tag_digit
 
 __all__ = [
-    "Packet",
     "TagDecoder",
     "TagEncoder",
     "check_outputs",
-    "check_tag",
     "digit_difference",
     "digit_sum",
     "digits_of",
@@ -21,69 +19,6 @@ __all__ = [
     "output_port",
     "requested_outputs",
 ]
-
-
-class Packet(data.StructLayout):
-    """One word of a link: the routing tag (low bits) and the payload.
-
-    Without `flits` every word is a packet. With `flits` a packet has one or more words, called
-    *flits*: the first is the header, and the last has `last` set. In the others the field `tag`
-    carries data. The boxes rotate it like any tag, and it has its original value on arrival.
-
-    With `length` a packet is one word, but stands for as many flits as its field `length` says: so
-    many cycles a link is busy with it.
-
-    Parameters
-    ----------
-    tag : int
-        Width of the tag in bits.
-    payload : ShapeLike
-    broadcast : bool
-        Add `mask`, as wide as the tag: a 1 means both values of this bit of the tag.
-    flits : bool
-        Add `last`.
-    length : int
-        Width of `length`, 0 for none. Not together with flits.
-
-    Attributes
-    ----------
-    sized : bool
-        Whether packets have different lengths.
-    """
-
-    def __init__(
-        self,
-        tag: int,
-        payload: ShapeLike,
-        *,
-        broadcast: bool = False,
-        flits: bool = False,
-        length: int = 0,
-    ) -> None:
-        self.broadcast = broadcast
-        self.flits = flits
-        self.length = length
-        self.sized = flits or length > 0
-        super().__init__(
-            {
-                "tag": tag,
-                **({"mask": tag} if broadcast else {}),
-                "payload": payload,
-                **({"last": 1} if flits else {}),
-                **({"length": length} if length else {}),
-            }
-        )
-
-
-def check_tag(packet: Packet, radix: int) -> None:
-    """Raise ValueError if a packet's tag is narrower than the digit that a box reads."""
-    digit_bits = (radix - 1).bit_length()
-    tag_bits = packet.members["tag"]
-    if tag_bits < digit_bits:
-        raise InvalidValue(
-            f"Tag of a packet must have at least {digit_bits} bits "
-            f"for a switch of radix {radix}, not {tag_bits}"
-        )
 
 
 def check_outputs(inputs: int, outputs: int | None, routing: Routing) -> int:

@@ -5,8 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
+from ..links.packet import Packet
 from ..primitives.places import Places
-from ..primitives.routing_tags import Packet
 
 __all__ = ["CreditLink"]
 

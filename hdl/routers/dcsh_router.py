@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..graphs.families.dcsh import DCSH
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.round_robin import RoundRobin
-from ..primitives.routing_tags import Packet
 from .worm_router import check_worms
 
 __all__ = ["DCSHRouter"]

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
-from ..primitives.routing_tags import Packet
+from ..links.packet import Packet
 
 __all__ = ["DeflectionRouter"]
 

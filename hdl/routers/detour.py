@@ -5,9 +5,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.random_bits import RandomBits
-from ..primitives.routing_tags import Packet
 
 __all__ = ["DetourEnd", "LeastDelayDetour", "RandomDetour", "detoured"]
 

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
 from ..graphs.graph import End
-from ..primitives.routing_tags import Packet
+from ..links.packet import Packet
 from .selection import SELECTIONS, Selection, Selector
 from .shape import RouterShape
 

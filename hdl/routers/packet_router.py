@@ -5,8 +5,8 @@ from amaranth.lib import stream
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.routing_tags import Packet
 from .graph_router import GraphRouter, RouteLogic
 from .selection import Selection
 from .shape import RouterShape

@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
+from ..links.packet import Packet
 from ..primitives.arbiters import check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.routing_tags import Packet
 from .graph_router import GraphRouter, RouteLogic
 from .output_owners import OutputOwners
 from .route_stage import RouteStage, worm_exits

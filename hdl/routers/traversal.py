@@ -6,9 +6,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..links.packet import Packet
 from ..primitives.multiplexer import one_of
 from ..primitives.places import Places
-from ..primitives.routing_tags import Packet
 from .shape import RouterShape
 
 __all__ = ["Traversal"]

@@ -10,11 +10,11 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
+from ..links.packet import Packet
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of
 from ..primitives.round_robin import lowest
-from ..primitives.routing_tags import Packet
 from .discarding import discarding
 from .graph_router import GraphRouter, RouteLogic
 from .selection import Selection, Selector

@@ -5,12 +5,13 @@ from amaranth.hdl import Const, Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.circuit import CircuitLink
 from ..fabric.checks import check_delay
 from ..fabric.fabric import Meter
 from ..graphs.tags import TagScheme
+from ..links.circuit_link import CircuitLink
+from ..links.packet import Packet
 from ..primitives.random_bits import RandomBits
-from ..primitives.routing_tags import Packet, TagDecoder
+from ..primitives.routing_tags import TagDecoder
 
 __all__ = ["CircuitInitiator", "CircuitResponder"]
 

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 
 from ..fabric.errors import InvalidValue
 from ..graphs.families.single_stage import SingleStageCube
-from ..primitives.routing_tags import Packet
+from ..links.packet import Packet
 from .partition import PartitionInterface, interface_members
 
 __all__ = ["LoopPartitionInterface"]

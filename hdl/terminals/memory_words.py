@@ -16,8 +16,9 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..graphs.tags import TagScheme
 from ..links.memory_link import MemoryLink, check_link
+from ..links.packet import Packet
 from ..operations.memory import Operation
-from ..primitives.routing_tags import Packet, TagEncoder
+from ..primitives.routing_tags import TagEncoder
 
 __all__ = ["Lengths", "MemoryEnd", "ProcessorEnd", "header_bits", "request_words", "word_packet"]
 

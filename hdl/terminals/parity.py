@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
-from ..primitives.routing_tags import Packet
+from ..links.packet import Packet
 
 __all__ = [
     "PARITIES",

@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 from ..fabric.errors import InvalidValue
 from ..graphs.partitions import check_partitionable
 from ..graphs.tags import TagScheme
-from ..primitives.routing_tags import Packet, digits_of
+from ..links.packet import Packet
+from ..primitives.routing_tags import digits_of
 
 __all__ = ["PartitionInterface", "interface_members", "interface_ports"]
 

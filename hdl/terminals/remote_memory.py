@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..graphs.tags import TagScheme
 from ..links.memory_link import MemoryLink, check_link
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.routing_tags import Packet, TagEncoder
+from ..primitives.routing_tags import TagEncoder
 
 __all__ = ["RemoteMemoryEnd", "RemoteProcessorEnd", "reply_payload", "request_payload"]
 

@@ -6,13 +6,13 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.unbuffered import VerdictLink
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
+from ..links.packet import Packet
+from ..links.verdict_link import VerdictLink
 from ..primitives.random_bits import RandomBits, RandomOrder
 from ..primitives.round_robin import RoundRobin
-from ..primitives.routing_tags import Packet
 
 __all__ = ["Distributor", "Merger"]
 

@@ -9,10 +9,11 @@ from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Meter
 from ..graphs.tags import TagScheme
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
-from ..primitives.routing_tags import Packet, TagEncoder
+from ..primitives.routing_tags import TagEncoder
 
 __all__ = ["LONGEST_WAIT", "RetransmissionInterface", "acknowledged"]
 

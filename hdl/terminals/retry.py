@@ -5,11 +5,11 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.rejecting_wormhole import RejectingLink
 from ..fabric.checks import check_delay, check_integer
 from ..fabric.errors import InvalidValue
+from ..links.packet import Packet
+from ..links.rejecting_link import RejectingLink
 from ..primitives.random_bits import RandomBits
-from ..primitives.routing_tags import Packet
 
 __all__ = ["RetryInterface", "RetryReceiver"]
 

@@ -5,12 +5,13 @@ from numbers import Integral
 from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
-from ...boxes.circuit import CircuitBox, CircuitLink, Policy
+from ...boxes.circuit import CircuitBox, Policy
 from ...fabric.checks import check_integer
 from ...fabric.fabric import CellType, Fabric, FabricComponent, Pin
 from ...graphs.plans.multistage import multistage_plan
 from ...graphs.tags import Routing
-from ...primitives.routing_tags import Packet
+from ...links.circuit_link import CircuitLink
+from ...links.packet import Packet
 from ..columns import place_columns
 
 __all__ = ["CircuitNetwork"]

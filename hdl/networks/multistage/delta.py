@@ -12,7 +12,7 @@ from ...fabric.fabric import CellType
 from ...fabric.parameters import fixed, integer, word
 from ...graphs.plans.multistage import PLANS, MultistagePlan, delta_plan, parse_radices
 from ...graphs.tags import Routing
-from ...primitives.routing_tags import Packet
+from ...links.packet import Packet
 from ...terminals.parity import Granularity
 from ..family import Family
 from ..network import Confinement, Theory

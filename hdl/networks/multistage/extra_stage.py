@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
 from ...graphs.plans.extra_stage import Configuration, ExtraStagePlan
 from ...graphs.tags import TagScheme
-from ...primitives.routing_tags import Packet
+from ...links.packet import Packet
 from .extra_stage_cells import AvoidedLines, Bypass, PathEnd, PathSelector
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...graphs.tags import AddressCode, Routing, check_routing
-from ...primitives.routing_tags import Packet, digit_difference, digit_sum, digits_of, forwarded
+from ...links.packet import Packet
+from ...primitives.routing_tags import digit_difference, digit_sum, digits_of, forwarded
 
 __all__ = [
     "AvoidedLines",

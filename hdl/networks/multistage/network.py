@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from ...boxes.circuit import CircuitLink
 from ...boxes.unbuffered import later_bits, verdict_delay
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import CellType, Fabric, Pin, Scope
@@ -15,8 +14,9 @@ from ...graphs.plans.extra_stage import (
     parse_faults,
 )
 from ...graphs.plans.multistage import ALIASES, PLANS, MultistagePlan
+from ...links.circuit_link import CircuitLink
+from ...links.packet import Packet
 from ...primitives.random_bits import scattered_seed
-from ...primitives.routing_tags import Packet
 from ...terminals.circuit_parity import CircuitParityChecker
 from ...terminals.parity import Granularity, place_parity, protected
 from ..columns import place_columns

@@ -12,9 +12,9 @@ from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ...fabric.layout import Layout, Route
 from ...fabric.parameters import Parameters, integer, payload_shape, word
 from ...graphs.plans.multistage import PLANS, multistage_plan
+from ...links.packet import Packet
 from ...primitives.arrival_queue import ArrivalQueue
 from ...primitives.interchange_box import BoxState, InterchangeBox
-from ...primitives.routing_tags import Packet
 from ..family import Family
 from ..network import PacketNetwork, Terminals
 from ..stage_layout import Part, stage_layout

@@ -17,7 +17,7 @@ from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import CellType
 from ...graphs.tags import TagScheme
-from ...primitives.routing_tags import Packet
+from ...links.packet import Packet
 from ...terminals.circuit_terminals import CircuitInitiator, CircuitResponder
 from ...terminals.replication import Distributor, Merger
 from ...terminals.resubmission import Acceptor, Resubmitter

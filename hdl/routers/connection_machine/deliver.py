@@ -6,7 +6,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...fabric.checks import check_integer
-from ...primitives.routing_tags import Packet
+from ...links.packet import Packet
 from .message import Message, Slot, chosen, earliest
 
 __all__ = ["Deliver"]

@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import Meter
+from ...links.packet import Packet
 from ...operations.folds import FOLDS, Fold
-from ...primitives.routing_tags import Packet
 from .buffer import Buffer
 from .combine import Combine
 from .deliver import Deliver
