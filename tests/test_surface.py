@@ -74,6 +74,21 @@ assert not {"amaranth", "numpy", "scipy", "matplotlib", "rich"} & set(sys.module
     assert "board     Networks on FPGA boards" in said
 
 
+def test_graphs_load_no_amaranth(tmp_path: Path) -> None:
+    """None of their modules, nor what these import; as in a process that only measures graphs."""
+    code = """
+import pkgutil, sys
+from importlib import import_module
+from multicube.hdl import graphs
+found = [module.name for module in pkgutil.walk_packages(graphs.__path__, graphs.__name__ + ".")]
+for name in found:
+    import_module(name)
+    assert "amaranth" not in sys.modules, name
+print(len(found))
+"""
+    assert int(_python("-c", code, folder=tmp_path)) > 60
+
+
 @pytest.mark.parametrize(
     "words",
     [[name] for name in command.subcommands] + [["board", name] for name in ("build", "run")],

@@ -3,12 +3,9 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .errors import InvalidType, InvalidValue
-
-if TYPE_CHECKING:
-    from amaranth.hdl import ShapeLike
 
 __all__ = [
     "check_delay",
@@ -17,7 +14,6 @@ __all__ = [
     "check_kind",
     "check_limit",
     "check_number",
-    "check_payload",
     "check_radix",
     "nearest",
 ]
@@ -67,17 +63,6 @@ def check_limit(what: str, value: int, maximum: int) -> None:
     """Raise ValueError if a number is so large that the work it asks for would never finish."""
     if value > maximum:
         raise InvalidValue(f"{what} must be at most {maximum}, not {value}")
-
-
-def check_payload(payload: "ShapeLike") -> "ShapeLike":
-    """Check that a value is a shape, and return it."""
-    from amaranth.hdl import Shape  # slow to import, and nothing else here needs it
-
-    try:
-        Shape.cast(payload)
-    except TypeError:
-        raise InvalidType(f"Payload must be a number of bits or a shape, not {payload!r}") from None
-    return payload
 
 
 def check_radix(radix: object) -> int:

@@ -4,15 +4,13 @@ A network states its parameters once, as a subclass of `Parameters`. The catalog
 line, the checks and the output of `multicube list` are derived from it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from numbers import Integral
 from typing import Any
 
-from amaranth.hdl import ShapeLike
-
-from .checks import check_integer, check_payload, nearest
+from .checks import check_integer, nearest
 from .errors import InvalidType, InvalidValue
 
 __all__ = [
@@ -21,7 +19,6 @@ __all__ = [
     "fixed",
     "integer",
     "pairs",
-    "payload_shape",
     "text",
     "word",
 ]
@@ -51,8 +48,8 @@ class Parameter:
         Form of the texts that are allowed; the user of the parameter parses them.
     objects : tuple[type, ...]
         Types of objects that are allowed too; the user of the parameter checks them.
-    shape : bool
-        Whether an Amaranth shape is allowed in place of a number of bits.
+    other : callable, optional
+        Checks and returns what is given in place of a number.
     plain : Any
         The value that a summary leaves out; None if it shows all values.
     listed : bool
@@ -70,7 +67,7 @@ class Parameter:
     meanings: Mapping[str, str] = field(default_factory=dict)
     form: str = ""
     objects: tuple[type, ...] = ()
-    shape: bool = False
+    other: Callable[[Any], Any] | None = None
     plain: Any = None
     listed: bool = True
 
@@ -128,8 +125,8 @@ class Parameter:
         """
         if isinstance(value, str) and (value in self.choices or self.form):
             return value
-        if self.shape and not isinstance(value, Integral):
-            return check_payload(value)
+        if self.other is not None and not isinstance(value, Integral):
+            return self.other(value)
         if isinstance(value, self.objects):
             return value
         if self.number:
@@ -208,19 +205,6 @@ def text(default: str, description: str, form: str, *, title: str = "", plain: A
         default=default,
         metadata={"about": Parameter(description, title=title, form=form, plain=plain)},
     )
-
-
-def payload_shape(default: ShapeLike = 16) -> Any:
-    """The field for the shape of a packet's payload; a number of bits is from 1 to 4,096."""
-    about = Parameter(
-        "width of the payload in bits",
-        title="Payload",
-        least=1,
-        most=2**12,
-        number=True,
-        shape=True,
-    )
-    return field(default=default, metadata={"about": about})
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from amaranth.hdl import ShapeLike
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
-from ..fabric.parameters import Parameters, integer, payload_shape, word
+from ..fabric.parameters import Parameters, integer, word
+from ..fabric.payload import payload_shape
 from ..fabric.wires import Lane
 from ..graphs.families.hypercube import Hypercube
 from ..graphs.grid import cube_position

@@ -10,7 +10,8 @@ from amaranth.hdl import ShapeLike
 from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
-from ..fabric.parameters import Parameters, integer, payload_shape
+from ..fabric.parameters import Parameters, integer
+from ..fabric.payload import payload_shape
 from ..fabric.wires import Lane
 from ..graphs.families.torus import Torus
 from ..links.packet import Packet

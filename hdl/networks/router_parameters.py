@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from amaranth.hdl import ShapeLike
 
 from ..fabric.errors import InvalidValue
-from ..fabric.parameters import Parameters, integer, payload_shape, word
+from ..fabric.parameters import Parameters, integer, word
+from ..fabric.payload import payload_shape
 from ..graphs.graph import Channel
 from ..graphs.routing.deadlock import dependency_cycle
 from ..graphs.routing.relation import Relation

@@ -36,4 +36,5 @@ __getattr__, __dir__ = lazy_names(
     },
 )
 
-show_by("network", f"{__name__}.sim.report.notebook", "network_html")
+for _kind in ("network", "result", "sweep"):
+    show_by(_kind, f"{__name__}.sim.report.notebook", f"{_kind}_html")

@@ -10,7 +10,8 @@ from ...boxes.circuit import POLICIES
 from ...boxes.pipelined import MOST_PIPELINED
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
-from ...fabric.parameters import Parameters, integer, payload_shape, text, word
+from ...fabric.parameters import Parameters, integer, text, word
+from ...fabric.payload import payload_shape
 from ...graphs.plans import multistage
 from ...graphs.plans.multistage import MultistagePlan, parse_radices, stage_radices
 from ...graphs.tags import ROUTINGS, Routing

@@ -10,7 +10,8 @@ from amaranth.lib.wiring import In, Out
 from ...fabric.diagram import Node, Port
 from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ...fabric.layout import Layout, Route
-from ...fabric.parameters import Parameters, integer, payload_shape, word
+from ...fabric.parameters import Parameters, integer, word
+from ...fabric.payload import payload_shape
 from ...graphs.plans.multistage import PLANS, multistage_plan
 from ...links.packet import Packet
 from ...primitives.arrival_queue import ArrivalQueue

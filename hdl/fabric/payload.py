@@ -1,0 +1,33 @@
+"""The payload of packets: a number of bits, or any other shape of Amaranth."""
+
+from dataclasses import field
+from typing import Any
+
+from amaranth.hdl import Shape, ShapeLike
+
+from .errors import InvalidType
+from .parameters import Parameter
+
+__all__ = ["check_payload", "payload_shape"]
+
+
+def check_payload(payload: ShapeLike) -> ShapeLike:
+    """Check that a value is a shape, and return it."""
+    try:
+        Shape.cast(payload)
+    except TypeError:
+        raise InvalidType(f"Payload must be a number of bits or a shape, not {payload!r}") from None
+    return payload
+
+
+def payload_shape(default: ShapeLike = 16) -> Any:
+    """The field for the shape of a packet's payload; a number of bits is from 1 to 4,096."""
+    about = Parameter(
+        "width of the payload in bits",
+        title="Payload",
+        least=1,
+        most=2**12,
+        number=True,
+        other=check_payload,
+    )
+    return field(default=default, metadata={"about": about})
