@@ -157,6 +157,7 @@ def test_cell_types_are_equal_when_class_and_parameters_are() -> None:
     assert CellType(Adder) != CellType(Table)
     assert CellType(Pipe, shape=BYTE) != CellType(Pipe, shape=OTHER_BYTE)
     assert repr(CellType(Adder, width=4)) == "Adder(width=4)"
+    assert repr(CellType(Adder, like=Adder)) == "Adder(like=Adder)"  # wherever its module is
 
 
 def rejected(error: type[Exception], message: str) -> Any:

@@ -2,15 +2,19 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from pkgutil import walk_packages
 
 import multicube
 import multicube.hdl
+import multicube.hdl.graphs
 import multicube.sim
 import pytest
+from amaranth.lib import wiring
 from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
@@ -87,6 +91,27 @@ for name in found:
 print(len(found))
 """
     assert int(_python("-c", code, folder=tmp_path)) > 60
+
+
+def test_signatures_are_in_the_room_of_links() -> None:
+    for module in walk_packages(multicube.hdl.__path__, "multicube.hdl."):
+        import_module(module.name)
+    own = [kind for kind in _kinds(wiring.Signature) if kind.__module__.startswith("multicube.")]
+    assert len(own) > 5
+    assert {kind.__module__.rpartition(".")[0] for kind in own} == {"multicube.hdl.links"}
+
+
+def _kinds(kind: type) -> Iterator[type]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _kinds(each)
+
+
+def test_no_file_name_twice_in_graphs() -> None:
+    found = walk_packages(multicube.hdl.graphs.__path__, "multicube.hdl.graphs.")
+    names = [module.name.rpartition(".")[2] for module in found]
+    assert len(names) > 60
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize(

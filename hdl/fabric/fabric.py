@@ -141,7 +141,10 @@ class CellType:
         return self._hash
 
     def __repr__(self) -> str:
-        words = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        words = ", ".join(
+            f"{name}={value.__name__ if isinstance(value, type) else repr(value)}"
+            for name, value in self.parameters.items()
+        )
         return f"{self.component.__name__}({words})"
 
     @property
