@@ -17,7 +17,7 @@ FOLDERS := hdl sim boards
 SURFACE := $(notdir $(wildcard sim/multicube/*.py))
 LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/%)
 
-.PHONY: demo test test-long fuzz nightly coverage mutants bench bench-others boards docs docs-data lint types clean
+.PHONY: demo test test-long fuzz nightly coverage mutants bench bench-others boards docs docs-data lint imports types clean
 .DELETE_ON_ERROR:
 
 demo: $(LIBRARY)
@@ -98,10 +98,14 @@ docs: $(SITE_TOOLS)
 docs-data: $(TOOLS)
 	cd docs && ../$(BIN)/python -m generate.measurements $(ONLY)
 
-lint: $(TOOLS) $(LINKS)
+lint: imports $(TOOLS) $(LINKS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Who may import whom, as pyproject.toml says.
+imports: $(TOOLS) $(LINKS)
+	PYTHONPATH=build/types $(BIN)/lint-imports --no-cache --no-logo
 
 types: $(TOOLS) $(LINKS)
 	$(BIN)/mypy

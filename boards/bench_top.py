@@ -11,9 +11,9 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..hdl.bench import SourcePlan, bench_for
-from ..hdl.core.checks import check_field
-from ..hdl.core.errors import InvalidValue
-from ..hdl.core.fabric import Cell, CellType, Fabric, Leaf, Pin
+from ..hdl.fabric.checks import check_field
+from ..hdl.fabric.errors import InvalidValue
+from ..hdl.fabric.fabric import Cell, CellType, Fabric, Leaf, Pin
 from ..hdl.networks import Network
 from ..sim.run.run import Run
 from ..sim.workload.traffic import pattern

@@ -13,9 +13,9 @@ from typing import Any
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, Signal
 from amaranth.lib import io
 
-from ..hdl.core.children import run_program, scratch_folder
-from ..hdl.core.errors import InvalidValue
 from ..hdl.export.verilog import verilog_text
+from ..hdl.fabric.errors import InvalidValue
+from ..hdl.support.children import run_program, scratch_folder
 from ..sim.synthesis import SynthesisError
 from .bench_top import BoardBench
 from .platforms import Board

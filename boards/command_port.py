@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.crc.catalog import CRC16_IBM_3740
 from amaranth.lib.wiring import In, Out
 
-from ..hdl.core.checks import check_integer
+from ..hdl.fabric.checks import check_integer
 from .protocol import CRC_BYTES, IDENTITY_BYTES, STATUS_BYTES, SYNC, Command, Refusal
 from .uart import UARTReceiver, UARTTransmitter
 

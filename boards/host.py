@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..hdl.bench import Bench
-from ..hdl.core.checks import check_integer
-from ..hdl.core.errors import InvalidValue, MulticubeError
-from ..hdl.core.fabric import Cell, Pin
+from ..hdl.fabric.checks import check_integer
+from ..hdl.fabric.errors import InvalidValue, MulticubeError
+from ..hdl.fabric.fabric import Cell, Pin
 from .bench_top import PRIVATE_STRAPS, BoardBench
 from .command_port import ADDRESS_BITS, WORD_BITS
 from .protocol import (

@@ -5,7 +5,7 @@ from amaranth.hdl import EnableInserter, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ..hdl.core.fabric import CellType, member
+from ..hdl.fabric.fabric import CellType, member
 
 __all__ = ["Paused", "PausedNode"]
 

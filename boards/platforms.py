@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from ..hdl.core.checks import check_integer, nearest
-from ..hdl.core.errors import InvalidValue
+from ..hdl.fabric.checks import check_integer, nearest
+from ..hdl.fabric.errors import InvalidValue
 from .bench_top import Instruments
 from .protocol import BAUD
 

@@ -12,7 +12,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..hdl.core.fabric import Cell, CellType, Fabric, Pin
+from ..hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from ..sim.engines.selection import open_engines
 from .bench_top import BoardBench
 from .uart import UARTReceiver, UARTTransmitter

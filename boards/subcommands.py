@@ -12,8 +12,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ..hdl.core.errors import InvalidValue
-from ..hdl.core.output_file import check_output, whole_file
+from ..hdl.fabric.errors import InvalidValue
+from ..hdl.support.output_file import check_output, whole_file
 from ..sim.command.words import INTERRUPTED, network_arguments, network_from, warmup_option
 from .protocol import BAUD
 

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from ..hdl.core.checks import check_integer
+from ..hdl.fabric.checks import check_integer
 
 __all__ = ["UARTReceiver", "UARTTransmitter"]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 from matplotlib.figure import Figure
 from multicube.hdl import build
-from multicube.hdl.core.children import run_program, scratch_folder
+from multicube.hdl.support.children import run_program, scratch_folder
 from multicube.sim import sweep
 from multicube.sim.run.engine_timings import time_engine
 from rich.console import Console

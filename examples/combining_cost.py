@@ -14,8 +14,8 @@ from typing import Any
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.boxes.combining import InputBufferedBox
 from multicube.hdl.boxes.unbuffered import later_bits
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.export.verilog import verilog_text
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.operations.memory import LOAD, Rules, find_operation
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.sim.synthesis import Storage, cost_command

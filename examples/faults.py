@@ -21,13 +21,13 @@ import click
 from matplotlib.figure import Figure
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.graphs.plans.extra_stage import ExtraStagePlan, Fault
+from multicube.hdl.graphs.routing.rewritable import Rewritable
+from multicube.hdl.graphs.routing.up_down import UpDown
 from multicube.hdl.networks import MultistageNetwork, PacketNetwork
 from multicube.hdl.networks.routed import RoutedNetwork
-from multicube.hdl.routing.rewritable import Rewritable
-from multicube.hdl.routing.up_down import UpDown
-from multicube.hdl.topology.extra_stage import ExtraStagePlan, Fault
-from multicube.hdl.topology.torus import Torus
 from multicube.sim import pattern
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.rerouting import write_tables

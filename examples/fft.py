@@ -36,8 +36,8 @@ import click
 import joblib
 import numpy as np
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue, MulticubeError
-from multicube.hdl.core.output_file import whole_file
+from multicube.hdl.fabric.errors import InvalidValue, MulticubeError
+from multicube.hdl.support.output_file import whole_file
 from multicube.sim import Result, Trace, TracePacket, simulate
 from multicube.sim.report.plot import draw_sweeps
 from multicube.sim.run.sweeps import sweep

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.export.verilog import verilog_text
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
 from multicube.hdl.routers.connection_machine import HypercubeNode, Slot

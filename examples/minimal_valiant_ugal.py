@@ -15,9 +15,9 @@ import click
 import numpy as np
 from matplotlib.figure import Figure
 from multicube.hdl import GraphNetwork, build
+from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.networks.routed import RoutedNetwork
-from multicube.hdl.routing.relation import Relation
-from multicube.hdl.topology.torus import Torus
 from multicube.sim import Run, pattern, simulate_runs
 from multicube.sim.measure.worst_permutation import link_uses, worst_permutation
 from rich.console import Console

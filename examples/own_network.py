@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import click
 from multicube.hdl import write_verilog
-from multicube.hdl.core.parameters import integer
+from multicube.hdl.fabric.parameters import integer
+from multicube.hdl.graphs.graph import Channel, Link
+from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.networks.routed import RoutedNetwork
-from multicube.hdl.routing.relation import RoutedGraph
-from multicube.hdl.topology.graph import Channel, Link
 from multicube.sim import simulate
 
 AROUND, ACROSS = 0, 1  # the two ports of a node

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 import numpy as np
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.core.errors import MulticubeError
+from multicube.hdl.fabric.errors import MulticubeError
 from multicube.sim import Pause, ProgramRun, Request, run_programs
 from multicube.sim.run.programs import Program
 from rich.box import SIMPLE

@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from .core.lazy import lazy_names
+from .support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .boxes import BoxState, InputQueuedSwitch, InterchangeBox, OutputQueuedSwitch
-    from .core.errors import MulticubeError
     from .export.verilog import write_verilog
+    from .fabric.errors import MulticubeError
+    from .graphs.plans.multistage import multistage_plan
     from .networks import (
         AXI_CLOCK,
         FAMILIES,
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
         TwoLevelNetwork,
         build,
     )
-    from .topology import multistage_plan
 
 __all__ = [
     "AXI_CLOCK",
@@ -126,7 +126,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         ".boxes": "BoxState InputQueuedSwitch InterchangeBox OutputQueuedSwitch",
-        ".core.errors": "MulticubeError",
+        ".fabric.errors": "MulticubeError",
         ".export.verilog": "write_verilog",
         ".networks": (
             "AXI_CLOCK FAMILIES AxiStreamNetwork BenesNetwork BoxControlledNetwork BusNetwork "
@@ -141,6 +141,6 @@ __getattr__, __dir__ = lazy_names(
             "StageSequencedNetwork StarNetwork SwBanyanNetwork TerminalClocks TorusNetwork "
             "TreeNetwork TwoLevelNetwork build"
         ),
-        ".topology": "multistage_plan",
+        ".graphs.plans.multistage": "multistage_plan",
     },
 )

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from ..hdl.core.lazy import lazy_names
+from ..hdl.support.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ..hdl.core.errors import MulticubeError
+    from ..hdl.fabric.errors import MulticubeError
     from .measure.activity import Activity, Energy
     from .measure.curve import Sweep
     from .measure.result import Result, SimulationError
@@ -66,7 +66,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "..hdl.core.errors": "MulticubeError",
+        "..hdl.fabric.errors": "MulticubeError",
         ".measure.activity": "Activity Energy",
         ".measure.curve": "Sweep",
         ".measure.result": "Result SimulationError",

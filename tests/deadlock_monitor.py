@@ -9,9 +9,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.graph import Channel
 from multicube.hdl.networks.routed import RoutedNetwork
-from multicube.hdl.topology.graph import Channel
 
 __all__ = ["Monitor"]
 

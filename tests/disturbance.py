@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Iterable
 
 from amaranth.lib.wiring import In
-from multicube.hdl.core.fabric import Fabric, FabricComponent, Leaf, Path, Pin
-from multicube.hdl.routing.partitions import Subnetwork
+from multicube.hdl.fabric.fabric import Fabric, FabricComponent, Leaf, Path, Pin
+from multicube.hdl.graphs.partitions import Subnetwork
 from multicube.sim.engines.compiled import CompiledEngine
 
 __all__ = ["BEHAVIOURS", "Disturbed"]

@@ -37,7 +37,7 @@ FOLDERS = {
     "routers": "Routers and links",
     "terminals": "Interfaces between terminals and network",
     "bench": "The bench",
-    "core": "Fabrics",
+    "fabric": "Fabrics",
 }
 """The folders of `hdl` that have components, and what these are."""
 

@@ -28,7 +28,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin, member
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin, member
 from multicube.sim.engines import PortEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.verilator import VerilatorEngine

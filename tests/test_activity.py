@@ -16,9 +16,9 @@ import pytest
 from long_runs import long
 from multicube.hdl.bench import bench_for
 from multicube.hdl.bench.twin import OnBench, with_twin
-from multicube.hdl.core.fabric import Pin
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.export.verilog_names import net_name, port_name
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import Network, build
 from multicube.hdl.networks.catalogue import FAMILIES
 from multicube.sim import Run, pattern, simulate

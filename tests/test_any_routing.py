@@ -9,14 +9,14 @@ import networkx as nx
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from multicube.hdl.routing.acyclic import AcyclicGraph
-from multicube.hdl.routing.adaptive import Adaptive
-from multicube.hdl.routing.algorithms import ALGORITHMS, relation_for
-from multicube.hdl.routing.relation import Relation
-from multicube.hdl.routing.survey import survey
-from multicube.hdl.routing.up_down import UpDown
-from multicube.hdl.topology.conversion import from_networkx
-from multicube.hdl.topology.graph import Channel, Graph, Link, ListedGraph
+from multicube.hdl.graphs.conversion import from_networkx
+from multicube.hdl.graphs.graph import Channel, Graph, Link, ListedGraph
+from multicube.hdl.graphs.routing.acyclic import AcyclicGraph
+from multicube.hdl.graphs.routing.adaptive import Adaptive
+from multicube.hdl.graphs.routing.algorithms import ALGORITHMS, relation_for
+from multicube.hdl.graphs.routing.relation import Relation
+from multicube.hdl.graphs.routing.survey import survey
+from multicube.hdl.graphs.routing.up_down import UpDown
 
 SAFE = [name for name in ALGORITHMS if name not in ("shortest", "minimal")]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from multicube.hdl import build
-from multicube.hdl.core.fabric import CellType, Fabric, Pin
 from multicube.hdl.export.verilog import Clock, port_list, verilog_text, write_verilog
+from multicube.hdl.fabric.fabric import CellType, Fabric, Pin
 from multicube.hdl.networks import AXI_CLOCK, AxiStreamNetwork, PacketNetwork
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.primitives.round_robin import RoundRobin

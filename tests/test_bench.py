@@ -17,10 +17,11 @@ from multicube.hdl.bench import BernoulliSource, PacketBench, ReplaySource, Sink
 from multicube.hdl.bench.instruments import LinkMeter, Timer, WindowAges
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
 from multicube.hdl.bench.stamp import Stamp
-from multicube.hdl.core.fabric import Cell, CellType
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.fabric.fabric import Cell, CellType
+from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.tags import TagScheme
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
-from multicube.hdl.topology import TagScheme, multistage_plan
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.run.probe import crossings
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.topology.conversion import from_networkx
-from multicube.hdl.topology.graph import Graph
+from multicube.hdl.graphs.conversion import from_networkx
+from multicube.hdl.graphs.graph import Graph
 from multicube.sim.measure.bisection import bisection, link_weights
 from multicube.sim.measure.flows import congestion
 from scipy.optimize import Bounds, LinearConstraint, milp

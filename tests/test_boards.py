@@ -28,7 +28,7 @@ from multicube.boards.protocol import (
 )
 from multicube.boards.simulated import SimulatedBoard
 from multicube.hdl import build
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import Network
 from multicube.sim import Run, pattern, simulate
 from multicube.sim.measure.result import Latency, Result

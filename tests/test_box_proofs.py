@@ -19,9 +19,9 @@ from multicube.hdl.boxes.pipelined import PipelinedSwitch
 from multicube.hdl.boxes.pipelined_flits import PipelinedFlitSwitch
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.interchange_box import InterchangeBox
 from multicube.hdl.primitives.multiplexer import CodedMultiplexer, select_code
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.request_queue import RequestQueue
 from proof_table import proves
 

@@ -25,10 +25,9 @@ from multicube.hdl.boxes import (
     packet_switches,
 )
 from multicube.hdl.boxes.broadcast import CopyTracker
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.primitives.packet import Packet
-from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.multistage import PLANS
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.links.packet import Packet
 from multicube.sim.engines.compiled import CompiledEngine
 from proof_table import proves
 

@@ -6,10 +6,10 @@ from collections import Counter, deque
 import pytest
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.graphs.families.bus import Bus
+from multicube.hdl.graphs.graph import check_graph
+from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.networks.bus import BusNetwork
-from multicube.hdl.routing.survey import survey
-from multicube.hdl.topology.bus import Bus
-from multicube.hdl.topology.graph import check_graph
 from multicube.sim import Trace, TracePacket, simulate
 
 

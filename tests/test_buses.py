@@ -9,7 +9,7 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
 from multicube.hdl import build
-from multicube.hdl.boxes.combining.link import MemoryLink
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks import AxiNetwork, RemoteMemory, WishboneNetwork
 from multicube.hdl.operations.bus import bus_operations, row_bits
 from multicube.hdl.operations.memory import OperationUnit, Rules

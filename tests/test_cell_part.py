@@ -5,10 +5,10 @@ import sys
 
 import pytest
 from multicube.hdl import build
-from multicube.hdl.core.cell_part import cell_part
-from multicube.hdl.core.errors import InvalidValue
-from multicube.hdl.core.fabric import Pin
 from multicube.hdl.export.verilog import verilog_text
+from multicube.hdl.fabric.cell_part import cell_part
+from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.fabric.fabric import Pin
 from multicube.sim.command.entry import main
 from multicube.sim.synthesis.design import Design
 from multicube.sim.synthesis.devices import Area

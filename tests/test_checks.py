@@ -1,7 +1,7 @@
 """Checks that constructors share: what the messages suggest."""
 
 import pytest
-from multicube.hdl.core.checks import nearest
+from multicube.hdl.fabric.checks import nearest
 
 NETWORKS = ("cube", "omega", "torus", "mesh", "hypercube", "rp3-combining")
 

@@ -9,12 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from multicube.hdl.core.children import (
-    end_programs,
-    in_threads,
-    run_program,
-    scratch_folder,
-)
+from multicube.hdl.support.children import end_programs, in_threads, run_program, scratch_folder
 
 SLOW = ["sh", "-c", "sleep 300; true"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib import wiring
-from multicube.hdl.boxes.circuit_terminals import CircuitInitiator, CircuitResponder
-from multicube.hdl.primitives.packet import Packet
-from multicube.hdl.topology import multistage_plan
+from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.links.packet import Packet
+from multicube.hdl.terminals.circuit_terminals import CircuitInitiator, CircuitResponder
 from scipy.stats import chisquare
 
 TAGS = multistage_plan("omega", 8).tags("destination")

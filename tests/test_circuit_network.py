@@ -19,15 +19,16 @@ from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.boxes.circuit import POLICIES, CircuitLink
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.boxes.circuit import POLICIES
 from multicube.hdl.export.verilog import write_verilog
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.graphs.permutations import bit_reversal, cyclic_shift, identity
+from multicube.hdl.links.circuit_link import CircuitLink
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.columns import place_columns
 from multicube.hdl.networks.multistage.circuit import CircuitNetwork
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.primitives.xoroshiro import Xoroshiro128
-from multicube.hdl.topology.permutations import bit_reversal, cyclic_shift, identity
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.run import Run
 from multicube.sim.run.simulation import simulate

@@ -10,7 +10,7 @@ import pytest
 from amaranth.hdl import Cat, Value
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.circuit_parity import CircuitParityChecker
 from multicube.hdl.terminals.parity import protected
 from multicube.sim import Trace, TracePacket, simulate

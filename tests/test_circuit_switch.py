@@ -12,7 +12,7 @@ import pytest
 from amaranth.hdl import Cat, Value
 from long_runs import long
 from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.links.packet import Packet
 
 VARIANTS = [
     (long if radix > 3 else pytest.param)(radix, routing)

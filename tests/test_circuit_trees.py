@@ -13,9 +13,9 @@ from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
+from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.multistage.circuit import CircuitNetwork
-from multicube.hdl.primitives.packet import Packet
-from multicube.hdl.topology import multistage_plan
 from multicube.sim import SimulationError, Trace, TracePacket, simulate
 from proof_table import proves
 

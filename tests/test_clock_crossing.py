@@ -12,7 +12,7 @@ from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.fabric import SYNC, Cell, CellType, Fabric
+from multicube.hdl.fabric.fabric import SYNC, Cell, CellType, Fabric
 from multicube.hdl.networks import MultiClockNetwork, TerminalClocks
 from multicube.hdl.terminals.clock_crossing import ClockCrossing
 from multicube.sim.engines.amaranth import AmaranthEngine

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.graphs.families.dcsh import DCSH
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.routers.cluster import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.routers.dcsh_router import DCSHRouter
-from multicube.hdl.topology.dcsh import DCSH
 
 SEED = 11
 

@@ -13,16 +13,12 @@ from amaranth.hdl import Value
 from amaranth.lib import wiring
 from long_runs import long
 from multicube.hdl import write_verilog
-from multicube.hdl.boxes.combining import (
-    CombiningBox,
-    InputBufferedBox,
-    MemoryLink,
-    Pacer,
-    request_length,
-)
-from multicube.hdl.boxes.combining.input_buffered_box import WordBuffer
+from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.operations.memory import OPERATIONS, find_operation
+from multicube.hdl.primitives.pacing import Pacer, request_length
+from multicube.hdl.primitives.word_buffer import WordBuffer
 from multicube.hdl.terminals.memory_module import MemoryModule
 
 LINK = MemoryLink(tag=2, identity=4, address=2, width=8)

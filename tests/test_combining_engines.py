@@ -9,7 +9,7 @@ import pytest
 from amaranth.lib.wiring import Out
 from long_runs import long
 from multicube.hdl.bench import MemoryBench, bench_for
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import CombiningNetwork
 from multicube.sim import Run, pattern, simulate
 from multicube.sim.engines import Engine

@@ -11,13 +11,15 @@ import pytest
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from claims import Claims, Rows, needs_yosys
 from long_runs import long
-from multicube.hdl.boxes.combining import CombiningBox, MemoryLink, Pacer
+from multicube.hdl.boxes.combining import CombiningBox
 from multicube.hdl.boxes.combining import box as box_module
 from multicube.hdl.boxes.combining import wait_buffer as wait_buffer_module
 from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import Rules, find_operation
 from multicube.hdl.primitives import arrival_queue as arrival_queue_module
+from multicube.hdl.primitives.pacing import Pacer
 from proof_table import proves
 
 pytestmark = needs_yosys

@@ -14,12 +14,13 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from claims import Claims, needs_yosys
 from long_runs import long
-from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox, MemoryLink
+from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
 from multicube.hdl.boxes.combining import box as box_module
-from multicube.hdl.boxes.combining.input_buffered_box import WordBuffer
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import find_operation
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
+from multicube.hdl.primitives.word_buffer import WordBuffer
 from proof_table import proves
 
 pytestmark = needs_yosys

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Value
-from multicube.hdl.boxes.combining import CombiningBox, MemoryLink
+from multicube.hdl.boxes.combining import CombiningBox
 from multicube.hdl.boxes.combining.queue import CombiningQueue
 from multicube.hdl.boxes.combining.wait_buffer import WaitBuffer
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import OPERATIONS, Operation, Rules, find_operation
 from multicube.sim.measure.serial_order import Access, serial_order
 

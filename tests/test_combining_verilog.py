@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox, MemoryLink
-from multicube.hdl.core.fabric import CellType, Fabric
+from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
 from multicube.hdl.export.verilog_names import KEYWORDS, is_identifier
+from multicube.hdl.fabric.fabric import CellType, Fabric
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.sim.command import main

@@ -15,11 +15,10 @@ from amaranth.hdl import Module, Signal
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench.ensemble import EnsembleMachine
-from multicube.hdl.core.errors import InvalidValue
 from multicube.hdl.export.verilog import write_verilog
-from multicube.hdl.operations.folds import Fold
-from multicube.hdl.routers.communication_controller import CommunicationController
-from multicube.hdl.routing.communication_steps import (
+from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.graphs.graph import Graph, Link, ListedGraph
+from multicube.hdl.graphs.schedules.communication_steps import (
     Transfer,
     check_broadcast,
     check_concentration,
@@ -28,9 +27,10 @@ from multicube.hdl.routing.communication_steps import (
     concentration_of,
     one_message,
 )
-from multicube.hdl.routing.node_programs import ROWS, Instruction, accumulating, delivering
-from multicube.hdl.routing.permutation_steps import StepRouter, crossing_capacity
-from multicube.hdl.topology.graph import Graph, Link, ListedGraph
+from multicube.hdl.graphs.schedules.node_programs import ROWS, Instruction, accumulating, delivering
+from multicube.hdl.graphs.schedules.permutation_steps import StepRouter, crossing_capacity
+from multicube.hdl.operations.folds import Fold
+from multicube.hdl.routers.communication_controller import CommunicationController
 from multicube.sim import SimulationError
 from multicube.sim.run import communication
 from multicube.sim.run.communication import (

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from multicube.hdl import Network, build
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim import Sweep, sweep
 from multicube.sim.measure.comparison import distinct_labels, rate_factor
 from multicube.sim.report import plot

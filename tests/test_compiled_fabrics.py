@@ -12,7 +12,7 @@ from amaranth.hdl import Assert, Cat, ClockDomain, Instance, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.engines.compiled.build import compiler_command, library

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_runs import long
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.sim.engines.compiled import CompiledEngine, emit_c
 from multicube.sim.engines.compiled.ir import Graph
 from random_modules import (

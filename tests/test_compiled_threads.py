@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.fabric import Cell, CellType, Fabric
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric
 from multicube.hdl.networks import build
 from multicube.sim import Run, pattern
 from multicube.sim.engines.compiled import CompiledEngine, State

@@ -22,13 +22,13 @@ import pytest
 from long_runs import ALIKE, families, long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.isolation import shared_channel
+from multicube.hdl.graphs.partitions import Partition, Subnetwork, check_mask
+from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
+from multicube.hdl.graphs.routing.relation import Relation
 from multicube.hdl.networks import Network, PacketNetwork, PartitionedNetwork
 from multicube.hdl.networks.catalogue import find
-from multicube.hdl.routing.deadlock import deadlock_cycle
-from multicube.hdl.routing.isolation import shared_channel
-from multicube.hdl.routing.partitions import Partition, Subnetwork, check_mask
-from multicube.hdl.routing.relation import Relation
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine

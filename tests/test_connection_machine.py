@@ -13,11 +13,11 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat
 from long_runs import long
 from multicube.hdl.bench import PacketBench
+from multicube.hdl.graphs.families.hypercube import Hypercube
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import build
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.connection_machine import HypercubeNode
-from multicube.hdl.topology.hypercube import Hypercube
 from multicube.sim import Run, simulate
 from multicube.sim.command import main
 from multicube.sim.workload.traffic import Pattern, Trace, TracePacket, pattern

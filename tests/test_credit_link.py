@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.routers.credit_link import CreditLink
 
 SEED = 3

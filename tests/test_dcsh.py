@@ -11,12 +11,12 @@ import pytest
 from amaranth.hdl import Cat
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.schedules.passes import connections
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import DCSHNetwork
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.cluster import ClusterMultiplexer
-from multicube.hdl.routing.passes import connections
-from multicube.hdl.topology import multistage_plan
 from multicube.sim import Result, SimulationError, simulate
 from multicube.sim.workload.traffic import Trace, TracePacket
 

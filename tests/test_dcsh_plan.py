@@ -5,10 +5,10 @@ import random
 
 import pytest
 from long_runs import long
-from multicube.hdl.routing.passes import count_passable, passable
-from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.dcsh import DCSH, Crossing
-from multicube.hdl.topology.permutations import Permutation
+from multicube.hdl.graphs.families.dcsh import DCSH, Crossing
+from multicube.hdl.graphs.permutations import Permutation
+from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.schedules.passes import count_passable, passable
 
 SIZES = [(2, 1), (2, 3), (3, 2), (4, 2), (5, 1), (3, 3)]
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import pytest
+from multicube.hdl.graphs.families.dcsh import DCSH
+from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.networks import DCSHNetwork
-from multicube.hdl.topology.dcsh import DCSH
-from multicube.hdl.topology.torus import Torus
 from multicube.sim.theory import predict
 from multicube.sim.theory.dcsh_torus import (
     Locality,

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from multicube.hdl import build
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.families.hypercube_routing import HYPERCUBE_ROUTINGS
+from multicube.hdl.graphs.plans import multistage
+from multicube.hdl.graphs.routing import deadlock
+from multicube.hdl.graphs.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork, TorusNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.routing import deadlock
-from multicube.hdl.routing.deadlock import deadlock_cycle, dependencies, dependency_cycle
-from multicube.hdl.routing.hypercube import HYPERCUBE_ROUTINGS
-from multicube.hdl.topology import multistage
 from multicube.sim.command.deadlock import deadlock as command
 
 

@@ -10,8 +10,8 @@ from deadlock_monitor import Monitor
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import bench_for
+from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
 from multicube.hdl.networks.routed import RoutedNetwork
-from multicube.hdl.routing.deadlock import deadlock_cycle
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.measure.result import SimulationError

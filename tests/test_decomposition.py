@@ -6,12 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from multicube.hdl.routing import decomposition as module
-from multicube.hdl.routing.decomposition import decompose, direct_passes
-from multicube.hdl.routing.passes import passable
-from multicube.hdl.topology import MultistagePlan, multistage_plan
-from multicube.hdl.topology.multistage import PLANS, Stage
-from multicube.hdl.topology.permutations import (
+from multicube.hdl.graphs.permutations import (
     Permutation,
     bit_reversal,
     complement,
@@ -23,6 +18,10 @@ from multicube.hdl.topology.permutations import (
     segment_bit_reversal,
     segment_shuffle,
 )
+from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, Stage, multistage_plan
+from multicube.hdl.graphs.schedules import decomposition as module
+from multicube.hdl.graphs.schedules.decomposition import decompose, direct_passes
+from multicube.hdl.graphs.schedules.passes import passable
 
 SIZES = [
     *((4, 2), (16, 2), (32, 2), (64, 2)),

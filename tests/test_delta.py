@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, delta_plan
 from multicube.hdl.networks import AxiStreamNetwork, Network
-from multicube.hdl.topology.multistage import PLANS, MultistagePlan, delta_plan
 from multicube.sim import Trace, TracePacket, predict, simulate
 from multicube.sim.theory.multistage_cube import sinks_per_source, unbuffered_throughput
 

@@ -10,13 +10,13 @@ import networkx as nx
 import numpy as np
 import pytest
 from multicube.hdl import build
-from multicube.hdl.core.diagram import Diagram, End, Line
-from multicube.hdl.core.fabric import Fabric
+from multicube.hdl.fabric.diagram import Diagram, End, Line
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.graphs.conversion import from_networkx
+from multicube.hdl.graphs.graph import Link, ListedGraph
 from multicube.hdl.networks import Network
 from multicube.hdl.networks.catalogue import FAMILIES
 from multicube.hdl.networks.graph_layout import graph_diagram
-from multicube.hdl.topology.conversion import from_networkx
-from multicube.hdl.topology.graph import Link, ListedGraph
 
 OTHERS = (
     "torus k=5 n=1",

@@ -14,9 +14,9 @@ from amaranth.lib import data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from multicube.hdl import FAMILIES
-from multicube.hdl.core.digest import Digest, digest
-from multicube.hdl.core.fabric import Fabric
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.fabric.digest import Digest, digest
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.links.packet import Packet
 from multicube.sim import pattern
 
 PLAIN = st.one_of(
@@ -124,7 +124,7 @@ def test_functions_of_a_user_are_told_apart_by_their_code() -> None:
 
 _SCRIPT = """
 from multicube.hdl import FAMILIES
-from multicube.hdl.core.digest import digest
+from multicube.hdl.fabric.digest import digest
 from multicube.sim import pattern
 for name, family in FAMILIES.items():
     print(name, family.build(**family.example).digest)

@@ -16,13 +16,13 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from multicube.hdl import build, multistage_plan
-from multicube.hdl.core.diagram import Diagram
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.diagram import Diagram
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.graph import Link, ListedGraph
+from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan
 from multicube.hdl.networks import Network
 from multicube.hdl.networks.graph_layout import graph_diagram
 from multicube.hdl.networks.stage_layout import plan_diagram, plan_path
-from multicube.hdl.topology.graph import Link, ListedGraph
-from multicube.hdl.topology.multistage import PLANS, MultistagePlan
 from multicube.sim.report.drawing import (
     HIGHLIGHT,
     Marks,

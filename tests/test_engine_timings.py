@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import build
 from multicube.sim import Run, pattern
 from multicube.sim.command import main

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import build
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
 from multicube.sim.command import main

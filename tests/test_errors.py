@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from multicube.boards.host import BoardError
 from multicube.hdl import MulticubeError, build
-from multicube.hdl.core.checks import check_integer
-from multicube.hdl.core.errors import InvalidType, InvalidValue
+from multicube.hdl.fabric.checks import check_integer
+from multicube.hdl.fabric.errors import InvalidType, InvalidValue
 from multicube.sim import ProgramsStuck, SimulationError, simulate
 from multicube.sim.engines.compiled.errors import EngineError
 from multicube.sim.engines.verilator import VerilatorFailed, VerilatorMissing, VerilatorTimeout

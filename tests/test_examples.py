@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.routing.survey import survey
+from multicube.hdl.graphs.routing.survey import survey
 from multicube.sim import Trace, simulate
 from multicube.sim.command import main
 

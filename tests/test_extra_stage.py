@@ -15,13 +15,18 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
 from long_runs import long
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.core.fabric import FabricComponent
+from multicube.hdl.fabric.fabric import FabricComponent
+from multicube.hdl.graphs.plans.extra_stage import (
+    Configuration,
+    Fault,
+    extra_stage_plan,
+    parse_faults,
+)
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import MultistageNetwork
 from multicube.hdl.networks.multistage.extra_stage import ReconfigurableExtraStageCube, controls
 from multicube.hdl.networks.multistage.extra_stage_cells import PathSelector
 from multicube.hdl.networks.network import PacketNetwork
-from multicube.hdl.primitives.packet import Packet
-from multicube.hdl.topology.extra_stage import Configuration, Fault, extra_stage_plan, parse_faults
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.workload.faults import inject, places

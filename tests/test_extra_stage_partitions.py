@@ -17,15 +17,15 @@ from amaranth.sim import Simulator
 from disturbance import BEHAVIOURS, Disturbed
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.fabric import CellType, FabricComponent, Pin
+from multicube.hdl.fabric.fabric import CellType, FabricComponent, Pin
+from multicube.hdl.graphs import mask_rule
+from multicube.hdl.graphs.isolation import shared_channel
+from multicube.hdl.graphs.mask_rule import MaskRule
+from multicube.hdl.graphs.partitions import Partition, Subnetwork
+from multicube.hdl.graphs.plans.extra_stage import ExtraStagePlan, Fault, extra_stage_plan
+from multicube.hdl.graphs.tags import Routing
 from multicube.hdl.networks import PartitionedNetwork
-from multicube.hdl.routing import mask_rule
-from multicube.hdl.routing.isolation import shared_channel
-from multicube.hdl.routing.mask_rule import MaskRule
-from multicube.hdl.routing.partitions import Partition, Subnetwork
 from multicube.hdl.terminals.mask_guard import MaskGuard
-from multicube.hdl.topology.extra_stage import ExtraStagePlan, Fault, extra_stage_plan
-from multicube.hdl.topology.tags import Routing
 
 _spec = spec_from_file_location("radices", Path(__file__).with_name("test_radices.py"))
 radices = module_from_spec(_spec)

@@ -14,8 +14,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Pins
-from multicube.hdl.topology.multistage import PLANS
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Pins
+from multicube.hdl.graphs.plans.multistage import PLANS
 
 BYTE = data.StructLayout({"low": 4, "high": 4})
 OTHER_BYTE = data.StructLayout({"low": 2, "high": 6})
@@ -157,6 +157,7 @@ def test_cell_types_are_equal_when_class_and_parameters_are() -> None:
     assert CellType(Adder) != CellType(Table)
     assert CellType(Pipe, shape=BYTE) != CellType(Pipe, shape=OTHER_BYTE)
     assert repr(CellType(Adder, width=4)) == "Adder(width=4)"
+    assert repr(CellType(Adder, like=Adder)) == "Adder(like=Adder)"  # wherever its module is
 
 
 def rejected(error: type[Exception], message: str) -> Any:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.topology.conversion import from_networkx
-from multicube.hdl.topology.graph import Graph
+from multicube.hdl.graphs.conversion import from_networkx
+from multicube.hdl.graphs.graph import Graph
 from multicube.sim.measure.broadcast_search import by_ports, greedy, least_steps, search
 from multicube.sim.measure.fan_out import fan_out, tree_times, wires_of
 from multicube.sim.measure.symmetry import alike_nodes

@@ -13,12 +13,12 @@ from amaranth.hdl import Value
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import CircuitBox
-from multicube.hdl.boxes.circuit_terminals import CircuitInitiator
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.graphs.plans.extra_stage import Fault
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import MultistageNetwork, Network, build
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.connection_machine import Message
-from multicube.hdl.topology.extra_stage import Fault
+from multicube.hdl.terminals.circuit_terminals import CircuitInitiator
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.workload.fault_cells import LinkFault, StuckBox

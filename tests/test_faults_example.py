@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from multicube.hdl.routing.relation import Relation
+from multicube.hdl.graphs.routing.relation import Relation
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "faults.py"
 

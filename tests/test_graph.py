@@ -7,12 +7,12 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from multicube.hdl.routing import relation as relation_module
-from multicube.hdl.routing.deadlock import deadlock_cycle
-from multicube.hdl.routing.relation import RoutedGraph, check_relation
-from multicube.hdl.topology import graph as graph_module
-from multicube.hdl.topology.conversion import from_networkx, to_networkx
-from multicube.hdl.topology.graph import Channel, Link, ListedGraph, Turn
+from multicube.hdl.graphs import graph as graph_module
+from multicube.hdl.graphs.conversion import from_networkx, to_networkx
+from multicube.hdl.graphs.graph import Channel, Link, ListedGraph, Turn
+from multicube.hdl.graphs.routing import relation as relation_module
+from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
+from multicube.hdl.graphs.routing.relation import RoutedGraph, check_relation
 
 
 class Ring(RoutedGraph):

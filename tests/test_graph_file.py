@@ -9,9 +9,9 @@ from typing import Any
 import networkx as nx
 import pytest
 from multicube.hdl import GraphNetwork, build
-from multicube.hdl.topology.conversion import from_networkx, to_networkx
-from multicube.hdl.topology.graph import Link, ListedGraph
-from multicube.hdl.topology.graph_file import read_graph
+from multicube.hdl.graphs.conversion import from_networkx, to_networkx
+from multicube.hdl.graphs.graph import Link, ListedGraph
+from multicube.hdl.graphs.graph_file import read_graph
 from multicube.sim import simulate
 
 SQUARE = {"nodes": 4, "links": [[0, 1], [1, 2], [2, 3], [3, 0]]}

@@ -7,20 +7,20 @@ import networkx as nx
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.routing.adaptive import Adaptive
-from multicube.hdl.routing.layered import Layered
-from multicube.hdl.routing.relation import Relation
-from multicube.hdl.routing.survey import survey
-from multicube.hdl.routing.valiant import Valiant
-from multicube.hdl.topology.complete import Complete
-from multicube.hdl.topology.conversion import to_networkx
-from multicube.hdl.topology.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.topology.dragonfly import Dragonfly
-from multicube.hdl.topology.fat_tree import FatTree
-from multicube.hdl.topology.graph import check_graph
-from multicube.hdl.topology.hierarchical import Hierarchical
-from multicube.hdl.topology.routed_hypercube import RoutedHypercube
-from multicube.hdl.topology.torus import Torus
+from multicube.hdl.graphs.conversion import to_networkx
+from multicube.hdl.graphs.families.complete import Complete
+from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
+from multicube.hdl.graphs.families.dragonfly import Dragonfly
+from multicube.hdl.graphs.families.fat_tree import FatTree
+from multicube.hdl.graphs.families.hierarchical import Hierarchical
+from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
+from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.graphs.graph import check_graph
+from multicube.hdl.graphs.routing.adaptive import Adaptive
+from multicube.hdl.graphs.routing.layered import Layered
+from multicube.hdl.graphs.routing.relation import Relation
+from multicube.hdl.graphs.routing.survey import survey
+from multicube.hdl.graphs.routing.valiant import Valiant
 
 
 def cube(n: int, routing: str = "ecube") -> RoutedHypercube:
@@ -78,7 +78,7 @@ def test_free_of_deadlock(levels: list[Relation], channels: list[int], replicati
 
 def test_rings_need_a_channel_for_packets_that_come_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it the checker finds a cycle; so it also finds one in a ring of one channel."""
-    monkeypatch.setattr("multicube.hdl.topology.hierarchical.down_channels", lambda *_: 0)
+    monkeypatch.setattr("multicube.hdl.graphs.families.hierarchical.down_channels", lambda *_: 0)
     graph = Hierarchical([ring(5), ring(5)])
     cycle = survey(graph).cycle
     assert cycle

@@ -7,12 +7,12 @@ import networkx as nx
 import numpy as np
 import pytest
 from long_runs import long
-from multicube.hdl.topology.conversion import to_networkx
-from multicube.hdl.topology.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.topology.graph import Graph
-from multicube.hdl.topology.hierarchical import Hierarchical
-from multicube.hdl.topology.routed_hypercube import RoutedHypercube
-from multicube.hdl.topology.torus import Torus
+from multicube.hdl.graphs.conversion import to_networkx
+from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
+from multicube.hdl.graphs.families.hierarchical import Hierarchical
+from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
+from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.graphs.graph import Graph
 from multicube.sim.measure.path_loads import LocalTraffic, converging_loads
 from multicube.sim.papers import Options, find_item
 from multicube.sim.papers.dandamudi_static import graph_of

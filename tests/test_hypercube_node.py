@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl.bench import MessageBench, PacketBench
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks.connection_machine import ConnectionMachine, longest_life
 from multicube.hdl.operations.folds import Fold
 from multicube.sim.engines.compiled import CompiledEngine

@@ -13,7 +13,7 @@ import pytest
 from amaranth.hdl import Assert, Cat, Module, Signal, Value
 from claims import Claims, needs_yosys
 from long_runs import long
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.routers.connection_machine import (
     Buffer,
     Deliver,

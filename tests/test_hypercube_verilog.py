@@ -14,10 +14,10 @@ from amaranth.hdl import Cat
 from amaranth.lib.wiring import In
 from long_runs import long
 from multicube.hdl import write_verilog
-from multicube.hdl.core.fabric import Fabric, FabricComponent, member
+from multicube.hdl.fabric.fabric import Fabric, FabricComponent, member
+from multicube.hdl.graphs.families.hypercube_routing import HYPERCUBE_ROUTINGS
 from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.hdl.routing.hypercube import HYPERCUBE_ROUTINGS
 from multicube.sim.command import main
 
 SEED = 5

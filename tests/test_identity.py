@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.core.fabric import Fabric
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.networks import Network
 from multicube.sim import (
     Trace,
@@ -209,7 +209,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from multicube.hdl.boxes.packet_switches import OutputQueuedSwitch
-from multicube.hdl.core.fabric import CellType
+from multicube.hdl.fabric.fabric import CellType
 from multicube.hdl.networks.multistage.network import MultistageNetwork
 from multicube.hdl.networks.multistage.parameters import MultistageParameters
 from multicube.hdl.networks.multistage.switching import Switching

@@ -19,7 +19,7 @@ from claims import Claims, assigned, needs_yosys
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch, packet_switches
 from multicube.hdl.boxes.broadcast import CopyTracker
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from multicube.hdl.networks.multistage.extra_stage import Controls
 from multicube.hdl.networks.multistage.extra_stage_cells import AvoidedLines
 from multicube.hdl.primitives.round_robin import RoundRobin

@@ -10,14 +10,14 @@ from math import log2
 
 import pytest
 from long_runs import long
-from multicube.hdl.core.errors import InvalidValue
-from multicube.hdl.topology.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.topology.graph import Graph
-from multicube.hdl.topology.multistage import PLANS, multistage_plan
-from multicube.hdl.topology.multistage_graph import MultistageGraph
-from multicube.hdl.topology.routed_hypercube import RoutedHypercube
-from multicube.hdl.topology.single_stage import Lambda, ManYo
-from multicube.hdl.topology.torus import Torus
+from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
+from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
+from multicube.hdl.graphs.families.single_stage import Lambda, ManYo
+from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.graphs.graph import Graph
+from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.plans.multistage_graph import MultistageGraph
 from multicube.sim.layout import Connection, Layout, Side, Square, Wire, columns, left_edge, lines
 from multicube.sim.layout.placements import (
     folded,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Value
-from multicube.hdl.boxes.combining import MemoryLink
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import OPERATIONS
 from multicube.hdl.terminals.memory_module import MemoryModule
 

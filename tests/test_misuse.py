@@ -37,11 +37,11 @@ from multicube.hdl import (
     write_verilog,
 )
 from multicube.hdl.bench import Bench, bench_for
-from multicube.hdl.core.fabric import Fabric, Pin
 from multicube.hdl.export.verilog import Clock
+from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.graphs.families.clos import Clos
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.family import Family
-from multicube.hdl.primitives.packet import Packet
-from multicube.hdl.topology.clos import Clos
 from multicube.sim import (
     Messenger,
     Run,

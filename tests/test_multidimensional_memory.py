@@ -18,7 +18,7 @@ from amaranth.lib import data
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.boxes import InterchangeBox
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks.multistage.multidimensional_memory import MultidimensionalMemory
 from multicube.sim.engines.compiled import CompiledEngine
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pandas as pd
 import pytest
 from multicube.hdl import build
-from multicube.hdl.core.errors import MulticubeError
+from multicube.hdl.fabric.errors import MulticubeError
 from multicube.sim import Sweep, sweep
 from multicube.sim.measure.row import MEASURED
 

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from multicube.hdl.core.output_file import (
+from multicube.hdl.support.output_file import (
     alone,
     check_output,
     is_regular,
@@ -62,7 +62,7 @@ def test_a_file_replaces_an_older_one_at_the_end(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from multicube.hdl.core.output_file import whole_file
+from multicube.hdl.support.output_file import whole_file
 with whole_file(sys.argv[1]) as temporary:
     temporary.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)

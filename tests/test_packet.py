@@ -9,9 +9,9 @@ import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
-from multicube.hdl.primitives.packet import Packet, TagDecoder, TagEncoder
-from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.multistage import PLANS
+from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.links.packet import Packet
+from multicube.hdl.primitives.routing_tags import TagDecoder, TagEncoder
 
 CASES = [
     (ports, radix, routing)

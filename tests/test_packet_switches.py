@@ -17,7 +17,7 @@ from multicube.hdl.boxes import (
     OutputQueuedSwitch,
     packet_switches,
 )
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.links.packet import Packet
 
 SWITCHES = [OutputQueuedSwitch, InputQueuedSwitch]
 DEPTHS = [1, 2, 3, 4, 8, 32]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from long_runs import long
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim.papers import ITEMS, Options, find_item
 from multicube.sim.papers.dcsh_figures import _crossing
 from multicube.sim.papers.item import Column, Item, PaperResult

@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 from amaranth.lib import data
 from multicube.hdl import FAMILIES, build
-from multicube.hdl.core.errors import InvalidType, InvalidValue
-from multicube.hdl.core.parameters import (
-    Parameters,
-    fixed,
-    integer,
-    payload_shape,
-    text,
-    word,
-)
+from multicube.hdl.fabric.errors import InvalidType, InvalidValue
+from multicube.hdl.fabric.parameters import Parameters, fixed, integer, text, word
+from multicube.hdl.fabric.payload import payload_shape
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import InputQueuedSwitch
-from multicube.hdl.core.fabric import CellType, FabricComponent
+from multicube.hdl.fabric.fabric import CellType, FabricComponent
+from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.terminals.partition import PartitionInterface
-from multicube.hdl.topology import multistage_plan
 from proof_table import proves
 
 pytestmark = needs_yosys

@@ -16,21 +16,20 @@ from amaranth.back import rtlil
 from amaranth.sim import Simulator
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
-from multicube.hdl.core.fabric import Fabric
 from multicube.hdl.export.verilog import port_list, verilog_text
-from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.primitives.packet import Packet
-from multicube.hdl.routing import partitions
-from multicube.hdl.routing.isolation import shared_channel
-from multicube.hdl.routing.partitions import (
+from multicube.hdl.fabric.fabric import Fabric
+from multicube.hdl.graphs import partitions
+from multicube.hdl.graphs.isolation import shared_channel
+from multicube.hdl.graphs.partitions import (
     Partition,
     Subnetwork,
     check_partitionable,
     effective_tag,
 )
+from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.links.packet import Packet
+from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.terminals.partition import PartitionInterface
-from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.multistage import PLANS
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 

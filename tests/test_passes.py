@@ -11,9 +11,16 @@ import pytest
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 from multicube.hdl.boxes import BoxState, InterchangeBox
-from multicube.hdl.networks import build
-from multicube.hdl.routing.decomposition import decompose, direct_passes
-from multicube.hdl.routing.passes import (
+from multicube.hdl.graphs.permutations import (
+    bit_reversal,
+    cyclic_shift,
+    identity,
+    lambda_map,
+    perfect_shuffle,
+)
+from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
+from multicube.hdl.graphs.schedules.decomposition import decompose, direct_passes
+from multicube.hdl.graphs.schedules.passes import (
     Conflict,
     Settings,
     conflicts,
@@ -24,15 +31,7 @@ from multicube.hdl.routing.passes import (
     settings,
     state_name,
 )
-from multicube.hdl.topology import MultistagePlan, multistage_plan
-from multicube.hdl.topology.multistage import PLANS
-from multicube.hdl.topology.permutations import (
-    bit_reversal,
-    cyclic_shift,
-    identity,
-    lambda_map,
-    perfect_shuffle,
-)
+from multicube.hdl.networks import build
 from multicube.sim.run.passes import run_passes
 
 SIZES = [

@@ -6,10 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from multicube.hdl.networks import build
-from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.multistage import PLANS
-from multicube.hdl.topology.permutations import (
+from multicube.hdl.graphs.permutations import (
     PERMUTATIONS,
     bit_reversal,
     complement,
@@ -22,7 +19,9 @@ from multicube.hdl.topology.permutations import (
     tornado,
     transpose,
 )
-from multicube.hdl.topology.tags import AddressCode
+from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.tags import AddressCode
+from multicube.hdl.networks import build
 from multicube.sim import simulate
 
 POWERS = (2, 4, 8, 16, 64)

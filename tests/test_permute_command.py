@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from multicube.hdl.routing.passes import connections
-from multicube.hdl.topology import multistage_plan
-from multicube.hdl.topology.permutations import cyclic_shift, perfect_shuffle
+from multicube.hdl.graphs.permutations import cyclic_shift, perfect_shuffle
+from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.graphs.schedules.passes import connections
 from multicube.sim.command.permute import permute
 
 

@@ -16,9 +16,10 @@ from claims import Claims, any_bits, needs_yosys
 from conveyance import WITNESS, convey, witness
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.graphs.graph import Channel
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.primitives.places import Places
 from multicube.hdl.routers.output_owners import OutputOwners
 from multicube.hdl.routers.pipelined_router import PipelinedRouter
@@ -26,7 +27,6 @@ from multicube.hdl.routers.route_stage import RouteStage
 from multicube.hdl.routers.shape import InputChannel, OutputChannel, RouterShape
 from multicube.hdl.routers.split_queue import SplitQueue
 from multicube.hdl.routers.traversal import Traversal
-from multicube.hdl.topology.graph import Channel
 from multicube.sim.run.simulation import simulate
 from multicube.sim.workload.trace import Trace, TracePacket
 from proof_table import proves

@@ -13,9 +13,9 @@ from amaranth.hdl import Cat, Value
 from long_runs import long
 from multicube.hdl.bench import Processor
 from multicube.hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from multicube.hdl.boxes.combining import MemoryLink
+from multicube.hdl.graphs.tags import AddressCode
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import OPERATIONS, Operation
-from multicube.hdl.topology.tags import AddressCode
 from scipy import stats
 
 SEED = 0x2545F4914F6CDD1D9E3779B97F4A7C15

@@ -12,13 +12,13 @@ from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import wiring
 from long_runs import long
 from multicube.hdl import ProcessorMemoryNetwork
-from multicube.hdl.boxes.combining import MemoryLink
 from multicube.hdl.boxes.wormhole import WormholeSwitch
+from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.links.memory_link import MemoryLink
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.output_buffer import OutputBuffer
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.hdl.terminals.memory_words import MemoryEnd, ProcessorEnd
-from multicube.hdl.topology.multistage import multistage_plan
 from multicube.sim import simulate
 from multicube.sim.run.programs import Request, run_programs
 

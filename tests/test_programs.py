@@ -15,8 +15,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 from long_runs import long
 from multicube.hdl import CombiningNetwork
-from multicube.hdl.boxes.combining import MemoryLink
-from multicube.hdl.core.fabric import CellType
+from multicube.hdl.fabric.fabric import CellType
+from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim import Pause, ProgramRun, ProgramsStuck, Request, run_programs
 from multicube.sim.measure.serial_order import Access

@@ -16,11 +16,11 @@ import pytest
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.export.verilog import verilog_text
+from multicube.hdl.graphs.partitions import Partition, Subnetwork, check_mask, effective_tag
+from multicube.hdl.graphs.plans.extra_stage import Fault, extra_stage_plan
+from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.tags import TagScheme
 from multicube.hdl.networks.partitioned import PartitionedNetwork
-from multicube.hdl.routing.partitions import Partition, Subnetwork, check_mask, effective_tag
-from multicube.hdl.topology.extra_stage import Fault, extra_stage_plan
-from multicube.hdl.topology.multistage import PLANS, multistage_plan
-from multicube.hdl.topology.tags import TagScheme
 from multicube.sim import simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.theory.multistage_cube import dilated_throughput, unbuffered_throughput

@@ -17,17 +17,17 @@ from amaranth.sim import Simulator
 from click.testing import CliRunner
 from long_runs import long
 from multicube.hdl import GraphNetwork, build, write_verilog
-from multicube.hdl.core.fabric import member
+from multicube.hdl.fabric.fabric import member
+from multicube.hdl.graphs.conversion import to_networkx
+from multicube.hdl.graphs.families.benes import Benes
+from multicube.hdl.graphs.families.clos import Clos
+from multicube.hdl.graphs.families.rearrangeable import RearrangeableGraph
+from multicube.hdl.graphs.graph import check_graph
+from multicube.hdl.graphs.permutations import Permutation
+from multicube.hdl.graphs.routing.survey import survey
+from multicube.hdl.graphs.schedules.colouring import edge_colouring
+from multicube.hdl.graphs.schedules.looping import BoxSettings, benes_settings, clos_settings
 from multicube.hdl.networks.multistage.box_controlled import BoxControlledNetwork
-from multicube.hdl.routing.colouring import edge_colouring
-from multicube.hdl.routing.looping import BoxSettings, benes_settings, clos_settings
-from multicube.hdl.routing.survey import survey
-from multicube.hdl.topology.benes import Benes
-from multicube.hdl.topology.clos import Clos
-from multicube.hdl.topology.conversion import to_networkx
-from multicube.hdl.topology.graph import check_graph
-from multicube.hdl.topology.permutations import Permutation
-from multicube.hdl.topology.rearrangeable import RearrangeableGraph
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.command.permute import permute
 from multicube.sim.measure.graph_measures import graph_measures

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Value
 from long_runs import long
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.plans.extra_stage import extra_stage_plan
+from multicube.hdl.graphs.plans.redundant_paths import redundant_path_plan
 from multicube.hdl.networks import CombiningNetwork
-from multicube.hdl.topology.extra_stage import extra_stage_plan
-from multicube.hdl.topology.redundant_paths import redundant_path_plan
 
 SIZES = [
     (2, 2, 2),

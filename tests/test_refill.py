@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import build, write_verilog
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.graphs.graph import Channel
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork
 from multicube.hdl.networks.router_parameters import RouterParameters
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.hdl.routers.worm_router import WormRouter
-from multicube.hdl.topology.graph import Channel
-from multicube.hdl.topology.torus import Torus
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.compiled.engine import CompiledEngine
 from multicube.sim.engines.compiled.errors import CombinationalLoop

@@ -11,7 +11,7 @@ import pytest
 from amaranth.hdl import Cat, Module, Value
 from claims import Claims, needs_yosys
 from long_runs import long
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.replication import Distributor, Merger
 from scipy import stats

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from long_runs import families
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks import FAMILIES
 from multicube.sim import (
     Result,

@@ -24,7 +24,10 @@ from amaranth.lib.wiring import In, Out
 from long_runs import ALIKE, long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.graphs.routing.rewritable import Rewritable
+from multicube.hdl.graphs.routing.up_down import UpDown
 from multicube.hdl.networks import (
     AxiNetwork,
     Network,
@@ -32,9 +35,6 @@ from multicube.hdl.networks import (
     WishboneNetwork,
 )
 from multicube.hdl.networks.graph import GraphNetwork
-from multicube.hdl.routing.rewritable import Rewritable
-from multicube.hdl.routing.up_down import UpDown
-from multicube.hdl.topology.torus import Torus
 from multicube.sim import Run, pattern
 from multicube.sim.engines import ResetEngine
 from multicube.sim.engines.amaranth import AmaranthEngine

@@ -12,7 +12,7 @@ from amaranth.hdl import Module, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
 from claims import Claims, any_bits, needs_yosys
 from long_runs import long
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.resubmission import Acceptor, Resubmitter
 from proof_table import proves

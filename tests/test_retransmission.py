@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import pytest
 from amaranth.lib.wiring import In, Out
 from long_runs import long
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.graphs.tags import AddressCode, TagScheme, address_tags
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.retransmission import RetransmissionInterface, acknowledged
-from multicube.hdl.topology.tags import AddressCode, TagScheme, address_tags
 from multicube.sim.engines.compiled import CompiledEngine
 
 SEED = 21

@@ -10,8 +10,9 @@ from amaranth.lib import stream
 from claims import Claims, FickleArbiter, any_bits, needs_yosys
 from conveyance import WITNESS, convey
 from long_runs import long
+from multicube.hdl.graphs.families.dcsh import DCSH
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers import cluster as cluster_module
 from multicube.hdl.routers.cluster import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.routers.communication_controller import CommunicationController, SilentLane
@@ -23,7 +24,6 @@ from multicube.hdl.routers.route_table import RouteTable
 from multicube.hdl.routers.selection import Selector
 from multicube.hdl.routers.shape import InputChannel, OutputChannel, RouterShape
 from multicube.hdl.routers.worm_router import WormRouter
-from multicube.hdl.topology.dcsh import DCSH
 from proof_table import proves
 
 __all__ = ["any_bits"]

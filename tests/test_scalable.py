@@ -10,15 +10,15 @@ import networkx as nx
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.routing.relation import RoutedGraph
-from multicube.hdl.routing.survey import survey
-from multicube.hdl.topology.conversion import to_networkx
-from multicube.hdl.topology.dragonfly import Dragonfly
-from multicube.hdl.topology.express_mesh import ExpressMesh
-from multicube.hdl.topology.fat_tree import FatTree
-from multicube.hdl.topology.graph import check_graph
-from multicube.hdl.topology.hyperx import HyperX
-from multicube.hdl.topology.shift_graphs import DeBruijn, Kautz
+from multicube.hdl.graphs.conversion import to_networkx
+from multicube.hdl.graphs.families.dragonfly import Dragonfly
+from multicube.hdl.graphs.families.express_mesh import ExpressMesh
+from multicube.hdl.graphs.families.fat_tree import FatTree
+from multicube.hdl.graphs.families.hyperx import HyperX
+from multicube.hdl.graphs.families.shift_graphs import DeBruijn, Kautz
+from multicube.hdl.graphs.graph import check_graph
+from multicube.hdl.graphs.routing.relation import RoutedGraph
+from multicube.hdl.graphs.routing.survey import survey
 from multicube.sim import simulate
 
 GRAPHS: list[RoutedGraph] = [

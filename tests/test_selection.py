@@ -11,17 +11,17 @@ import networkx as nx
 import pytest
 from long_runs import long
 from multicube.hdl import build
+from multicube.hdl.graphs.conversion import from_networkx, to_networkx
+from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
+from multicube.hdl.graphs.families.hierarchical import Hierarchical
+from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
+from multicube.hdl.graphs.families.torus import Torus
+from multicube.hdl.graphs.graph import Graph, Link, ListedGraph, Turn
+from multicube.hdl.graphs.routing.algorithms import relation_for
 from multicube.hdl.networks import GraphNetwork
 from multicube.hdl.networks.route_tables import weight_bits, weights_of
 from multicube.hdl.routers.selection import SELECTIONS, Selector
 from multicube.hdl.routers.shape import InputChannel, RouterShape
-from multicube.hdl.routing.algorithms import relation_for
-from multicube.hdl.topology.conversion import from_networkx, to_networkx
-from multicube.hdl.topology.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.topology.graph import Graph, Link, ListedGraph, Turn
-from multicube.hdl.topology.hierarchical import Hierarchical
-from multicube.hdl.topology.routed_hypercube import RoutedHypercube
-from multicube.hdl.topology.torus import Torus
 from multicube.sim import simulate as run
 
 SEED = 21

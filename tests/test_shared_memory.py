@@ -7,7 +7,7 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim.papers import Options, find_item

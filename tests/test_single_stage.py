@@ -18,21 +18,21 @@ from amaranth.sim import Simulator
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.fabric import CellType, FabricComponent
+from multicube.hdl.fabric.fabric import CellType, FabricComponent
+from multicube.hdl.graphs.conversion import to_networkx
+from multicube.hdl.graphs.families import loop_partitions, routing_ring, single_stage
+from multicube.hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
+from multicube.hdl.graphs.families.loop_partitions import LoopPartition, effective_destination
+from multicube.hdl.graphs.families.routing_ring import RoutingRing
+from multicube.hdl.graphs.families.single_stage import Lambda, LoopSwitching, ManYo, SingleStageCube
+from multicube.hdl.graphs.graph import End, check_graph
+from multicube.hdl.graphs.routing import sum_of_products
+from multicube.hdl.graphs.routing.sum_of_products import minimal_sum
+from multicube.hdl.graphs.routing.survey import survey
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks import LoopSwitchingNetwork, PartitionedNetwork
-from multicube.hdl.primitives.packet import Packet
 from multicube.hdl.routers.single_stage_logic import SingleStageLogic
-from multicube.hdl.routing import loop_partitions, routing_ring, sum_of_products
-from multicube.hdl.routing.loop_partitions import LoopPartition, effective_destination
-from multicube.hdl.routing.routing_ring import RoutingRing
-from multicube.hdl.routing.sum_of_products import minimal_sum
-from multicube.hdl.routing.survey import survey
 from multicube.hdl.terminals.loop_partition import LoopPartitionInterface
-from multicube.hdl.topology import single_stage
-from multicube.hdl.topology.conversion import to_networkx
-from multicube.hdl.topology.cube_connected_cycles import CubeConnectedCycles
-from multicube.hdl.topology.graph import End, check_graph
-from multicube.hdl.topology.single_stage import Lambda, LoopSwitching, ManYo, SingleStageCube
 from multicube.sim import simulate
 from proof_table import proves
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from multicube.hdl.routing.routing_ring import routing_ring
-from multicube.hdl.topology.single_stage import Lambda, LoopSwitching
+from multicube.hdl.graphs.families.routing_ring import routing_ring
+from multicube.hdl.graphs.families.single_stage import Lambda, LoopSwitching
 from multicube.sim.papers import Options, find_item
 from multicube.sim.papers.siegel_single_stage import loop_resultant, ring_steps
 

@@ -13,23 +13,23 @@ import networkx as nx
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.networks import RingNetwork, TorusNetwork
-from multicube.hdl.routing.layered import Layered
-from multicube.hdl.routing.relation import RoutedGraph
-from multicube.hdl.routing.survey import survey
-from multicube.hdl.topology.chordal_ring import ChordalRing
-from multicube.hdl.topology.complete import Complete
-from multicube.hdl.topology.conversion import to_networkx
-from multicube.hdl.topology.graph import Graph, check_graph
-from multicube.hdl.topology.leiserson_fat_tree import LeisersonFatTree
-from multicube.hdl.topology.perfect_shuffle import (
+from multicube.hdl.graphs.conversion import to_networkx
+from multicube.hdl.graphs.families.chordal_ring import ChordalRing
+from multicube.hdl.graphs.families.complete import Complete
+from multicube.hdl.graphs.families.leiserson_fat_tree import LeisersonFatTree
+from multicube.hdl.graphs.families.perfect_shuffle import (
     PerfectShuffle,
     ShuffleExchange,
     ShuffleNearestNeighbor,
 )
-from multicube.hdl.topology.routed_chordal_ring import RoutedChordalRing
-from multicube.hdl.topology.star import Star
-from multicube.hdl.topology.tree import Tree
+from multicube.hdl.graphs.families.routed_chordal_ring import RoutedChordalRing
+from multicube.hdl.graphs.families.star import Star
+from multicube.hdl.graphs.families.tree import Tree
+from multicube.hdl.graphs.graph import Graph, check_graph
+from multicube.hdl.graphs.routing.layered import Layered
+from multicube.hdl.graphs.routing.relation import RoutedGraph
+from multicube.hdl.graphs.routing.survey import survey
+from multicube.hdl.networks import RingNetwork, TorusNetwork
 from multicube.sim import Trace, TracePacket, simulate
 
 ROUTED: list[RoutedGraph] = [

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue
-from multicube.hdl.routing.communication_steps import Transfer, check_delivery
-from multicube.hdl.routing.permutation_steps import StepRouter
+from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.graphs.schedules.communication_steps import Transfer, check_delivery
+from multicube.hdl.graphs.schedules.permutation_steps import StepRouter
 from multicube.sim.command.steps import steps
 from multicube.sim.measure.hardest_permutation import candidates, hardest_permutation
 from multicube.sim.papers import ginosar_prediction, ginosar_steps

@@ -2,18 +2,22 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from pkgutil import walk_packages
 
 import multicube
 import multicube.hdl
+import multicube.hdl.graphs
 import multicube.sim
 import pytest
+from amaranth.lib import wiring
 from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.errors import InvalidType, InvalidValue
+from multicube.hdl.fabric.errors import InvalidType, InvalidValue
 from multicube.sim import (
     Copies,
     Message,
@@ -61,7 +65,7 @@ def test_names_are_those_of_the_rooms() -> None:
 def test_what_is_not_used_is_not_imported(tmp_path: Path) -> None:
     code = """
 import sys
-import multicube, multicube.hdl, multicube.sim, multicube.hdl.core.errors
+import multicube, multicube.hdl, multicube.sim, multicube.hdl.fabric.errors
 from multicube.sim.command import entry
 multicube.__version__
 try:
@@ -72,6 +76,42 @@ assert not {"amaranth", "numpy", "scipy", "matplotlib", "rich"} & set(sys.module
 """
     said = _python("-c", code, folder=tmp_path)
     assert "board     Networks on FPGA boards" in said
+
+
+def test_graphs_load_no_amaranth(tmp_path: Path) -> None:
+    """None of their modules, nor what these import; as in a process that only measures graphs."""
+    code = """
+import pkgutil, sys
+from importlib import import_module
+from multicube.hdl import graphs
+found = [module.name for module in pkgutil.walk_packages(graphs.__path__, graphs.__name__ + ".")]
+for name in found:
+    import_module(name)
+    assert "amaranth" not in sys.modules, name
+print(len(found))
+"""
+    assert int(_python("-c", code, folder=tmp_path)) > 60
+
+
+def test_signatures_are_in_the_room_of_links() -> None:
+    for module in walk_packages(multicube.hdl.__path__, "multicube.hdl."):
+        import_module(module.name)
+    own = [kind for kind in _kinds(wiring.Signature) if kind.__module__.startswith("multicube.")]
+    assert len(own) > 5
+    assert {kind.__module__.rpartition(".")[0] for kind in own} == {"multicube.hdl.links"}
+
+
+def _kinds(kind: type) -> Iterator[type]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _kinds(each)
+
+
+def test_no_file_name_twice_in_graphs() -> None:
+    found = walk_packages(multicube.hdl.graphs.__path__, "multicube.hdl.graphs.")
+    names = [module.name.rpartition(".")[2] for module in found]
+    assert len(names) > 60
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize(

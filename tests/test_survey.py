@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from long_runs import long
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.errors import InvalidValue
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.families.routed_hypercube import RoutedHypercube
+from multicube.hdl.graphs.graph import Channel, check_graph
+from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
+from multicube.hdl.graphs.plans.multistage_graph import MultistageGraph
+from multicube.hdl.graphs.routing.relation import Relation, check_relation
 from multicube.hdl.networks import PacketNetwork
-from multicube.hdl.routing.relation import Relation, check_relation
-from multicube.hdl.topology.graph import Channel, check_graph
-from multicube.hdl.topology.multistage import PLANS, multistage_plan
-from multicube.hdl.topology.multistage_graph import MultistageGraph
-from multicube.hdl.topology.routed_hypercube import RoutedHypercube
 from multicube.sim.measure.path_shares import path_shares
 from multicube.sim.measure.worst_permutation import heavy_permutations
 from multicube.sim.papers.stanfill_survey import ENTRIES, Entry, costs, relation_of

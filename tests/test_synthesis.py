@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from multicube.hdl import build
-from multicube.hdl.core.fabric import Fabric
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.sim.command import main
 from multicube.sim.synthesis import (
     DEVICES,

@@ -15,12 +15,14 @@ from amaranth.lib import data
 from claims import Claims, any_bits, needs_yosys
 from conveyance import WITNESS, convey, entry, exit_
 from long_runs import long
-from multicube.hdl.boxes.combining.link import MemoryLink
+from multicube.hdl.graphs.mask_rule import MaskRule
+from multicube.hdl.graphs.plans.multistage import multistage_plan
+from multicube.hdl.links.memory_link import MemoryLink
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.operations.memory import find_operation
 from multicube.hdl.primitives.arrival_queue import ArrivalQueue
 from multicube.hdl.primitives.clearing import Clearing
-from multicube.hdl.primitives.packet import Packet, TagDecoder, TagEncoder
-from multicube.hdl.routing.mask_rule import MaskRule
+from multicube.hdl.primitives.routing_tags import TagDecoder, TagEncoder
 from multicube.hdl.terminals import retransmission
 from multicube.hdl.terminals.address_hasher import AddressHasher
 from multicube.hdl.terminals.axi_stream import AxiStreamInput, AxiStreamOutput
@@ -32,7 +34,6 @@ from multicube.hdl.terminals.parity import ParityChecker, ParityGenerator
 from multicube.hdl.terminals.replication import Distributor, Merger
 from multicube.hdl.terminals.retransmission import RetransmissionInterface
 from multicube.hdl.terminals.shared_port import MemoryDemultiplexer, ProcessorMultiplexer
-from multicube.hdl.topology import multistage_plan
 from proof_table import proves
 
 __all__ = ["any_bits"]

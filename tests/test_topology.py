@@ -8,11 +8,10 @@ from collections.abc import Callable
 import pytest
 from long_runs import long
 from multicube.hdl import MultistageNetwork
-from multicube.hdl.core.fabric import Fabric, Pin
+from multicube.hdl.fabric.fabric import Fabric, Pin
+from multicube.hdl.graphs.plans.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
+from multicube.hdl.graphs.tags import AddressCode, TagScheme, check_routing
 from multicube.hdl.networks.catalogue import FAMILIES, find
-from multicube.hdl.topology import AddressCode, MultistagePlan, TagScheme, multistage_plan
-from multicube.hdl.topology.multistage import ALIASES, PLANS
-from multicube.hdl.topology.tags import check_routing
 
 SIZES: list[tuple[int, int | str]] = [
     *[(2, 2), (4, 2), (8, 2), (16, 2), (4, 4), (16, 4), (8, 8), (27, 3)],

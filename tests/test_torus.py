@@ -13,10 +13,10 @@ from amaranth.hdl import Const
 from long_runs import long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
-from multicube.hdl.core.fabric import Pin
+from multicube.hdl.fabric.fabric import Pin
+from multicube.hdl.graphs.families.torus import Hop, Torus
 from multicube.hdl.networks import TorusNetwork
 from multicube.hdl.routers.torus_logic import TorusLogic
-from multicube.hdl.topology.torus import Hop, Torus
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.command import main
 from multicube.sim.engines.compiled.engine import CompiledEngine

@@ -12,9 +12,10 @@ from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from long_runs import long
-from multicube.hdl.boxes.unbuffered import UnbufferedSwitch, VerdictLink, later_bits, verdict_delay
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.boxes.unbuffered import UnbufferedSwitch, later_bits, verdict_delay
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from multicube.hdl.links.packet import Packet
+from multicube.hdl.links.verdict_link import VerdictLink
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.resubmission import Acceptor
 from scipy import stats

@@ -20,10 +20,10 @@ from amaranth.lib.wiring import In, Out
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.bench import PacketBench
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.export.verilog import port_list, verilog_text
 from multicube.hdl.export.verilog_module import module_text
 from multicube.hdl.export.verilog_names import KEYWORDS, legal_names
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.sim.run.run import Run
 from multicube.sim.workload.traffic import pattern
 from random_modules import flat, lock_step, results

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from multicube.hdl.core.wire_arrays import Drivers, Links, Pin
+from multicube.hdl.fabric.wire_arrays import Drivers, Links, Pin
 
 CELLS = ["a", "b", "c", None]
 PATHS = [("i", 0), ("i", 1), ("o", 0, "ready"), ("flag",)]

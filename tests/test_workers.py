@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim.run.workers import Workers, finished_jobs
 from started import started, wait_for
 
@@ -115,7 +115,7 @@ def test_nobody_is_warned_of_killed_processes(tmp_path: Path) -> None:
 
 PARENT = """
 import subprocess, sys, time
-from multicube.hdl.core.children import run_program
+from multicube.hdl.support.children import run_program
 from multicube.sim.run.workers import finished_jobs
 
 def busy(path):

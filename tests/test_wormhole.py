@@ -11,7 +11,7 @@ import pytest
 from amaranth.lib.wiring import Component
 from long_runs import long
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.links.packet import Packet
 
 LONGEST = 5
 

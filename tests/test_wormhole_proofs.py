@@ -12,7 +12,7 @@ from long_runs import long
 from multicube.hdl.boxes import wormhole
 from multicube.hdl.boxes.rejecting_wormhole import RejectingWormholeSwitch
 from multicube.hdl.boxes.wormhole import CutThroughSwitch, WormholeSwitch
-from multicube.hdl.primitives.packet import Packet
+from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
 from proof_table import proves
 

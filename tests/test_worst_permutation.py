@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.sim.measure.break_even import break_even
 from multicube.sim.measure.worst_permutation import (
     link_uses,

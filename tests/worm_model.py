@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from multicube.hdl.routing.relation import Relation
-from multicube.hdl.topology.graph import Channel
+from multicube.hdl.graphs.graph import Channel
+from multicube.hdl.graphs.routing.relation import Relation
 
 
 class Flit(NamedTuple):

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from multicube.hdl import FAMILIES
-from multicube.hdl.core.output_file import whole_file
 from multicube.hdl.networks.family import Family
+from multicube.hdl.support.output_file import whole_file
 from tqdm import tqdm
 
 __all__ = [

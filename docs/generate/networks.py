@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from multicube.hdl import FAMILIES
-from multicube.hdl.core.parameters import Parameter
+from multicube.hdl.fabric.parameters import Parameter
 from multicube.hdl.networks.family import Family
 from multicube.sim.papers import ITEMS
 
@@ -29,6 +29,7 @@ __all__ = [
     "about",
     "default",
     "group_of",
+    "lacking",
     "network_list",
     "network_page",
     "references",
@@ -49,6 +50,23 @@ def group_of(family: Family) -> dict[str, Any]:
     """The group of a family: its title, its further pages, its papers."""
     (found,) = (group for group in about()["group"] if family.name in group["networks"])
     return found
+
+
+def lacking() -> str:
+    """The networks whose page can't be made, and what is to be done, in one line; or nothing."""
+    named = {name for group in about()["group"] for name in group["networks"]}
+    unnamed = [name for name in FAMILIES if name not in named]
+    unmeasured = [
+        name
+        for name in FAMILIES
+        if not ((CURVES / f"{name}.csv").exists() and (COST / f"{name}.json").exists())
+    ]
+    to_do = []
+    if unnamed:
+        to_do.append(f"name in a group of docs/generate/networks.toml: {' '.join(unnamed)}")
+    if unmeasured:
+        to_do.append(f"measure by make docs-data: {' '.join(unmeasured)}")
+    return "; ".join(to_do)
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

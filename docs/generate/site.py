@@ -24,7 +24,7 @@ from .curves import draw_curve, read_curve
 from .figures import drawn_items
 from .links import dead_links
 from .measurements import CURVES, words
-from .networks import DOCS
+from .networks import DOCS, lacking
 from .pages import all_pages
 
 __all__ = ["main"]
@@ -37,7 +37,13 @@ _REFUSED = 2
 
 
 def main(site: Path) -> int:
-    """Build the site in a folder; the status is 0 if there is no warning and no dead link."""
+    """Build the site in a folder; the status is 0 if there is no warning and no dead link.
+
+    Nothing is built if a network can have no page.
+    """
+    if lacks := lacking():
+        print(f"Networks without a page: {lacks}", file=sys.stderr)
+        return _REFUSED
     source = site.parent / "site-source"
     cache = site.parent / "site-pictures"
     _copy_files(source)

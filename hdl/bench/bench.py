@@ -9,13 +9,13 @@ from typing import Any, Self
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Path, Pin, Pins
-from ..core.wires import Wire, named_wires, streams
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Path, Pin, Pins
+from ..fabric.wires import Wire, named_wires, streams
+from ..links.packet import Packet
 from ..networks.flits import geometric_mean
 from ..networks.memory_network import MemoryNetwork
 from ..networks.network import Network, PacketNetwork
-from ..primitives.packet import Packet
 from .instruments import LinkMeter, Timer, WindowAges, latency_kinds
 from .meters import place_meters
 from .sink import Sink

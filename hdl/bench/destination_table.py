@@ -4,10 +4,10 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..graphs.tags import AddressCode
 from ..primitives.xoroshiro import Xoroshiro128
-from ..topology.tags import AddressCode
 
 __all__ = ["CHANCE_BITS", "check_slots", "draw_destination", "table_row"]
 

@@ -1,7 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """An ensemble machine: nodes of a processor and a communication controller, on a graph's links.
 
-The nodes run programs of communication steps (`routing.node_programs`), one step per cycle.
+The nodes run programs of communication steps (`graphs.schedules.node_programs`), one step per
+cycle.
 """
 
 from collections.abc import Sequence
@@ -14,18 +15,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..graphs.graph import Graph
+from ..graphs.schedules.communication_steps import successors
+from ..graphs.schedules.node_programs import OWN, RESULT, ROWS, Instruction, StepProgram
+from ..links.controller_port import ControllerPort
 from ..operations.folds import Fold
-from ..routers.communication_controller import (
-    CommunicationController,
-    ControllerPort,
-    SilentLane,
-)
-from ..routing.communication_steps import successors
-from ..routing.node_programs import OWN, RESULT, ROWS, Instruction, StepProgram
-from ..topology.graph import Graph
+from ..routers.communication_controller import CommunicationController, SilentLane
 from .instruments import COUNT_BITS
 
 __all__ = ["EnsembleMachine", "StepProcessor"]

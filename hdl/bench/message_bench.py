@@ -5,13 +5,14 @@ from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.checks import check_integer
+from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..graphs.tags import TagScheme
+from ..links.packet import Packet
 from ..networks.network import PacketNetwork
 from ..operations.folds import Fold
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagEncoder
-from ..topology.tags import TagScheme
+from ..primitives.routing_tags import TagEncoder
 from .instruments import COUNT_BITS, Timer
 from .meters import place_meters
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.fabric import Cell, CellType, Fabric, Pin
 from .instruments import EventMeter, LevelMeter
 
 __all__ = ["place_meters"]

@@ -6,12 +6,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining import MemoryLink
-from ..boxes.combining.pacing import paced
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
+from ..graphs.tags import AddressCode
+from ..links.memory_link import MemoryLink
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.pacing import paced
 from ..primitives.xoroshiro import Xoroshiro128
-from ..topology.tags import AddressCode
 from .bursts import add_bursts, burst_members
 from .destination_table import check_slots, draw_destination
 from .instruments import COUNT_BITS, SUM_BITS, latency_members, record_latency, window_members

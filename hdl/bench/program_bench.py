@@ -8,8 +8,8 @@ from amaranth.hdl import Cat, Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining import MemoryLink
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..links.memory_link import MemoryLink
 from ..networks.memory_network import MemoryNetwork
 from .instruments import LinkMeter
 from .meters import place_meters

@@ -6,9 +6,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..primitives.packet import Packet, TagEncoder
-from ..topology.tags import TagScheme
+from ..fabric.checks import check_integer
+from ..graphs.tags import TagScheme
+from ..links.packet import Packet
+from ..primitives.routing_tags import TagEncoder
 from .instruments import COUNT_BITS, latency_members, record_latency, window_members
 from .stamp import SEQUENCE_BITS, STAMP_SUM_BITS
 

@@ -9,11 +9,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
+from ..graphs.tags import AddressCode, TagScheme
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagEncoder, digits_of
+from ..primitives.routing_tags import TagEncoder, digits_of
 from ..primitives.xoroshiro import Xoroshiro128
-from ..topology.tags import AddressCode, TagScheme
 from .bursts import add_bursts, burst_members
 from .destination_table import check_slots, draw_destination
 from .geometric import geometric_length

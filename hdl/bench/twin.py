@@ -12,9 +12,9 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.fabric import Cell, CellType, Fabric, Pin
+from ..fabric.fabric import Cell, CellType, Fabric, Pin
+from ..links.packet import Packet
 from ..networks.network import PacketNetwork
-from ..primitives.packet import Packet
 from ..primitives.random_bits import LAGS, RandomBits, scattered_seed
 from .bench import Bench, PacketBench
 

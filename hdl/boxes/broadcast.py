@@ -5,8 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_radix
-from ..primitives.packet import Packet
+from ..fabric.checks import check_integer, check_radix
+from ..links.packet import Packet
 
 __all__ = ["CopyTracker", "ReplicatingQueue"]
 

@@ -7,12 +7,13 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.fabric import Meter
-from ..primitives.packet import Packet
+from ..fabric.checks import check_integer
+from ..fabric.fabric import Meter
+from ..links.circuit_link import CircuitLink
+from ..links.packet import Packet
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
-from .circuit import CircuitLink, Policy, check_policy, reject
+from .circuit import Policy, check_policy, reject
 
 __all__ = ["CircuitDistributor", "CircuitMerger"]
 

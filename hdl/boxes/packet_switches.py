@@ -16,20 +16,14 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import MOST_RADIX, check_integer, check_radix
+from ..fabric.checks import MOST_RADIX, check_integer, check_radix
+from ..graphs.tags import Routing, check_routing
+from ..links.packet import Packet, check_tag
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.lane_queue import LaneQueue
-from ..primitives.packet import (
-    Packet,
-    check_outputs,
-    check_tag,
-    forwarded,
-    output_port,
-    requested_outputs,
-)
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import Routing, check_routing
+from ..primitives.routing_tags import check_outputs, forwarded, output_port, requested_outputs
 from .broadcast import CopyTracker
 
 __all__ = ["InputQueuedSwitch", "OutputQueuedSwitch", "PacketSwitch"]

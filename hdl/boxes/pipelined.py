@@ -5,15 +5,16 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..graphs.tags import Routing
+from ..links.packet import Packet
 from ..primitives.arbiters import least_recent
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of, one_of_next
-from ..primitives.packet import Packet, forwarded
 from ..primitives.places import Places
 from ..primitives.request_queue import RequestQueue
-from ..topology.tags import Routing
+from ..primitives.routing_tags import forwarded
 from .packet_switches import PacketSwitch
 
 __all__ = ["MOST_PIPELINED", "PipelinedSwitch"]

@@ -4,13 +4,14 @@ from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..primitives.packet import Packet, forwarded, output_port
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..graphs.tags import Routing
+from ..links.packet import Packet
 from ..primitives.places import Places
+from ..primitives.routing_tags import forwarded, output_port
 from ..routers.pipelined_router import PipelinedRouter
 from ..routers.shape import InputChannel, OutputChannel, RouterShape
-from ..topology.tags import Routing
 from .wormhole import check_flits, inside_packet
 
 __all__ = ["PipelinedFlitSwitch"]

@@ -8,52 +8,17 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
+from ..graphs.tags import Routing
+from ..links.packet import Packet
+from ..links.rejecting_link import RejectingLink
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, forwarded, output_port
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import Routing
+from ..primitives.routing_tags import forwarded, output_port
 from .wormhole import check_flits
 
-__all__ = ["RejectingLink", "RejectingWormholeSwitch"]
-
-
-class RejectingLink(wiring.Signature):
-    """A stream of flits whose receiver may reject a packet. Directions are those of the sender.
-
-    A header sets up a path, which stays until a flit with `close` has passed. A packet may be
-    rejected until its header has reached the destination. In the cycle in which `reject` is 1, the
-    path is released, and all flits on it and the offered flit are discarded, whether or not `ready`
-    is 1. The next cycle may bring another header. So a source must not close a path before the
-    header has arrived; `close` differs from the packet's `last`, which may come earlier.
-
-    Parameters
-    ----------
-    packet : Packet
-        With flits.
-
-    Members
-    -------
-    payload : Out(packet)
-    valid, close : Out(1)
-    ready, reject : In(1)
-    """
-
-    def __init__(self, packet: Packet) -> None:
-        self.packet = packet
-        super().__init__(
-            {
-                "payload": Out(packet),
-                "valid": Out(1),
-                "close": Out(1),
-                "ready": In(1),
-                "reject": In(1),
-            }
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RejectingLink) and self.packet == other.packet
+__all__ = ["RejectingWormholeSwitch"]
 
 
 class RejectingWormholeSwitch(wiring.Component):

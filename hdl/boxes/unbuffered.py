@@ -7,37 +7,18 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_radix
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.checks import check_integer, check_radix
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
+from ..graphs.tags import Routing, check_routing
+from ..links.packet import Packet, check_tag
+from ..links.verdict_link import VerdictLink
 from ..primitives.interchange_box import InterchangeBox
-from ..primitives.packet import Packet, check_outputs, check_tag, forwarded, requested_outputs
 from ..primitives.random_bits import RandomOrder
 from ..primitives.round_robin import number_of
-from ..topology.tags import Routing, check_routing
+from ..primitives.routing_tags import check_outputs, forwarded, requested_outputs
 
-__all__ = ["UnbufferedSwitch", "VerdictLink", "later_bits", "verdict_delay"]
-
-
-class VerdictLink(wiring.Signature):
-    """A packet link on which the sender learns the fate of each packet.
-
-    The receiver is always ready. The verdict on a packet comes back a fixed number of cycles after
-    it crossed the link: 2 m if m stages of boxes follow. It is 1 if the packet reached the end of
-    the network, 0 if it was dropped on the way (or if there was no packet).
-
-    Members
-    -------
-    payload : Out(packet)
-    valid : Out(1)
-    ready : In(1)
-    accepted : In(1)
-    """
-
-    def __init__(self, packet: Packet) -> None:
-        super().__init__(
-            {"payload": Out(packet), "valid": Out(1), "ready": In(1), "accepted": In(1)}
-        )
+__all__ = ["UnbufferedSwitch", "later_bits", "verdict_delay"]
 
 
 def verdict_delay(stages: int, stage: int) -> int:

@@ -19,21 +19,15 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_radix
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer, check_radix
+from ..fabric.errors import InvalidValue
+from ..graphs.tags import Routing, check_routing
+from ..links.packet import Packet, check_tag
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.interchange_box import InterchangeBox
 from ..primitives.output_buffer import OutputBuffer
-from ..primitives.packet import (
-    Packet,
-    check_outputs,
-    check_tag,
-    forwarded,
-    output_port,
-    requested_outputs,
-)
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import Routing, check_routing
+from ..primitives.routing_tags import check_outputs, forwarded, output_port, requested_outputs
 from .broadcast import ReplicatingQueue
 
 __all__ = ["CutThroughSwitch", "WormholeSwitch", "check_flits", "inside_packet"]

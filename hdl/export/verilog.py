@@ -29,10 +29,10 @@ from typing import Any
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 
-from ..core.checks import check_flag, check_kind, check_path, shown
-from ..core.errors import InvalidValue
-from ..core.fabric import SYNC, Cell, CellType, Fabric, Leaf, Path, Pin
-from ..core.output_file import check_output, is_regular, whole_file
+from ..fabric.checks import check_flag, check_kind, check_path, shown
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import SYNC, Cell, CellType, Fabric, Leaf, Path, Pin
+from ..support.output_file import check_output, is_regular, whole_file
 from .fusesoc import core_text
 from .verilog_module import ModuleTemplate, Storage, module_storage, module_text, with_multiplexers
 from .verilog_names import check_name, net_name, port_name

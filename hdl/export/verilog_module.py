@@ -25,7 +25,7 @@ from amaranth.hdl import (
 from amaranth.lib import wiring
 from amaranth.lib.cdc import AsyncFFSynchronizer, FFSynchronizer
 
-from ..core.errors import MulticubeError
+from ..fabric.errors import MulticubeError
 from ..primitives.multiplexer import CodedMultiplexer
 from .verilog_names import legal_names
 

@@ -2,9 +2,9 @@
 
 import re
 
-from ..core.checks import check_kind
-from ..core.errors import InvalidValue
-from ..core.fabric import Path, Pin
+from ..fabric.checks import check_kind
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Path, Pin
 
 __all__ = [
     "KEYWORDS",

@@ -4,11 +4,11 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..core.errors import InvalidValue
-from ..core.parameters import integer, word
-from ..routing.algorithms import ALGORITHMS, relation_for
-from ..routing.relation import Relation
-from ..topology.graph import check_graph
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import integer, word
+from ..graphs.graph import check_graph
+from ..graphs.routing.algorithms import ALGORITHMS, relation_for
+from ..graphs.routing.relation import Relation
 from .network import Readings, Window
 from .routed import RoutedNetwork
 from .router_parameters import RouterParameters

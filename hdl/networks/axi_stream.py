@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from amaranth.lib.wiring import In, Member, Out
 
-from ..core.errors import InvalidValue
-from ..core.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
 from ..export.verilog import Clock
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
 from ..terminals.axi_stream import AxiStreamInput, AxiStreamOutput, input_stream, output_stream
 from .network import PacketNetwork
 from .remote_memory import check_packets

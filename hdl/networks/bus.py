@@ -1,11 +1,11 @@
 # amaranth: UnusedElaboratable=no
 """A shared bus."""
 
-from ..core.diagram import Node, Terminal
-from ..core.fabric import Pin
-from ..core.layout import Layout
+from ..fabric.diagram import Node, Terminal
+from ..fabric.fabric import Pin
+from ..fabric.layout import Layout
+from ..graphs.families.bus import Bus
 from ..routers.bus_logic import BusLogic
-from ..topology.bus import Bus
 from .family import Family
 from .routed import RoutedNetwork
 

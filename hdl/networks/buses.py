@@ -5,12 +5,14 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..links.axi4 import Axi
+from ..links.wishbone_bus import Wishbone
 from ..operations.bus import bus_operations, check_data_bits, row_bits
-from ..terminals.axi import Axi, AxiTarget
+from ..terminals.axi import AxiTarget
 from ..terminals.bus_words import WordMap
-from ..terminals.wishbone import Wishbone, WishboneTarget
+from ..terminals.wishbone import WishboneTarget
 from .memory_network import MemoryNetwork
 from .network import Network, PacketNetwork
 from .remote_memory import RemoteMemory

@@ -5,9 +5,9 @@ from dataclasses import replace
 from textwrap import indent, wrap
 from typing import Any
 
-from ..core.checks import check_kind, nearest
-from ..core.errors import InvalidValue
-from ..core.parameters import Parameters, pairs
+from ..fabric.checks import check_kind, nearest
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import Parameters, pairs
 from . import (
     bus,
     combining,

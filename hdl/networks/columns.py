@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.fabric import Cell, CellType, Fabric, Pin, Pins, Scope
-from ..topology.multistage import MultistagePlan
-from ..topology.redundant_paths import RedundantPathPlan
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Pins, Scope
+from ..graphs.plans.multistage import MultistagePlan
+from ..graphs.plans.redundant_paths import RedundantPathPlan
 
 __all__ = ["Columns", "place_columns"]
 

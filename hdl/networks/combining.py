@@ -10,12 +10,15 @@ from ..boxes.combining import (
     CombiningBox,
     InputBufferedBox,
 )
-from ..boxes.combining.pacing import request_length
 from ..boxes.unbuffered import later_bits
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, word
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.parameters import Parameters, integer, word
+from ..graphs.address_hash import AddressHash
+from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
+from ..graphs.plans.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
+from ..graphs.tags import MixedCode, TagScheme
 from ..operations.memory import (
     OPERATION_SETS,
     Operation,
@@ -23,13 +26,10 @@ from ..operations.memory import (
     Rules,
 )
 from ..operations.memory import POLICIES as COMBINE_POLICIES
+from ..primitives.pacing import request_length
 from ..terminals.address_hasher import AddressHasher
 from ..terminals.memory_module import MemoryModule
 from ..terminals.shared_port import MemoryDemultiplexer, ProcessorMultiplexer, shared_link
-from ..topology.address_hash import AddressHash
-from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
-from ..topology.redundant_paths import RedundantPathPlan, TagBit, redundant_path_plan
-from ..topology.tags import MixedCode, TagScheme
 from .columns import Columns, place_columns
 from .family import Family
 from .flits import packet_length, parse_lengths
@@ -43,7 +43,7 @@ QUEUES = ("output", "input")
 """Where the boxes have their queues; only queues at the outputs can combine."""
 
 HASHES = ("none", "polynomial")
-"""How words are spread over the memory modules: in turn, or by `topology.address_hash`."""
+"""How words are spread over the memory modules: in turn, or by `graphs.address_hash`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class CombiningNetwork(MemoryNetwork):
     and one in the memory.
 
     Messages may have several words. Each word takes one cycle on a link, or several `beats` if the
-    link is narrower than a word (`combining.pacing`). A box passes on the head of a message in the
+    link is narrower than a word (`primitives.pacing`). A box passes on the head of a message in the
     cycle after it arrived (cut-through, IV-A), and a memory performs a request when its end has
     arrived. So the head of a reply arrives 2 n cycles plus the length of the request after the head
     of the request was taken, and its end arrives its own length less 1 later. (With boxes of
@@ -136,7 +136,7 @@ class CombiningNetwork(MemoryNetwork):
     path of its request.
 
     Several `paths` per pair reduce the number of terminals of the same boxes by this factor
-    (`topology.redundant_paths`). The processor chooses a path for each request, in its tag.
+    (`graphs.plans.redundant_paths`). The processor chooses a path for each request, in its tag.
 
     With several `processors_per_port`, k, as in RP3 (VII-E), there are k times as many processors
     and memory modules as `ports`. Those from k p to k p + k - 1 share port p of the boxes, through

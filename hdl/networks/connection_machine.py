@@ -6,17 +6,18 @@ from typing import Any, Literal, NoReturn
 
 from amaranth.hdl import ShapeLike
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, payload_shape, word
-from ..core.wires import Lane
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.parameters import Parameters, integer, word
+from ..fabric.payload import payload_shape
+from ..fabric.wires import Lane
+from ..graphs.families.hypercube import Hypercube
+from ..graphs.grid import cube_position
+from ..links.packet import Packet
 from ..operations.folds import FOLDS
-from ..primitives.packet import Packet
 from ..routers.connection_machine import LINKS, PRIORITIES, SCHEDULES
 from ..routers.connection_machine.node import HypercubeNode
-from ..topology.grid import cube_position
-from ..topology.hypercube import Hypercube
 from .family import Family
 from .graph_layout import cells_layout
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window

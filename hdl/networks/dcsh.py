@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 from amaranth.hdl import ShapeLike
 
-from ..core.checks import shown
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, payload_shape
-from ..primitives.packet import Packet
+from ..fabric.checks import shown
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.parameters import Parameters, integer
+from ..fabric.payload import payload_shape
+from ..graphs.families.dcsh import DCSH
+from ..links.packet import Packet
 from ..routers.cluster import ClusterChannel, ClusterMultiplexer
 from ..routers.dcsh_router import DCSHRouter
-from ..topology.dcsh import DCSH
 from .family import Family
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .hypermesh_layout import hypermesh_layout
@@ -76,7 +77,7 @@ class DCSHNetwork(PacketNetwork):
     includes the exit from the source. (With queues of depth 1, flits follow each other only every
     other cycle, unless there is `refill`.)
 
-    It can't deadlock (`topology.dcsh`; for broadcasts see `DCSHRouter`), provided that the
+    It can't deadlock (`graphs.families.dcsh`; for broadcasts see `DCSHRouter`), provided that the
     terminals accept what arrives.
 
     Its arguments are those of `DCSHParameters`.

@@ -7,14 +7,15 @@ from typing import Any, NoReturn
 
 from amaranth.hdl import ShapeLike
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, payload_shape
-from ..core.wires import Lane
-from ..primitives.packet import Packet
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.parameters import Parameters, integer
+from ..fabric.payload import payload_shape
+from ..fabric.wires import Lane
+from ..graphs.families.torus import Torus
+from ..links.packet import Packet
 from ..routers.deflection_router import DeflectionRouter
-from ..topology.torus import Torus
 from .family import Family
 from .graph_layout import graph_layout
 from .network import LinkCounts, PacketNetwork, Readings, Terminals, Window

@@ -3,12 +3,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..primitives.packet import Packet
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..graphs.routing.relation import Relation
+from ..links.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..routers.detour import DetourEnd, LeastDelayDetour, RandomDetour
 from ..routers.shape import RouterShape
-from ..routing.relation import Relation
 from .network import Terminals
 
 __all__ = ["place_detours"]

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core.checks import nearest
-from ..core.errors import InvalidValue
-from ..core.parameters import Parameter
+from ..fabric.checks import nearest
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import Parameter
 from .network import Network
 from .presets import Preset
 

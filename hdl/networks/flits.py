@@ -5,9 +5,9 @@ from typing import Any
 
 from amaranth.hdl import Shape, ShapeLike
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.parameters import integer, word
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import integer, word
 
 __all__ = [
     "LONGEST",

@@ -4,12 +4,12 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..core.checks import shown
-from ..core.errors import InvalidType, InvalidValue
-from ..core.parameters import Parameter, fixed, word
-from ..routing.relation import Relation
-from ..topology.conversion import from_networkx, is_networkx
-from ..topology.graph import Graph
+from ..fabric.checks import shown
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.parameters import Parameter, fixed, word
+from ..graphs.conversion import from_networkx, is_networkx
+from ..graphs.graph import Graph
+from ..graphs.routing.relation import Relation
 from .any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from .family import Family
 
@@ -52,7 +52,7 @@ class GraphParameters(AnyRoutingParameters):
         if self.file in _FILE.choices:
             self._resolve(read=None)
         elif self.read is None or self.read[0] != self.file:
-            from ..topology.graph_file import read_graph
+            from ..graphs.graph_file import read_graph
 
             self._resolve(read=(self.file, read_graph(self.file)))
 
@@ -61,7 +61,7 @@ class GraphNetwork(AnyRoutingNetwork):
     """A network of any graph. Routers look up their tables.
 
     Its arguments are those of `GraphParameters`; see `AnyRoutingNetwork`. The graph is an object,
-    or in a file (`topology.graph_file`).
+    or in a file (`graphs.graph_file`).
     """
 
     parameters_type = GraphParameters

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..core.diagram import Diagram, Node, Point, Side, Terminal
-from ..core.fabric import Fabric, Pin
-from ..core.layout import Layout, Route, connected
-from ..core.wires import Wire
-from ..topology.graph import Graph, Link
+from ..fabric.diagram import Diagram, Node, Point, Side, Terminal
+from ..fabric.fabric import Fabric, Pin
+from ..fabric.layout import Layout, Route, connected
+from ..fabric.wires import Wire
+from ..graphs.graph import Graph, Link
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,10 +4,10 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..core.errors import InvalidValue
-from ..core.parameters import fixed, integer, pairs, text
-from ..routing.relation import Relation
-from ..topology.hierarchical import Hierarchical
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import fixed, integer, pairs, text
+from ..graphs.families.hierarchical import Hierarchical
+from ..graphs.routing.relation import Relation
 from .any_routing import AnyRoutingNetwork, AnyRoutingParameters
 from .family import Family
 from .routed import RoutedNetwork

@@ -1,8 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """Hypercubes of wormhole routers."""
 
+from ..graphs.families.routed_hypercube import RoutedHypercube
 from ..routers.hypercube_logic import HypercubeLogic
-from ..topology.routed_hypercube import RoutedHypercube
 from .family import Family
 from .routed import RoutedNetwork
 
@@ -18,7 +18,7 @@ class HypercubeNetwork(RoutedNetwork):
     packet may be for its own terminal, h is n / 2 on average.
 
     No routing algorithm here can deadlock, provided that the terminals accept what arrives
-    (`routing.hypercube`).
+    (`graphs.families.hypercube_routing`).
 
     Its arguments are those of `RoutedHypercube` and of `RouterParameters`; see `RoutedNetwork`.
     Only "ecube" keeps the order of packets. A queue of depth 1 has half the throughput.

@@ -1,9 +1,9 @@
 """The layout of hypermeshes: a grid of nodes, and a track for each channel between its rows."""
 
-from ..core.diagram import Node, Point, Port, Terminal
-from ..core.fabric import Pin
-from ..core.layout import Layout, Route
-from ..topology.dcsh import DCSH
+from ..fabric.diagram import Node, Point, Port, Terminal
+from ..fabric.fabric import Pin
+from ..fabric.layout import Layout, Route
+from ..graphs.families.dcsh import DCSH
 
 __all__ = ["hypermesh_layout"]
 

@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 from amaranth.lib.wiring import In
 
-from ..boxes.combining import MemoryLink
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import CellType, Fabric, Pin, Scope
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import CellType, Fabric, Pin, Scope
+from ..graphs.partitions import check_partitionable
+from ..graphs.plans.redundant_paths import TagBit
+from ..graphs.tags import AddressCode, TagScheme
+from ..links.memory_link import MemoryLink
 from ..operations.memory import (
     OPERATION_SETS,
     Operation,
@@ -19,10 +22,7 @@ from ..operations.memory import (
     parts_per_row,
     words_per_row,
 )
-from ..routing.partitions import check_partitionable
 from ..terminals.memory_partition import MemoryPartitionInterface
-from ..topology.redundant_paths import TagBit
-from ..topology.tags import AddressCode, TagScheme
 from .network import Confinement, Network, Terminals
 
 __all__ = ["MemoryNetwork", "Place", "tag_bits"]

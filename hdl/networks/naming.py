@@ -6,8 +6,8 @@ from dataclasses import fields
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-from ..core.checks import nearest
-from ..core.errors import InvalidType, InvalidValue
+from ..fabric.checks import nearest
+from ..fabric.errors import InvalidType, InvalidValue
 from .catalogue import build, described
 from .network import Network
 

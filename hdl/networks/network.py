@@ -15,25 +15,25 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import nearest
-from ..core.diagram import Diagram
-from ..core.digest import Digest
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import CellType, Fabric, FabricComponent, Pin, Scope
-from ..core.layout import Layout, arranged
-from ..core.parameters import Parameters
-from ..core.shown import html_of
-from ..core.wires import Lane, Wire, named_wires, streams
-from ..primitives.packet import Packet
-from ..routing.isolation import check_isolated
-from ..routing.looping import BoxSettings
-from ..routing.mask_rule import MaskRule
-from ..routing.partitions import Partition, check_partitionable
-from ..routing.relation import Relation
+from ..fabric.checks import nearest
+from ..fabric.diagram import Diagram
+from ..fabric.digest import Digest
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import CellType, Fabric, FabricComponent, Pin, Scope
+from ..fabric.layout import Layout, arranged
+from ..fabric.parameters import Parameters
+from ..fabric.wires import Lane, Wire, named_wires, streams
+from ..graphs.isolation import check_isolated
+from ..graphs.mask_rule import MaskRule
+from ..graphs.partitions import Partition, check_partitionable
+from ..graphs.permutations import Permutation
+from ..graphs.plans.multistage import MultistagePlan, equal_ports
+from ..graphs.routing.relation import Relation
+from ..graphs.schedules.looping import BoxSettings
+from ..graphs.tags import AddressCode, TagScheme
+from ..links.packet import Packet
+from ..support.shown import html_of
 from ..terminals.partition import PartitionInterface
-from ..topology.multistage import MultistagePlan, equal_ports
-from ..topology.permutations import Permutation
-from ..topology.tags import AddressCode, TagScheme
 from .flits import geometric_mean
 from .graph_layout import fabric_layout
 
@@ -370,8 +370,8 @@ class Network(FabricComponent, ABC):
         """
 
     def moves(self, destination: int) -> Mapping[Pin, Collection[Pin]]:
-        """The channels of a network whose packets wait for each other, as `routing.deadlock` needs
-        them.
+        """The channels of a network whose packets wait for each other, as `graphs.routing.deadlock`
+        needs them.
 
         For each output that a header for a terminal may use, the outputs that it may take next.
 
@@ -389,7 +389,7 @@ class Network(FabricComponent, ABC):
     def lane(self, output: Pin) -> Lane:
         """The direction and virtual channel of the link that an output of a cell drives.
 
-        Needed only where the ends of the link do not tell: see `core.wires`.
+        Needed only where the ends of the link do not tell: see `fabric.wires`.
         """
         return Lane()
 
@@ -457,7 +457,7 @@ class PacketNetwork(Network):
         Whether a packet's tag is used up on its path: at an output it is only the output's address.
     isolates : bool
         Whether packets of disjoint subnetworks are known never to share a channel, for any size
-        (`routing.partitions`), if their tags can be partitioned and `mask_rule` keeps them apart.
+        (`graphs.partitions`), if their tags can be partitioned and `mask_rule` keeps them apart.
         If not, `channels` is examined.
     punctual : bool
         Whether an unblocked packet takes `path` in whichever cycle it starts.

@@ -2,9 +2,9 @@
 
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import shown
-from ..core.errors import InvalidType
-from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric.checks import shown
+from ..fabric.errors import InvalidType
+from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
 from ..terminals.mask_guard import MaskGuard
 from .network import Network, PacketNetwork
 

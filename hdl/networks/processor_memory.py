@@ -4,16 +4,16 @@
 from dataclasses import dataclass
 
 from ..boxes.wormhole import WormholeSwitch
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.parameters import Parameters, integer, text, word
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.parameters import Parameters, integer, text, word
+from ..graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
+from ..graphs.tags import TagScheme
 from ..operations.memory import OPERATION_SETS, Operation
 from ..terminals.memory_module import MemoryModule
 from ..terminals.memory_words import Lengths, MemoryEnd, ProcessorEnd, request_words, word_packet
-from ..topology.multistage import PLANS, MultistagePlan, multistage_plan
-from ..topology.tags import TagScheme
 from .columns import place_columns
 from .family import Family
 from .memory_network import MemoryNetwork, tag_bits

@@ -1,11 +1,11 @@
 # amaranth: UnusedElaboratable=no
 """Clos and Benes networks whose boxes route packets themselves, with buffers."""
 
-from ..routing.looping import BoxSettings
-from ..topology.benes import Benes
-from ..topology.clos import Clos
-from ..topology.permutations import Permutation
-from ..topology.rearrangeable import RearrangeableGraph
+from ..graphs.families.benes import Benes
+from ..graphs.families.clos import Clos
+from ..graphs.families.rearrangeable import RearrangeableGraph
+from ..graphs.permutations import Permutation
+from ..graphs.schedules.looping import BoxSettings
 from .family import Family
 from .routed import RoutedNetwork
 

@@ -1,11 +1,11 @@
 # amaranth: UnusedElaboratable=no
 """The interfaces at terminals of networks that discard packets to recover from deadlock."""
 
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..primitives.packet import Packet
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..graphs.tags import TagScheme
+from ..links.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..terminals.retransmission import RetransmissionInterface
-from ..topology.tags import TagScheme
 from .network import Terminals
 
 __all__ = ["RECOVERIES", "place_retransmission"]

@@ -3,10 +3,10 @@
 
 from amaranth.lib.wiring import In
 
-from ..boxes.combining import MemoryLink
-from ..core.checks import check_integer, shown
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ..fabric.checks import check_integer, shown
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ..links.memory_link import MemoryLink
 from ..operations.memory import OPERATIONS, Operation, words_per_row
 from ..terminals.memory_module import MemoryModule
 from ..terminals.remote_memory import (

@@ -5,10 +5,10 @@ from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
 
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
+from ..graphs.graph import Channel
+from ..graphs.routing.relation import Relation
 from ..routers.shape import RouterShape
-from ..routing.relation import Relation
-from ..topology.graph import Channel
 
 __all__ = [
     "Rows",

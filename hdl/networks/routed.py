@@ -7,13 +7,15 @@ from dataclasses import field, fields, make_dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from ..core.checks import check_limit
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ..core.layout import Layout
-from ..core.wires import Lane
+from ..fabric.checks import check_limit
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ..fabric.layout import Layout
+from ..fabric.wires import Lane
+from ..graphs.graph import Channel, End, Graph, Link, Turn
+from ..graphs.routing.relation import Relation
+from ..links.packet import Packet
 from ..primitives.link_end import LinkEnd
-from ..primitives.packet import Packet
 from ..primitives.random_bits import scattered_seed
 from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
@@ -23,9 +25,7 @@ from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
 from ..routers.shape import InputChannel, RouterShape, space_needed
 from ..routers.worm_router import WormRouter
-from ..routing.relation import Relation
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
-from ..topology.graph import Channel, End, Graph, Link, Turn
 from .detours import place_detours
 from .flits import parse_lengths
 from .graph_layout import graph_layout
@@ -58,7 +58,7 @@ class RoutedNetwork(PacketNetwork):
     in which its header is offered to the cycle in which its tail is taken.
 
     A subclass names a `description`: a frozen dataclass that is a `RoutedGraph`, whose fields
-    describe parameters (`core.parameters`). They come first among the parameters of the network,
+    describe parameters (`fabric.parameters`). They come first among the parameters of the network,
     before those of `RouterParameters`. Values that the description has resolved ("auto") are taken
     over. Or a subclass redefines `_relation`; then the description may be any `Graph`.
 

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from amaranth.hdl import ShapeLike
 
-from ..core.errors import InvalidValue
-from ..core.parameters import Parameters, integer, payload_shape, word
+from ..fabric.errors import InvalidValue
+from ..fabric.parameters import Parameters, integer, word
+from ..fabric.payload import payload_shape
+from ..graphs.graph import Channel
+from ..graphs.routing.deadlock import dependency_cycle
+from ..graphs.routing.relation import Relation
 from ..primitives.arbiters import ARBITERS, check_arbiter
 from ..routers.selection import SELECTIONS, Selection
 from ..routers.shape import SWITCHINGS, RouterShape, Switching
-from ..routing.deadlock import dependency_cycle
-from ..routing.relation import Relation
-from ..topology.graph import Channel
 from .flits import decision_time, flit_queue, packet_length, parse_lengths, queue_refill
 from .recovery import RECOVERIES
 

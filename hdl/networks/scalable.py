@@ -1,12 +1,12 @@
 # amaranth: UnusedElaboratable=no
 """Networks that need no more than their description: routers look up their tables."""
 
-from ..topology.cube_connected_cycles import CubeConnectedCycles
-from ..topology.dragonfly import Dragonfly
-from ..topology.express_mesh import ExpressMesh
-from ..topology.fat_tree import FatTree
-from ..topology.hyperx import HyperX
-from ..topology.shift_graphs import DeBruijn, Kautz
+from ..graphs.families.cube_connected_cycles import CubeConnectedCycles
+from ..graphs.families.dragonfly import Dragonfly
+from ..graphs.families.express_mesh import ExpressMesh
+from ..graphs.families.fat_tree import FatTree
+from ..graphs.families.hyperx import HyperX
+from ..graphs.families.shift_graphs import DeBruijn, Kautz
 from .any_routing import AnyRoutingNetwork
 from .family import Family
 

@@ -3,12 +3,12 @@
 
 from functools import partial
 
-from ..core.fabric import CellType
+from ..fabric.fabric import CellType
+from ..graphs.families.loop_partitions import LoopPartition
+from ..graphs.families.single_stage import Lambda, LoopSwitching, ManYo, SingleStageCube
+from ..graphs.partitions import Partition
 from ..routers.single_stage_logic import SingleStageLogic
-from ..routing.loop_partitions import LoopPartition
-from ..routing.partitions import Partition
 from ..terminals.loop_partition import LoopPartitionInterface
-from ..topology.single_stage import Lambda, LoopSwitching, ManYo, SingleStageCube
 from .any_routing import AnyRoutingNetwork
 from .family import Family
 from .network import Confinement

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from ..core.diagram import Caption, Diagram, Node, Port, Side, Terminal
-from ..core.fabric import Cell, Fabric, Pin, Pins
-from ..core.layout import Layout, Route, connected
-from ..core.wires import Wire
-from ..topology.multistage import MultistagePlan
-from ..topology.redundant_paths import RedundantPathPlan
-from ..topology.tags import AddressCode
+from ..fabric.diagram import Caption, Diagram, Node, Port, Side, Terminal
+from ..fabric.fabric import Cell, Fabric, Pin, Pins
+from ..fabric.layout import Layout, Route, connected
+from ..fabric.wires import Wire
+from ..graphs.plans.multistage import MultistagePlan
+from ..graphs.plans.redundant_paths import RedundantPathPlan
+from ..graphs.tags import AddressCode
 from .columns import place_columns
 
 __all__ = ["Part", "plan_diagram", "plan_path", "stage_layout"]

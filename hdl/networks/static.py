@@ -4,15 +4,15 @@
 Rings, tori and hypermeshes are in `networks.torus`, and the hypercube is in `networks.hypercube`.
 """
 
-from ..routing.relation import Relation
-from ..topology.chordal_ring import ChordalRing
-from ..topology.complete import Complete
-from ..topology.graph import Graph
-from ..topology.leiserson_fat_tree import LeisersonFatTree
-from ..topology.perfect_shuffle import ShuffleExchange, ShuffleNearestNeighbor
-from ..topology.routed_chordal_ring import RoutedChordalRing
-from ..topology.star import Star
-from ..topology.tree import Tree
+from ..graphs.families.chordal_ring import ChordalRing
+from ..graphs.families.complete import Complete
+from ..graphs.families.leiserson_fat_tree import LeisersonFatTree
+from ..graphs.families.perfect_shuffle import ShuffleExchange, ShuffleNearestNeighbor
+from ..graphs.families.routed_chordal_ring import RoutedChordalRing
+from ..graphs.families.star import Star
+from ..graphs.families.tree import Tree
+from ..graphs.graph import Graph
+from ..graphs.routing.relation import Relation
 from .any_routing import AnyRoutingNetwork
 from .family import Family
 

@@ -7,9 +7,9 @@ from itertools import zip_longest
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_word, shown
-from ..core.errors import InvalidType, InvalidValue
-from ..core.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
+from ..fabric.checks import check_word, shown
+from ..fabric.errors import InvalidType, InvalidValue
+from ..fabric.fabric import SYNC, Cell, CellType, Fabric, FabricComponent, Pin
 from ..terminals.clock_crossing import ClockCrossing, check_crossing_depth
 from .network import Network, PacketNetwork, Terminals
 

@@ -4,9 +4,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.parameters import integer
+from ..fabric.parameters import integer
+from ..graphs.families.torus import Torus
 from ..routers.torus_logic import TorusLogic
-from ..topology.torus import Torus
 from .family import Family
 from .routed import RoutedNetwork
 
@@ -24,8 +24,8 @@ class TorusNetwork(RoutedNetwork):
     n (k - 1/k) / 3 in a mesh, and n (k - 1) / 2 in a unidirectional ring.
 
     With two channels per link packets can't deadlock, provided that the terminals accept what
-    arrives (`routing.deadlock`); a mesh needs only one. At the edge of a mesh a node's link leads
-    back to the node itself, and is not used.
+    arrives (`graphs.routing.deadlock`); a mesh needs only one. At the edge of a mesh a node's link
+    leads back to the node itself, and is not used.
 
     Its arguments are those of `Torus` and of `RouterParameters`; see `RoutedNetwork`. A queue of
     depth 1 has half the throughput.

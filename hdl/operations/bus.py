@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from amaranth.hdl import Cat, Mux, Value
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
 from .memory import LOAD, Operation, find_operation
 
 __all__ = ["WINDOWS", "bus_operations", "check_data_bits", "row_bits"]

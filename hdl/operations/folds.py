@@ -5,7 +5,7 @@ from functools import cached_property
 
 from amaranth.hdl import Cat, Const, Shape, ShapeLike, Value, ValueLike
 
-from ..core.checks import check_word
+from ..fabric.checks import check_word
 from .memory import Operation, find_operation
 
 __all__ = ["FOLDS", "Fold"]

@@ -34,8 +34,8 @@ from amaranth.hdl import Module, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, nearest
-from ..core.errors import InvalidType, InvalidValue
+from ..fabric.checks import check_integer, nearest
+from ..fabric.errors import InvalidType, InvalidValue
 
 __all__ = [
     "LOAD",

@@ -2,8 +2,8 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 
-from ..core.checks import check_limit
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_limit
+from ..fabric.errors import InvalidValue
 from .random_bits import MOST_RANDOM, RandomOrder
 from .round_robin import RoundRobin, lowest, lowest_rank
 

@@ -7,7 +7,8 @@ from amaranth.hdl import Cat, Module, Shape, ShapeLike, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import MOST_RADIX, check_integer, check_payload, check_radix
+from ..fabric.checks import MOST_RADIX, check_integer, check_radix
+from ..fabric.payload import check_payload
 from .multiplexer import is_coded, one_of
 
 if TYPE_CHECKING:

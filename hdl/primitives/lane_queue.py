@@ -4,7 +4,7 @@ from amaranth.hdl import Array, Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
 from .arrival_queue import arrival_ranks, modulo
 
 __all__ = ["LaneQueue"]

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
 
 __all__ = ["CodedMultiplexer", "is_coded", "one_of", "one_of_next", "select_code"]
 

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, ShapeLike, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
 from .arrival_queue import ArrivalQueue
 
 __all__ = ["OutputBuffer"]

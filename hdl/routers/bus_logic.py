@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Const, Module, Value
 
-from ..topology.bus import Bus
-from ..topology.graph import End
+from ..graphs.families.bus import Bus
+from ..graphs.graph import End
 
 __all__ = ["BusLogic"]
 

@@ -9,12 +9,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..graphs.families.dcsh import DCSH
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin
-from ..topology.dcsh import DCSH
 from .worm_router import check_worms, decided
 
 __all__ = ["ClusterChannel", "ClusterMultiplexer"]
@@ -24,9 +24,10 @@ class ClusterChannel(wiring.Component):
     """The channel that a node owns in one of its clusters; the k - 1 other nodes receive it.
 
     It has wires, but no storage for flits. A header names the hearer of a worm; the flits behind it
-    go there too. `o_valid[s]` tells hearer s (its *slot*, see `topology.dcsh.DCSH`) that the flit
-    is for it, and `o_ready[s]` says that it can take the flit. With a broadcast mask a worm may be
-    for several hearers: each flit goes to all of them in the same cycle, when all can take it.
+    go there too. `o_valid[s]` tells hearer s (its *slot*, see `graphs.families.dcsh.DCSH`) that the
+    flit is for it, and `o_ready[s]` says that it can take the flit. With a broadcast mask a worm
+    may be for several hearers: each flit goes to all of them in the same cycle, when all can take
+    it.
 
     `o_payload` and `o_valid` depend combinationally on `i`, and with a broadcast mask `o_valid` on
     `o_ready` too; `i.ready` depends on `i.payload` and `o_ready`.

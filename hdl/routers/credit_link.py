@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..primitives.packet import Packet
+from ..fabric.checks import check_integer
+from ..links.packet import Packet
 from ..primitives.places import Places
 
 __all__ = ["CreditLink"]

@@ -6,11 +6,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
+from ..graphs.families.dcsh import DCSH
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet
 from ..primitives.round_robin import RoundRobin
-from ..topology.dcsh import DCSH
 from .worm_router import check_worms
 
 __all__ = ["DCSHRouter"]

@@ -5,8 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet
 from ..primitives.random_bits import RandomBits
 
 __all__ = ["DetourEnd", "LeastDelayDetour", "RandomDetour", "detoured"]

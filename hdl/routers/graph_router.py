@@ -7,9 +7,9 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
-from ..primitives.packet import Packet
-from ..topology.graph import End
+from ..fabric.errors import InvalidValue
+from ..graphs.graph import End
+from ..links.packet import Packet
 from .selection import SELECTIONS, Selection, Selector
 from .shape import RouterShape
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Module, Mux, Signal, Value
 
+from ..graphs.families.routed_hypercube import RoutedHypercube
+from ..graphs.graph import End
 from ..primitives.round_robin import lowest
-from ..topology.graph import End
-from ..topology.routed_hypercube import RoutedHypercube
 
 __all__ = ["HypercubeLogic"]
 

@@ -3,10 +3,10 @@
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet
 from .graph_router import GraphRouter, RouteLogic
 from .selection import Selection
 from .shape import RouterShape

@@ -7,11 +7,11 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..links.packet import Packet
 from ..primitives.arbiters import check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet
 from .graph_router import GraphRouter, RouteLogic
 from .output_owners import OutputOwners
 from .route_stage import RouteStage, worm_exits

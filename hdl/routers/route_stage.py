@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
-from ..primitives.packet import Packet
+from ..links.packet import Packet
 from .output_owners import first_of
 from .shape import OutputChannel
 

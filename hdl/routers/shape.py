@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from ..topology.graph import End, Turn
+from ..graphs.graph import End, Turn
 
 __all__ = [
     "SWITCHINGS",

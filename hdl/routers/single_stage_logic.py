@@ -7,8 +7,8 @@ from itertools import product
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
-from ..topology.graph import End
-from ..topology.single_stage import Lambda, SingleStageCube, Way
+from ..graphs.families.single_stage import Lambda, SingleStageCube, Way
+from ..graphs.graph import End
 
 __all__ = ["SingleStageLogic"]
 

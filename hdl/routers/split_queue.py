@@ -6,8 +6,8 @@ from amaranth.lib.data import StructLayout
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..primitives.packet import Packet
+from ..fabric.checks import check_integer
+from ..links.packet import Packet
 from ..primitives.places import Places
 
 __all__ = ["SplitQueue"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Const, Module, Mux, Value
 
-from ..topology.graph import End
-from ..topology.torus import Torus
+from ..graphs.families.torus import Torus
+from ..graphs.graph import End
 
 __all__ = ["TorusLogic"]
 

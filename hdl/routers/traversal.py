@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..links.packet import Packet
 from ..primitives.multiplexer import one_of
-from ..primitives.packet import Packet
 from ..primitives.places import Places
 from .shape import RouterShape
 

@@ -7,13 +7,13 @@ from amaranth.lib import stream
 from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
+from ..links.packet import Packet
 from ..primitives.arbiters import arbitrate, check_arbiter
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.multiplexer import one_of
-from ..primitives.packet import Packet
 from ..primitives.round_robin import lowest
 from .discarding import discarding
 from .graph_router import GraphRouter, RouteLogic

@@ -6,8 +6,8 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
+from ..links.memory_link import MemoryLink, check_link
 
 __all__ = ["AddressHasher"]
 

@@ -4,96 +4,24 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
-from ..boxes.combining.pacing import Lengths, check_lengths
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.errors import InvalidValue
+from ..links.axi4 import Axi
+from ..links.memory_link import MemoryLink, check_link
 from ..operations.bus import WINDOWS, bus_operations, check_data_bits
 from ..primitives.arrival_queue import ArrivalQueue
+from ..primitives.pacing import Lengths, check_lengths
 from ..primitives.round_robin import RoundRobin
 from .bus_words import WordMap
 from .ordered_requests import OrderedRequests
 from .shared_port import ProcessorMultiplexer, shared_link
 
-__all__ = ["Axi", "AxiTarget"]
+__all__ = ["AxiTarget"]
 
 _OKAY, _SLVERR, _DECERR = 0b00, 0b10, 0b11
 _INCR, _WRAP = 0b01, 0b10
 _ATOMICS = ("fetch-and-add", "fetch-and-and", "fetch-and-xor", "fetch-and-or")
 """What ADD, CLR, EOR and SET of AXI5 become; CLR inverts its operand."""
 _ATOMIC_SWAP = 0b11
-
-
-class Axi(wiring.Signature):
-    """An AXI4 bus, as a manager sees it. The names are those of the standard.
-
-    The signals that a memory has no use for are left out: lock, cache, prot, qos, region and user.
-
-    Parameters
-    ----------
-    address : int
-        Width of an address in bits; addresses count bytes.
-    data : int
-        Width of the data: 8, 16, 32 or 64 bits.
-    ids : int
-        Width of an identity in bits, at least 1.
-    atomics : bool
-        Whether there is `awatop`, of AXI5.
-
-    Members
-    -------
-    awid, awaddr, awlen, awsize, awburst, awatop, awvalid : Out
-    awready : In(1)
-    wdata, wstrb, wlast, wvalid : Out
-    wready : In(1)
-    bid, bresp, bvalid : In
-    bready : Out(1)
-    arid, araddr, arlen, arsize, arburst, arvalid : Out
-    arready : In(1)
-    rid, rdata, rresp, rlast, rvalid : In
-    rready : Out(1)
-    """
-
-    def __init__(self, *, address: int, data: int, ids: int = 4, atomics: bool = False) -> None:
-        self.address = address
-        self.data = check_data_bits(data)
-        self.ids = check_integer("Identity bits", ids, 1, 32)
-        self.atomics = atomics
-
-        def address_channel(name: str) -> dict[str, wiring.Member]:
-            atop = {"awatop": Out(6)} if atomics and name == "aw" else {}
-            return {
-                f"{name}id": Out(ids),
-                f"{name}addr": Out(address),
-                f"{name}len": Out(8),
-                f"{name}size": Out(3),
-                f"{name}burst": Out(2),
-                **atop,
-                f"{name}valid": Out(1),
-                f"{name}ready": In(1),
-            }
-
-        super().__init__(
-            {
-                **address_channel("aw"),
-                "wdata": Out(data),
-                "wstrb": Out(data // 8),
-                "wlast": Out(1),
-                "wvalid": Out(1),
-                "wready": In(1),
-                "bid": In(ids),
-                "bresp": In(2),
-                "bvalid": In(1),
-                "bready": Out(1),
-                **address_channel("ar"),
-                "rid": In(ids),
-                "rdata": In(data),
-                "rresp": In(2),
-                "rlast": In(1),
-                "rvalid": In(1),
-                "rready": Out(1),
-            }
-        )
 
 
 class AxiTarget(wiring.Component):

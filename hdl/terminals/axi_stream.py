@@ -6,45 +6,13 @@ from amaranth.hdl import Const, Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..graphs.tags import AddressCode, TagScheme
+from ..links.axi4_stream import AxiStream
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagDecoder, TagEncoder
-from ..topology.tags import AddressCode, TagScheme
+from ..primitives.routing_tags import TagDecoder, TagEncoder
 
-__all__ = ["AxiStream", "AxiStreamInput", "AxiStreamOutput", "input_stream", "output_stream"]
-
-
-class AxiStream(wiring.Signature):
-    """An AXI4-Stream. Signals without a shape are left out; the names are those of the standard.
-
-    Members
-    -------
-    tvalid : Out(1)
-    tready : In(1)
-    tdata : Out(data)
-    tid : Out(source)
-    tdest : Out(destination)
-    tuser : Out(user)
-    tlast : Out(1)
-    """
-
-    def __init__(
-        self,
-        *,
-        data: ShapeLike,
-        source: ShapeLike | None = None,
-        destination: ShapeLike | None = None,
-        user: ShapeLike | None = None,
-        last: bool,
-    ) -> None:
-        shapes = {"tid": source, "tdest": destination, "tuser": user, "tlast": 1 if last else None}
-        super().__init__(
-            {
-                "tvalid": Out(1),
-                "tready": In(1),
-                "tdata": Out(data),
-                **{name: Out(shape) for name, shape in shapes.items() if shape is not None},
-            }
-        )
+__all__ = ["AxiStreamInput", "AxiStreamOutput", "input_stream", "output_stream"]
 
 
 def _address(code: AddressCode) -> ShapeLike:

@@ -6,10 +6,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
-from ..primitives.packet import Packet
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
+from ..links.packet import Packet
 from .parity import Granularity, parity_of, protected
 
 __all__ = ["CircuitParityChecker"]

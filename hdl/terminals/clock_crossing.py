@@ -6,8 +6,9 @@ from amaranth.lib.cdc import AsyncFFSynchronizer
 from amaranth.lib.fifo import AsyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer, check_payload
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.payload import check_payload
 
 __all__ = ["ClockCrossing", "check_crossing_depth"]
 

@@ -3,9 +3,9 @@
 from amaranth.hdl import Cat, Mux, Value
 from amaranth.lib import wiring
 
-from ..core.errors import InvalidValue
-from ..primitives.packet import Packet
-from ..topology.single_stage import SingleStageCube
+from ..fabric.errors import InvalidValue
+from ..graphs.families.single_stage import SingleStageCube
+from ..links.packet import Packet
 from .partition import PartitionInterface, interface_members
 
 __all__ = ["LoopPartitionInterface"]
@@ -15,7 +15,7 @@ class LoopPartitionInterface(PartitionInterface):
     """Sends effective tags, so that no packet changes loops in a stage that is closed to it.
 
     Everything else is as in `PartitionInterface`. What it sends for each tag is
-    `routing.loop_partitions.effective_destination`. M has a bit for each stage.
+    `graphs.families.loop_partitions.effective_destination`. M has a bit for each stage.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..routing.mask_rule import MaskRule
+from ..graphs.mask_rule import MaskRule
 
 __all__ = ["MaskGuard"]
 

@@ -5,11 +5,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
-from ..boxes.combining.input_buffered_box import WordBuffer
-from ..boxes.combining.link import MemoryLink
-from ..boxes.combining.pacing import Lengths, Pacer, check_lengths, message_length
-from ..core.checks import check_integer
+from ..fabric.checks import check_integer
+from ..links.memory_link import MemoryLink
 from ..operations.memory import OperationUnit
+from ..primitives.pacing import Lengths, Pacer, check_lengths, message_length
+from ..primitives.word_buffer import WordBuffer
 
 __all__ = ["MemoryModule"]
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining import MemoryLink
+from ..links.memory_link import MemoryLink
 from .partition import PartitionInterface, interface_ports
 
 __all__ = ["MemoryPartitionInterface"]

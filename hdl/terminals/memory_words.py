@@ -12,12 +12,13 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..graphs.tags import TagScheme
+from ..links.memory_link import MemoryLink, check_link
+from ..links.packet import Packet
 from ..operations.memory import Operation
-from ..primitives.packet import Packet, TagEncoder
-from ..topology.tags import TagScheme
+from ..primitives.routing_tags import TagEncoder
 
 __all__ = ["Lengths", "MemoryEnd", "ProcessorEnd", "header_bits", "request_words", "word_packet"]
 

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
+from ..links.memory_link import MemoryLink, check_link
 from .bus_words import WordMap
 
 __all__ = ["OrderedRequests", "answer_layout", "ask_layout"]

@@ -13,9 +13,9 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
-from ..core.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
-from ..primitives.packet import Packet
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Cell, CellType, Fabric, Meter, Pin, Scope
+from ..links.packet import Packet
 
 __all__ = [
     "PARITIES",

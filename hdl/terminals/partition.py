@@ -6,10 +6,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.errors import InvalidValue
-from ..primitives.packet import Packet, digits_of
-from ..routing.partitions import check_partitionable
-from ..topology.tags import TagScheme
+from ..fabric.errors import InvalidValue
+from ..graphs.partitions import check_partitionable
+from ..graphs.tags import TagScheme
+from ..links.packet import Packet
+from ..primitives.routing_tags import digits_of
 
 __all__ = ["PartitionInterface", "interface_members", "interface_ports"]
 
@@ -36,7 +37,7 @@ class PartitionInterface(wiring.Component):
 
     E = T AND M for XOR and difference tags, E = D AND M OR S AND NOT M for destination tags, and
     broadcast mask AND M; M has a 1 in each address bit in which the members of the subnetwork
-    differ, and must be one that `routing.partitions.check_mask` allows: with 2 x 2 boxes any, in
+    differ, and must be one that `graphs.partitions.check_mask` allows: with 2 x 2 boxes any, in
     base b one that fixes digits. In packets of several flits only the header is changed. Nothing is
     stored: `o` depends combinationally on `i`, and `i.ready` on `o.ready`; latency 0, throughput
     one flit per cycle.
@@ -74,7 +75,7 @@ class PartitionInterface(wiring.Component):
     Raises
     ------
     ValueError
-        If the network can't be partitioned (`routing.partitions.check_partitionable`), or its tags
+        If the network can't be partitioned (`graphs.partitions.check_partitionable`), or its tags
         are not as wide as the packet's.
     """
 

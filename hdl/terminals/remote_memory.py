@@ -4,10 +4,11 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
+from ..graphs.tags import TagScheme
+from ..links.memory_link import MemoryLink, check_link
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
-from ..primitives.packet import Packet, TagEncoder
-from ..topology.tags import TagScheme
+from ..primitives.routing_tags import TagEncoder
 
 __all__ = ["RemoteMemoryEnd", "RemoteProcessorEnd", "reply_payload", "request_payload"]
 

@@ -6,11 +6,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.unbuffered import VerdictLink
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
-from ..primitives.packet import Packet
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
+from ..links.packet import Packet
+from ..links.verdict_link import VerdictLink
 from ..primitives.random_bits import RandomBits, RandomOrder
 from ..primitives.round_robin import RoundRobin
 

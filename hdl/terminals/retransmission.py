@@ -5,15 +5,16 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
-from ..core.fabric import Meter
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..fabric.fabric import Meter
+from ..graphs.tags import TagScheme
+from ..links.packet import Packet
 from ..primitives.arrival_queue import ArrivalQueue
 from ..primitives.clearing import Clearing
-from ..primitives.packet import Packet, TagEncoder
 from ..primitives.random_bits import RandomBits
 from ..primitives.round_robin import RoundRobin
-from ..topology.tags import TagScheme
+from ..primitives.routing_tags import TagEncoder
 
 __all__ = ["LONGEST_WAIT", "RetransmissionInterface", "acknowledged", "clearing_cycles"]
 

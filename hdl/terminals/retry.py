@@ -5,10 +5,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.rejecting_wormhole import RejectingLink
-from ..core.checks import check_delay, check_integer
-from ..core.errors import InvalidValue
-from ..primitives.packet import Packet
+from ..fabric.checks import check_delay, check_integer
+from ..fabric.errors import InvalidValue
+from ..links.packet import Packet
+from ..links.rejecting_link import RejectingLink
 from ..primitives.random_bits import RandomBits
 
 __all__ = ["RetryInterface", "RetryReceiver"]

@@ -10,10 +10,10 @@ from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
-from ..boxes.combining.pacing import Lengths, check_lengths, paced
-from ..core.checks import check_integer
-from ..core.errors import InvalidValue
+from ..fabric.checks import check_integer
+from ..fabric.errors import InvalidValue
+from ..links.memory_link import MemoryLink, check_link
+from ..primitives.pacing import Lengths, check_lengths, paced
 from ..primitives.round_robin import RoundRobin
 
 __all__ = ["MemoryDemultiplexer", "ProcessorMultiplexer"]

@@ -4,50 +4,13 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..boxes.combining.link import MemoryLink, check_link
-from ..boxes.combining.pacing import Lengths, paced
+from ..links.memory_link import MemoryLink, check_link
+from ..links.wishbone_bus import Wishbone
 from ..operations.bus import check_data_bits
+from ..primitives.pacing import Lengths, paced
 from .bus_words import WordMap
 
-__all__ = ["Wishbone", "WishboneTarget"]
-
-
-class Wishbone(wiring.Signature):
-    """A Wishbone bus, as an initiator sees it. The members are those of amaranth-soc's signature.
-
-    Parameters
-    ----------
-    address : int
-        Width of an address in bits; addresses count words.
-    data : int
-        Width of a word: 8, 16, 32 or 64 bits. Each byte has a bit in `sel`.
-
-    Members
-    -------
-    adr : Out(address)
-    dat_w : Out(data)
-    dat_r : In(data)
-    sel : Out(data // 8)
-    cyc, stb, we : Out(1)
-    ack, err : In(1)
-    """
-
-    def __init__(self, *, address: int, data: int) -> None:
-        self.address = address
-        self.data = check_data_bits(data)
-        super().__init__(
-            {
-                "adr": Out(address),
-                "dat_w": Out(data),
-                "dat_r": In(data),
-                "sel": Out(data // 8),
-                "cyc": Out(1),
-                "stb": Out(1),
-                "we": Out(1),
-                "ack": In(1),
-                "err": In(1),
-            }
-        )
+__all__ = ["WishboneTarget"]
 
 
 class WishboneTarget(wiring.Component):

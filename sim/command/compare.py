@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import click
 
-from ...hdl.core.output_file import output_format
+from ...hdl.support.output_file import output_format
 from ..measure.units import PER
 from ..report.formats import FORMATS
 from .words import INTERRUPTED, check_outputs, messages, run_options, sweep_options

@@ -21,7 +21,7 @@ def deadlock(network: str, parameters: tuple[str, ...], as_json: bool) -> None:
     """
     from tqdm import tqdm
 
-    from ...hdl.routing.deadlock import dependencies, dependency_cycle
+    from ...hdl.graphs.routing.deadlock import dependencies, dependency_cycle
     from ..run.progress import phase
 
     built = network_from(network, parameters)

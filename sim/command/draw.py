@@ -4,7 +4,7 @@ import json
 
 import click
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from .words import network_arguments, network_from
 
 __all__ = ["draw"]

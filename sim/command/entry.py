@@ -13,9 +13,9 @@ from typing import NoReturn
 
 import click
 
-from ...hdl.core.children import end_children
-from ...hdl.core.errors import MulticubeError
-from ...hdl.core.interruption import terminable
+from ...hdl.fabric.errors import MulticubeError
+from ...hdl.support.children import end_children
+from ...hdl.support.interruption import terminable
 from . import INTERRUPTED
 from .group import LazyGroup, Subcommand
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from ...hdl.core.checks import nearest
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import nearest
+from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["LazyGroup", "Subcommand"]
 

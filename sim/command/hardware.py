@@ -9,13 +9,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.output_file import is_regular
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.output_file import is_regular
 from .words import check_outputs, messages, network_arguments, network_from
 
 if TYPE_CHECKING:
-    from ...hdl.core.fabric import CellType, Fabric
     from ...hdl.export.verilog import Clock
+    from ...hdl.fabric.fabric import CellType, Fabric
     from ...hdl.networks import Network
     from ...hdl.networks.family import Family
 
@@ -223,8 +223,8 @@ def _fabric(
     built: "Network", *, partitions: bool, node: bool, face: str, rows: int | None
 ) -> "tuple[Fabric, str, Clock]":
     """The fabric to write, its title, and its clock."""
-    from ...hdl.core.fabric import Fabric
     from ...hdl.export.verilog import Clock
+    from ...hdl.fabric.fabric import Fabric
     from ...hdl.networks import (
         AXI_CLOCK,
         AxiNetwork,

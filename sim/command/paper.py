@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.output_file import output_format
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.output_file import output_format
 from ..report.formats import FORMATS
 from .words import check_outputs, messages
 

@@ -7,15 +7,15 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from .words import network_arguments, network_from
 
 if TYPE_CHECKING:
+    from ...hdl.graphs.permutations import Permutation
+    from ...hdl.graphs.plans.multistage import MultistagePlan
+    from ...hdl.graphs.schedules.looping import BoxSettings
+    from ...hdl.graphs.tags import TagScheme
     from ...hdl.networks import Network
-    from ...hdl.routing.looping import BoxSettings
-    from ...hdl.topology.multistage import MultistagePlan
-    from ...hdl.topology.permutations import Permutation
-    from ...hdl.topology.tags import TagScheme
 
 __all__ = ["permute"]
 
@@ -33,8 +33,8 @@ def permute(
     PERMUTATION is written as for --traffic: a name (bit-reversal, shift:3), the destinations of all
     terminals separated by commas (3,0,2,1), with x for a terminal that sends nothing, or file:FILE.
     """
-    from ...hdl.routing.decomposition import decompose, direct_passes
-    from ...hdl.routing.passes import conflicts
+    from ...hdl.graphs.schedules.decomposition import decompose, direct_passes
+    from ...hdl.graphs.schedules.passes import conflicts
     from ..run.progress import phase
     from ..workload.traffic import pattern
 
@@ -118,7 +118,7 @@ def _pass(
     plan: "MultistagePlan", tags: "TagScheme", destinations: "Permutation", set_: bool = True
 ) -> dict[str, Any]:
     """A pass as plain lists: the destination and tag of each source, and the boxes' settings."""
-    from ...hdl.routing.passes import settings
+    from ...hdl.graphs.schedules.passes import settings
 
     return {
         "destinations": list(destinations),
@@ -137,7 +137,7 @@ def _arrows(destinations: "Permutation") -> str:
 def _print_settings(record: dict[str, Any]) -> None:
     from itertools import zip_longest
 
-    from ...hdl.routing.passes import state_name
+    from ...hdl.graphs.schedules.passes import state_name
 
     columns = record["settings"]
     table = Table("box", *(f"stage {stage}" for stage in range(len(columns))))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.output_file import output_format
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.output_file import output_format
 from ..report.formats import FORMATS
 from .words import (
     INTERRUPTED,

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from .words import network_arguments, network_from
 
 __all__ = ["steps"]
@@ -43,8 +43,8 @@ def steps(
     NETWORK are not used, only its nodes and links. TASK is broadcast (from the node for which it
     takes longest), concentration (to that node), or a permutation, written as for --traffic.
     """
-    from ...hdl.routing.communication_steps import concentration_of, one_message
-    from ...hdl.routing.permutation_steps import StepRouter
+    from ...hdl.graphs.schedules.communication_steps import concentration_of, one_message
+    from ...hdl.graphs.schedules.permutation_steps import StepRouter
     from ..measure.fan_out import fan_out
     from ..run.communication import (
         broadcast_task,

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from ..synthesis import DEVICES
 from .hardware import only_type
 from .words import network_from
@@ -56,7 +56,7 @@ def synth(
     """
     from tqdm import tqdm
 
-    from ...hdl.core.parameters import pairs
+    from ...hdl.fabric.parameters import pairs
     from ..synthesis import Setup, measure, verilog_design
 
     setup = Setup(device, seeds, flags, limit)
@@ -94,8 +94,8 @@ def _network(
     words: tuple[str, ...], node: bool, cell: str | None
 ) -> "tuple[dict[str, Any], Design]":
     """A description of what is measured, and the design."""
-    from ...hdl.core.cell_part import cell_part
-    from ...hdl.core.fabric import Fabric
+    from ...hdl.fabric.cell_part import cell_part
+    from ...hdl.fabric.fabric import Fabric
     from ..synthesis import network_design
 
     if node and cell is not None:

@@ -5,8 +5,8 @@ import os
 
 import click
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.output_file import check_output, is_standard_output
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.output_file import check_output, is_standard_output
 from .words import messages, network_from
 
 __all__ = ["view"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.output_file import check_output, is_standard_output
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.output_file import check_output, is_standard_output
 from ..measure.units import UNITS
 from . import INTERRUPTED
 
@@ -41,7 +41,7 @@ def network_from(name: str, words: Sequence[str]) -> "Network":
     ValueError
         If a word is not NAME=VALUE or is given twice, or the network has no such parameter.
     """
-    from ...hdl.core.parameters import pairs
+    from ...hdl.fabric.parameters import pairs
     from ...hdl.networks import build
 
     return build(name, **pairs(words))

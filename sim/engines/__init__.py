@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, Self, runtime_checkable
 
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
 
 __all__ = ["Engine", "PortEngine", "ResetEngine", "StateEngine"]
 

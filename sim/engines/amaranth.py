@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from amaranth.hdl import DriverConflict, Fragment, MemoryData, MemoryInstance, Shape, Value
 from amaranth.sim import Simulator
 
-from ...hdl.core.checks import check_integer
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import Fabric, FabricComponent, Pin, member
-from ...hdl.core.interruption import held_interrupts
-from ...hdl.core.output_file import whole_file
+from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Fabric, FabricComponent, Pin, member
+from ...hdl.support.interruption import held_interrupts
+from ...hdl.support.output_file import whole_file
 from .compiled.netlist import lowered
 
 __all__ = ["AmaranthEngine"]

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...hdl.core.digest import digest
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import Pin
-from ...hdl.core.output_file import check_output, is_regular
+from ...hdl.fabric.digest import digest
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Pin
+from ...hdl.support.output_file import check_output, is_regular
 from .compiled import CompiledEngine
 
 __all__ = ["CheckpointEngine", "check_checkpoint"]

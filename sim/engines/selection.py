@@ -4,9 +4,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ...hdl.core.checks import check_word
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import Fabric
+from ...hdl.fabric.checks import check_word
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Fabric
 from . import Engine
 from .amaranth import AmaranthEngine
 from .compiled import CompiledEngine

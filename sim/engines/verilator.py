@@ -13,12 +13,12 @@ from subprocess import TimeoutExpired
 
 from amaranth.lib.wiring import In
 
-from ...hdl.core.checks import check_integer
-from ...hdl.core.children import in_threads, run_program, scratch_folder
-from ...hdl.core.digest import digest
-from ...hdl.core.errors import MulticubeError
-from ...hdl.core.fabric import Fabric, Pin
 from ...hdl.export.verilog import verilog_text
+from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.digest import digest
+from ...hdl.fabric.errors import MulticubeError
+from ...hdl.fabric.fabric import Fabric, Pin
+from ...hdl.support.children import in_threads, run_program, scratch_folder
 from .compiled.build import compiler_version, kept
 
 __all__ = ["VerilatorEngine", "VerilatorFailed", "VerilatorMissing", "VerilatorTimeout"]

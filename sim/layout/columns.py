@@ -7,7 +7,7 @@ from enum import IntEnum
 from itertools import accumulate
 from typing import NamedTuple
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from .grid import Layout, Point, Square, Wire
 from .left_edge import left_edge
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from math import prod
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.topology.graph import Graph
-from ...hdl.topology.multistage import MultistagePlan
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.graphs.graph import Graph
+from ...hdl.graphs.plans.multistage import MultistagePlan
 from .columns import Connection, Side, columns
 from .grid import Layout
 from .lines import lines

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from ...hdl.core.diagram import Line
-from ...hdl.core.fabric import Path, Pin
+from ...hdl.fabric.diagram import Line
+from ...hdl.fabric.fabric import Path, Pin
 from ...hdl.networks import Network, PacketNetwork
 from ..run.run import Run
 from ..workload.faults import gated

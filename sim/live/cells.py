@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In
 
 from ...hdl.boxes.combining.queue import CombiningQueue
 from ...hdl.boxes.combining.wait_buffer import WaitBuffer
-from ...hdl.core.fabric import CellType, Path
+from ...hdl.fabric.fabric import CellType, Path
 from ...hdl.primitives.arrival_queue import ArrivalQueue, row_order
 from ...hdl.primitives.interchange_box import InterchangeBox
 from ...hdl.primitives.lane_queue import LaneQueue

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...hdl.core.checks import check_integer, check_kind, shown
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.output_file import whole_file
+from ...hdl.fabric.checks import check_integer, check_kind, shown
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network
+from ...hdl.support.output_file import whole_file
 from ..engines.compiled.program import Group
 from ..run.run import Run
 from ..theory.prediction import predict

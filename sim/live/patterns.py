@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...hdl.bench import SourcePlan
-from ...hdl.core.errors import MulticubeError
+from ...hdl.fabric.errors import MulticubeError
 from ...hdl.networks import Network
 from ..run.run import Run
 from ..workload.pattern import Pattern

@@ -7,8 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from ...hdl.core.children import in_threads
-from ...hdl.core.digest import digest
+from ...hdl.fabric.digest import digest
+from ...hdl.support.children import in_threads
 from ..engines.compiled.build import called, failed, kept
 from ..engines.compiled.errors import NoCompiler
 

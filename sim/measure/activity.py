@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...hdl.core.checks import check_number
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_number
+from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["Activity", "Energy", "TypeActivity"]
 

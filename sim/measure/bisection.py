@@ -19,8 +19,8 @@ from math import ceil, gcd, inf
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hdl.core.checks import check_seed
-from ...hdl.topology.graph import Graph
+from ...hdl.fabric.checks import check_seed
+from ...hdl.graphs.graph import Graph
 from .bisection_search import EigenvalueBound, least_cut
 from .bounds import Bounds
 from .flows import congestion
@@ -71,7 +71,7 @@ def bisection(graph: Graph, limit: float = 10.0, seed: int = 1) -> Bisection:
     Examples
     --------
     >>> import networkx
-    >>> from multicube.hdl.topology.conversion import from_networkx
+    >>> from multicube.hdl.graphs.conversion import from_networkx
     >>> bisection(from_networkx(networkx.petersen_graph())).width.exact
     5
     """

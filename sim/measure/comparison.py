@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ...hdl.core.checks import nearest
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import nearest
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network
 from ..workload.traffic import short_name
 from .curve import Sweep

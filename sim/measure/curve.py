@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...hdl.networks import Network
+from ...hdl.support.shown import html_of
 from .frame import frame_of
 from .result import Result
 from .row import row_of
@@ -89,11 +90,9 @@ class Sweep:
             "points": [point.to_json() for point in self.points],
         }
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """What a notebook shows: a table of the points, and their plot."""
-        from ..report.notebook import sweep_html
-
-        return sweep_html(self)
+        return html_of("sweep", self)
 
     def to_frame(self) -> "pd.DataFrame":
         """A pandas table with a row for each point: the columns of `rows`.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...hdl.core.checks import check_seed
-from ...hdl.topology.graph import Graph
+from ...hdl.fabric.checks import check_seed
+from ...hdl.graphs.graph import Graph
 from .bounds import Bounds
 from .broadcast_search import Step, Wires, by_ports, greedy, least_steps, search
 from .symmetry import alike_nodes
@@ -74,7 +74,7 @@ def fan_out(graph: Graph, limit: float = 10.0, seed: int = 1) -> FanOut:
     Examples
     --------
     >>> import networkx
-    >>> from multicube.hdl.topology.conversion import from_networkx
+    >>> from multicube.hdl.graphs.conversion import from_networkx
     >>> found = fan_out(from_networkx(networkx.path_graph(3)))
     >>> found.time.exact, found.source, found.steps
     (2, 0, [[(0, 1)], [(1, 2)]])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...hdl.core.errors import MulticubeError
+from ...hdl.fabric.errors import MulticubeError
 
 if TYPE_CHECKING:
     import pandas as pd

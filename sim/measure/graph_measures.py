@@ -6,9 +6,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from ...hdl.core.checks import check_number
-from ...hdl.core.errors import InvalidValue
-from ...hdl.topology.graph import Graph
+from ...hdl.fabric.checks import check_number
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.graphs.graph import Graph
 from .bisection import Bisection, bisection, link_weights
 from .bounds import Bounds
 from .fan_out import FanOut, fan_out
@@ -65,7 +65,7 @@ def graph_measures(graph: Graph) -> GraphMeasures:
     Examples
     --------
     >>> import networkx
-    >>> from multicube.hdl.topology.conversion import from_networkx
+    >>> from multicube.hdl.graphs.conversion import from_networkx
     >>> petersen = graph_measures(from_networkx(networkx.petersen_graph()))
     >>> petersen.links, petersen.diameter, petersen.mean_distance
     (15, 2, 1.5)
@@ -201,7 +201,7 @@ def communication_measures(
     Examples
     --------
     >>> import networkx
-    >>> from multicube.hdl.topology.conversion import from_networkx
+    >>> from multicube.hdl.graphs.conversion import from_networkx
     >>> found = communication_measures(from_networkx(networkx.hypercube_graph(4)))
     >>> found.fan_out.time.exact, found.bisection.width.exact, found.looseness.exact
     (4, 8, 3.0)

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.routing.communication_steps import Transfer
-from ...hdl.routing.permutation_steps import StepBound, StepRouter
-from ...hdl.topology.permutations import (
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.graphs.permutations import (
     bit_reversal,
     complement,
     cyclic_shift,
@@ -17,6 +15,8 @@ from ...hdl.topology.permutations import (
     random_permutation,
     transpose,
 )
+from ...hdl.graphs.schedules.communication_steps import Transfer
+from ...hdl.graphs.schedules.permutation_steps import StepBound, StepRouter
 from .assignment import best_permutation
 
 __all__ = ["RoutedPermutation", "candidates", "hardest_permutation", "route"]
@@ -61,7 +61,7 @@ def candidates(
 ) -> Iterator[tuple[str, list[int]]]:
     """Permutations that are likely to be hard, by name.
 
-    These are those of `topology.permutations` that fit the number of nodes, random ones, and
+    These are those of `graphs.permutations` that fit the number of nodes, random ones, and
 
     - farthest: no other has a greater sum of distances (an assignment problem);
     - halves: all nodes of `side` trade places with all others, as the paper argues (section 5.3),

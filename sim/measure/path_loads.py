@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from ...hdl.core.checks import check_limit
-from ...hdl.topology.graph import Graph, Link
+from ...hdl.fabric.checks import check_limit
+from ...hdl.graphs.graph import Graph, Link
 
 __all__ = ["LocalTraffic", "converging_loads"]
 

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...hdl.routing.relation import Relation
-from ...hdl.topology.graph import Channel
+from ...hdl.graphs.graph import Channel
+from ...hdl.graphs.routing.relation import Relation
 
 __all__ = ["PathShares", "path_shares"]
 
@@ -61,7 +61,7 @@ def path_shares(relation: Relation) -> PathShares:
     --------
     In a one-way ring of 4 nodes a broken link cuts off half of the pairs:
 
-    >>> from multicube.hdl.topology.torus import Torus
+    >>> from multicube.hdl.graphs.families.torus import Torus
     >>> path_shares(Torus(4, 1, directions=1)).cut_by_links.tolist()
     [0.5, 0.5, 0.5, 0.5]
     """

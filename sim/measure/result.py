@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...hdl.core.errors import MulticubeError
+from ...hdl.fabric.errors import MulticubeError
 from ...hdl.networks.catalogue import told
+from ...hdl.support.shown import html_of
 from .activity import Activity
 from .frame import frame_of
 from .row import row_of
@@ -270,11 +271,9 @@ class Result:
             f"latency {self.latency} cycles, {verdict}>"
         )
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """What a notebook shows: the numbers, and the network with its links coloured by use."""
-        from ..report.notebook import result_html
-
-        return result_html(self)
+        return html_of("result", self)
 
     def to_json(self) -> dict[str, Any]:
         """All fields as plain lists, dictionaries, numbers and strings."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import inf
 
-from ...hdl.core.errors import MulticubeError
+from ...hdl.fabric.errors import MulticubeError
 from ...hdl.operations.memory import Operation
 
 __all__ = ["Access", "SerialOrder", "Undecided", "is_serializable", "serial_order"]

@@ -1,6 +1,6 @@
 """The units of rates: packets or flits, per cycle and terminal or link."""
 
-from ...hdl.core.checks import check_word
+from ...hdl.fabric.checks import check_word
 
 __all__ = ["PER", "UNITS", "unit_name", "units_in_packet"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.routing.relation import Relation
-from ...hdl.topology.graph import Link
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.graphs.graph import Link
+from ...hdl.graphs.routing.relation import Relation
 from .assignment import best_permutation
 
 __all__ = ["heavy_permutations", "link_uses", "most_loaded_link", "worst_permutation"]

@@ -9,8 +9,8 @@ This folder is the package `multicube` itself; `hdl`, `sim` and `boards` are ins
 
 from typing import TYPE_CHECKING
 
-from .hdl.core.lazy import lazy_names
-from .hdl.core.shown import show_by
+from .hdl.support.lazy import lazy_names
+from .hdl.support.shown import show_by
 
 if TYPE_CHECKING:
     from .hdl.export.verilog import write_verilog
@@ -36,4 +36,5 @@ __getattr__, __dir__ = lazy_names(
     },
 )
 
-show_by("network", f"{__name__}.sim.report.notebook", "network_html")
+for _kind in ("network", "result", "sweep"):
+    show_by(_kind, f"{__name__}.sim.report.notebook", f"{_kind}_html")

@@ -9,8 +9,8 @@ lists its items in `ITEMS`.
 
 import re
 
-from ...hdl.core.checks import nearest
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import nearest
+from ...hdl.fabric.errors import InvalidValue
 from . import (
     combining_hotspot,
     combining_latency,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network, build
 from ...hdl.networks.graph import GraphNetwork
 from ...hdl.networks.routed import RoutedNetwork

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...hdl.topology.hierarchical import Hierarchical
+from ...hdl.graphs.families.hierarchical import Hierarchical
 from ..theory.hierarchical import Hypercube, Rates, TwoLevel
 from .dandamudi_static import SOURCE, graph_of, like, plot_lines, true_traffic
 from .item import Column, Item, Options, PaperResult, finite

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...hdl.topology.cube_connected_cycles import CubeConnectedCycles
+from ...hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
 from ..measure.path_loads import converging_loads
 from ..theory.hierarchical import Rates, TwoLevel, utilisation
 from .dandamudi_rtl import Measurement, Point, measured

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from ...hdl.graphs.families.hierarchical import Hierarchical
+from ...hdl.graphs.graph import Graph, Link
 from ...hdl.networks.graph import GraphNetwork
 from ...hdl.routers.selection import Selection
-from ...hdl.topology.graph import Graph, Link
-from ...hdl.topology.hierarchical import Hierarchical
 from ..measure.result import Result
 from ..run.run import Run
 from ..run.simulation import whole_runs

@@ -12,14 +12,14 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...hdl.routing.minimal import Minimal
-from ...hdl.routing.relation import Relation
-from ...hdl.topology.complete import Complete
-from ...hdl.topology.cube_connected_cycles import CubeConnectedCycles
-from ...hdl.topology.graph import Graph
-from ...hdl.topology.hierarchical import Hierarchical
-from ...hdl.topology.routed_hypercube import RoutedHypercube
-from ...hdl.topology.torus import Torus
+from ...hdl.graphs.families.complete import Complete
+from ...hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
+from ...hdl.graphs.families.hierarchical import Hierarchical
+from ...hdl.graphs.families.routed_hypercube import RoutedHypercube
+from ...hdl.graphs.families.torus import Torus
+from ...hdl.graphs.graph import Graph
+from ...hdl.graphs.routing.minimal import Minimal
+from ...hdl.graphs.routing.relation import Relation
 from ..measure.graph_measures import graph_measures
 from ..measure.path_loads import LocalTraffic
 from ..theory.hierarchical import Hypercube, TwoLevel

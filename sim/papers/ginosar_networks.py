@@ -8,14 +8,14 @@ from typing import Any
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter
 
-from ...hdl.topology.chordal_ring import ChordalRing
-from ...hdl.topology.complete import Complete
-from ...hdl.topology.graph import Graph
-from ...hdl.topology.perfect_shuffle import ShuffleNearestNeighbor
-from ...hdl.topology.routed_hypercube import RoutedHypercube
-from ...hdl.topology.star import Star
-from ...hdl.topology.torus import Torus
-from ...hdl.topology.tree import Tree
+from ...hdl.graphs.families.chordal_ring import ChordalRing
+from ...hdl.graphs.families.complete import Complete
+from ...hdl.graphs.families.perfect_shuffle import ShuffleNearestNeighbor
+from ...hdl.graphs.families.routed_hypercube import RoutedHypercube
+from ...hdl.graphs.families.star import Star
+from ...hdl.graphs.families.torus import Torus
+from ...hdl.graphs.families.tree import Tree
+from ...hdl.graphs.graph import Graph
 from ..measure.graph_measures import CommunicationMeasures, communication_measures
 from ..theory.static_networks import Formula, Size, StaticNetwork, compared, static_network
 from .item import Column, Options

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 from scipy.stats import bootstrap, rankdata
 
+from ...hdl.graphs.graph import Graph
 from ...hdl.networks.catalogue import find
 from ...hdl.networks.network import PacketNetwork
-from ...hdl.topology.graph import Graph
 from ..run.messages import Copies, Message, Messenger
 from ..run.simulation import simulate
 from .ginosar_networks import SOURCE

@@ -15,18 +15,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator
 from tqdm import tqdm
 
-from ...hdl.core.fabric import CellType, Fabric
-from ...hdl.networks import build
-from ...hdl.networks.routed import RoutedNetwork
-from ...hdl.routers.communication_controller import CommunicationController
-from ...hdl.topology.graph import Graph
-from ...hdl.topology.permutations import (
+from ...hdl.fabric.fabric import CellType, Fabric
+from ...hdl.graphs.graph import Graph
+from ...hdl.graphs.permutations import (
     bit_reversal,
     complement,
     cyclic_shift,
     perfect_shuffle,
     random_permutation,
 )
+from ...hdl.networks import build
+from ...hdl.networks.routed import RoutedNetwork
+from ...hdl.routers.communication_controller import CommunicationController
 from ..measure.break_even import break_even
 from ..measure.result import Result
 from ..measure.worst_permutation import link_uses, most_loaded_link, worst_permutation

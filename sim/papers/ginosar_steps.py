@@ -11,9 +11,9 @@ from typing import Any
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from ...hdl.routing.communication_steps import concentration_of, one_message
-from ...hdl.routing.permutation_steps import StepRouter, crossing_capacity
-from ...hdl.topology.permutations import random_permutation
+from ...hdl.graphs.permutations import random_permutation
+from ...hdl.graphs.schedules.communication_steps import concentration_of, one_message
+from ...hdl.graphs.schedules.permutation_steps import StepRouter, crossing_capacity
 from ..measure.bounds import Bounds
 from ..measure.hardest_permutation import RoutedPermutation, hardest_permutation, route
 from ..run.communication import (

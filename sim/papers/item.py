@@ -11,9 +11,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...hdl.core.checks import check_field
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.output_file import check_output, output_format, whole_file
+from ...hdl.fabric.checks import check_field
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.output_file import check_output, output_format, whole_file
 from ..measure.result import Latency
 from ..report.drawing import save_figure
 from ..report.formats import FORMATS

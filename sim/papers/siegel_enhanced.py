@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
+from ...hdl.graphs.plans.multistage import multistage_plan
 from ...hdl.networks import MultistageNetwork
 from ...hdl.networks.stage_layout import plan_diagram
-from ...hdl.topology import multistage_plan
 from ..report.drawing import diagram_figure
 from ..theory.multistage_cube import dilated_throughput, replicated_throughput
 from .item import Column, Item, Options, PaperResult, deviation

@@ -15,11 +15,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from ...hdl.topology.cube_connected_cycles import CubeConnectedCycles
-from ...hdl.topology.multistage import MultistagePlan, multistage_plan
-from ...hdl.topology.routed_hypercube import RoutedHypercube
-from ...hdl.topology.single_stage import Lambda, ManYo
-from ...hdl.topology.torus import Torus
+from ...hdl.graphs.families.cube_connected_cycles import CubeConnectedCycles
+from ...hdl.graphs.families.routed_hypercube import RoutedHypercube
+from ...hdl.graphs.families.single_stage import Lambda, ManYo
+from ...hdl.graphs.families.torus import Torus
+from ...hdl.graphs.plans.multistage import MultistagePlan, multistage_plan
 from ..layout import Layout
 from ..layout.placements import (
     folded,

@@ -6,11 +6,11 @@ these bits are set to straight, and its mask M has zeros there.
 
 from collections.abc import Iterable
 
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
+from ...hdl.graphs.partitions import Partition, Subnetwork, effective_tag
+from ...hdl.graphs.plans.multistage import MultistagePlan, multistage_plan
+from ...hdl.graphs.tags import Routing
 from ...hdl.networks.stage_layout import plan_diagram
-from ...hdl.routing.partitions import Partition, Subnetwork, effective_tag
-from ...hdl.topology import MultistagePlan, multistage_plan
-from ...hdl.topology.tags import Routing
 from ..report.drawing import Marks, diagram_figure
 from .item import Column, Item, Options, PaperResult
 from .siegel_structure import SOURCE, stage_names

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from scipy import stats
 
-from ...hdl.topology import multistage_plan
+from ...hdl.graphs.plans.multistage import multistage_plan
 from .item import Column, Item, Options, PaperResult
 from .siegel_structure import SOURCE
 

@@ -12,11 +12,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ...hdl.graphs.families.single_stage import Lambda, ManYo, SingleStageCube
+from ...hdl.graphs.graph import Channel
 from ...hdl.networks.graph_layout import graph_diagram
 from ...hdl.networks.routed import RoutedNetwork
 from ...hdl.networks.single_stage import LambdaNetwork, ManYoNetwork
-from ...hdl.topology.graph import Channel
-from ...hdl.topology.single_stage import Lambda, ManYo, SingleStageCube
 from ..measure.result import Result
 from ..report.drawing import HIGHLIGHT, diagram_figure
 from ..run.simulation import whole_run

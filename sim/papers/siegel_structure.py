@@ -11,13 +11,12 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ...hdl.boxes import BoxState
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
+from ...hdl.graphs.permutations import cyclic_shift
+from ...hdl.graphs.plans.multistage import Hop, MultistagePlan, multistage_plan
+from ...hdl.graphs.schedules.passes import settings, state_name
 from ...hdl.networks import MultistageNetwork
 from ...hdl.networks.stage_layout import plan_diagram, plan_path
-from ...hdl.routing.passes import settings, state_name
-from ...hdl.topology import MultistagePlan, multistage_plan
-from ...hdl.topology.multistage import Hop
-from ...hdl.topology.permutations import cyclic_shift
 from ..measure.result import Result
 from ..report.drawing import HIGHLIGHT, Marks, diagram_figure, draw_box, draw_diagram
 from ..run.simulation import whole_run

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from ...hdl.topology.multistage import PLANS, MultistagePlan, multistage_plan
+from ...hdl.graphs.plans.multistage import PLANS, MultistagePlan, multistage_plan
 from .item import Column, Item, Options, PaperResult
 from .siegel_structure import SOURCE
 

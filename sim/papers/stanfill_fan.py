@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from ...hdl.graphs.schedules.copies import copy_rounds
 from ...hdl.networks import ConnectionMachine
-from ...hdl.routing.copies import copy_rounds
 from ..measure.result import SimulationError
 from ..run.messages import Copies, Message, Messenger
 from .item import Column, Item, Options, PaperResult

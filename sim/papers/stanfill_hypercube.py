@@ -9,8 +9,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from ...hdl.graphs.families.hypercube import Hypercube
 from ...hdl.networks import ConnectionMachine, HypercubeNetwork, PacketNetwork
-from ...hdl.topology.hypercube import Hypercube
 from ..measure.result import Result
 from ..run.run import Run
 from ..run.simulation import whole_runs

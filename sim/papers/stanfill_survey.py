@@ -14,14 +14,11 @@ from matplotlib.ticker import LogLocator, NullLocator
 from scipy.stats import t as student
 
 from ...hdl import build
-from ...hdl.networks import PacketNetwork
-from ...hdl.routing.relation import Relation
-from ...hdl.topology.clos import Clos
-from ...hdl.topology.fat_tree import FatTree
-from ...hdl.topology.leiserson_fat_tree import LeisersonFatTree
-from ...hdl.topology.multistage import multistage_plan
-from ...hdl.topology.multistage_graph import MultistageGraph
-from ...hdl.topology.permutations import (
+from ...hdl.graphs.families.clos import Clos
+from ...hdl.graphs.families.fat_tree import FatTree
+from ...hdl.graphs.families.leiserson_fat_tree import LeisersonFatTree
+from ...hdl.graphs.families.routed_hypercube import RoutedHypercube
+from ...hdl.graphs.permutations import (
     bit_reversal,
     complement,
     cyclic_shift,
@@ -29,7 +26,10 @@ from ...hdl.topology.permutations import (
     random_permutation,
     transpose,
 )
-from ...hdl.topology.routed_hypercube import RoutedHypercube
+from ...hdl.graphs.plans.multistage import multistage_plan
+from ...hdl.graphs.plans.multistage_graph import MultistageGraph
+from ...hdl.graphs.routing.relation import Relation
+from ...hdl.networks import PacketNetwork
 from ..measure.path_shares import PathShares, path_shares
 from ..measure.worst_permutation import heavy_permutations
 from ..run.run import Run

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
-from ...hdl.core.diagram import Diagram, End, Line, Node, Point
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.diagram import Diagram, End, Line, Node, Point
+from ...hdl.fabric.fabric import Pin
 
 if TYPE_CHECKING:
     from .drawing import Marks

@@ -3,8 +3,8 @@
 import os
 from collections.abc import Mapping
 
-from ...hdl.core.checks import check_kind
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_kind
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network, build
 from ..run.record import changes
 from ..run.rerun import read_records

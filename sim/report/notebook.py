@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from ...hdl.core.errors import MulticubeError
+from ...hdl.fabric.errors import MulticubeError
 from ...hdl.networks import Network, build
 from ..measure.curve import Sweep
 from ..measure.result import Latency, Result

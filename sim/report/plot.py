@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.output_file import output_format
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.output_file import output_format
 from ..measure.comparison import distinct_labels, is_square, rate_factors, size_of
 from ..measure.curve import Sweep
 from ..measure.units import unit_name

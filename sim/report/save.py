@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ...hdl.core.checks import check_kind
-from ...hdl.core.output_file import output_format, whole_file
+from ...hdl.fabric.checks import check_kind
+from ...hdl.support.output_file import output_format, whole_file
 from ..measure.comparison import rate_factors
 from ..measure.curve import Sweep
 from ..measure.units import unit_name

@@ -12,18 +12,18 @@ from amaranth.lib import data
 from amaranth.lib.wiring import Out
 
 from ...hdl.bench.twin import OnBench
-from ...hdl.core.errors import InvalidValue, MulticubeError
-from ...hdl.core.fabric import CellType, Pin
-from ...hdl.core.output_file import check_output
 from ...hdl.export.verilog import storage_of
 from ...hdl.export.verilog_names import net_name, port_name
+from ...hdl.fabric.errors import InvalidValue, MulticubeError
+from ...hdl.fabric.fabric import CellType, Pin
+from ...hdl.support.output_file import check_output
 from ..engines import Engine
 from ..engines.compiled import CompiledEngine
 from ..engines.compiled.activity import ActivityMeter, Bits
 from ..measure.activity import Activity, TypeActivity
-from ..report.saif import write_saif
 from .probe import crossings
 from .run import Run
+from .saif import write_saif
 from .stored import matched
 
 __all__ = ["ActivityEngine", "check_observable", "observed"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import joblib
 
-from ...hdl.core.checks import check_kind
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_kind
+from ...hdl.fabric.errors import InvalidValue
 from .workers import Finished, Job, finished_jobs
 
 __all__ = ["finished_anywhere", "open_cluster"]

@@ -1,7 +1,7 @@
 """Programs of communication steps, run on the hardware of an ensemble machine.
 
 >>> from multicube.hdl.networks import build
->>> from multicube.hdl.routing.communication_steps import one_message
+>>> from multicube.hdl.graphs.schedules.communication_steps import one_message
 >>> from multicube.sim.run.communication import broadcast_task, run_tasks
 >>> ring = build("torus", k=4, n=1).relation.graph
 >>> task = broadcast_task(ring, one_message([[(0, 1)], [(0, 3), (1, 2)]]), root=0)
@@ -17,17 +17,17 @@ from functools import reduce
 from amaranth.hdl import Shape
 
 from ...hdl.bench.ensemble import EnsembleMachine
-from ...hdl.core.errors import InvalidValue
-from ...hdl.operations.folds import Fold
-from ...hdl.routing.communication_steps import (
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.graphs.graph import Graph
+from ...hdl.graphs.permutations import Permutation
+from ...hdl.graphs.schedules.communication_steps import (
     Schedule,
     check_broadcast,
     check_concentration,
     check_delivery,
 )
-from ...hdl.routing.node_programs import StepProgram, accumulating, delivering
-from ...hdl.topology.graph import Graph
-from ...hdl.topology.permutations import Permutation
+from ...hdl.graphs.schedules.node_programs import StepProgram, accumulating, delivering
+from ...hdl.operations.folds import Fold
 from ..engines.selection import open_engines
 from ..measure.result import SimulationError
 

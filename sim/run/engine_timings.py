@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...hdl.bench import Bench, bench_for
-from ...hdl.core.checks import check_integer, check_kind, check_number
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.checks import check_integer, check_kind, check_number
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Pin
 from ...hdl.networks import Network
 from ..engines import PortEngine
 from ..engines.amaranth import AmaranthEngine

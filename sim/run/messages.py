@@ -21,11 +21,11 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ...hdl.bench.message_bench import MessageBench
-from ...hdl.core.checks import check_integer, check_limit, check_several, shown
-from ...hdl.core.errors import InvalidType, InvalidValue
+from ...hdl.fabric.checks import check_integer, check_limit, check_several, shown
+from ...hdl.fabric.errors import InvalidType, InvalidValue
+from ...hdl.graphs.schedules.copies import copy_rounds
 from ...hdl.networks.network import PacketNetwork
 from ...hdl.operations.folds import Fold
-from ...hdl.routing.copies import copy_rounds
 from ..engines import Engine
 from ..engines.selection import open_engines, resolve_engine
 from ..measure.result import SimulationError

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ...hdl.core.checks import check_kind, check_several
+from ...hdl.fabric.checks import check_kind, check_several
+from ...hdl.graphs.permutations import Permutation, check_permutation
 from ...hdl.networks import PacketNetwork
-from ...hdl.topology.permutations import Permutation, check_permutation
 from ..measure.result import Result
 from ..workload.traffic import Trace, TracePacket
 from .simulation import whole_run
@@ -25,7 +25,8 @@ def run_passes(
     ----------
     network : PacketNetwork
     passes : sequence of Permutation
-        As `hdl.routing.decomposition` finds them: the output that each input sends to, or None.
+        As `graphs.schedules.decomposition` finds them: the output that each input sends to, or
+        None.
     options
         Options of `simulate_runs`.
 

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import Out
 from ...hdl.bench import Bench
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.stamp import STAMP_SUM_BITS
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
 from ...hdl.networks.network import Window
 from ..engines import Engine, PortEngine
 from ..measure.access_history import is_serializable

@@ -29,12 +29,12 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from ...hdl.bench import ProgramBench
-from ...hdl.boxes.combining.pacing import request_length
-from ...hdl.core.checks import check_integer, check_several, shown
-from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
+from ...hdl.fabric.checks import check_integer, check_several, shown
+from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
 from ...hdl.networks.memory_network import MemoryNetwork
 from ...hdl.operations.memory import Operation, find_operation
+from ...hdl.primitives.pacing import request_length
 from ..engines import Engine
 from ..engines.selection import open_engines
 from ..measure.serial_order import Access, is_serializable

@@ -7,8 +7,8 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from ...hdl.core.digest import digest
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.digest import digest
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network
 from ..workload.traffic import Trace, pattern, read_trace
 from .run import Run

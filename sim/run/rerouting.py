@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ...hdl.bench import Bench, bench_for
-from ...hdl.core.checks import check_integer, check_kind
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.checks import check_integer, check_kind
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Pin
 from ...hdl.networks import Network
 from ..engines import Engine, StateEngine
 from ..engines.compiled import CompiledEngine

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.input_file import read_text
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import build
+from ...hdl.support.input_file import read_text
 from ..engines.selection import ENGINES, check_engine
 from ..measure.result import Result, SimulationError
 from ..measure.row import MEASURED, row_of

@@ -5,10 +5,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.input_file import read_input
-from ...hdl.core.output_file import alone, check_output, is_regular, whole_file
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network
+from ...hdl.support.input_file import read_input
+from ...hdl.support.output_file import alone, check_output, is_regular, whole_file
 from ..measure.result import Result
 from .record import identity, recorded
 from .run import Run

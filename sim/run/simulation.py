@@ -12,11 +12,11 @@ from tqdm import tqdm
 from ...hdl.bench import Bench, bench_for
 from ...hdl.bench.instruments import COUNT_BITS
 from ...hdl.bench.twin import with_twin
-from ...hdl.core.checks import check_flag, check_integer, check_kind, check_limit
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.output_file import check_output
+from ...hdl.fabric.checks import check_flag, check_integer, check_kind, check_limit
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network
 from ...hdl.networks.naming import field_names, takes_names
+from ...hdl.support.output_file import check_output
 from ..engines import Engine
 from ..engines.checkpoint import CheckpointEngine, check_checkpoint
 from ..engines.compiled import CompiledEngine

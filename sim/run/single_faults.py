@@ -7,10 +7,10 @@ from itertools import permutations
 import numpy as np
 
 from ...hdl.bench import bench_for
-from ...hdl.core.fabric import Pin
+from ...hdl.fabric.fabric import Pin
+from ...hdl.graphs.graph import Channel
+from ...hdl.graphs.routing.relation import Relation
 from ...hdl.networks import PacketNetwork
-from ...hdl.routing.relation import Relation
-from ...hdl.topology.graph import Channel
 from ..engines.selection import open_engines
 from ..measure.path_shares import PathShares
 from ..workload.faults import cut

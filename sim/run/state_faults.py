@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from math import log, log1p
 from typing import Any
 
-from ...hdl.core.checks import check_integer
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.errors import InvalidValue
 from ..engines import Engine, StateEngine
 from ..workload.injection import Injection, StateBits
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import joblib
 from tqdm import tqdm
 
-from ...hdl.core.checks import check_flag, check_integer, check_kind, check_limit, shown
-from ...hdl.core.errors import InvalidType, InvalidValue, MulticubeError
+from ...hdl.fabric.checks import check_flag, check_integer, check_kind, check_limit, shown
+from ...hdl.fabric.errors import InvalidType, InvalidValue, MulticubeError
 from ...hdl.networks import Network
 from ...hdl.networks.naming import field_names, takes_names
 from ..engines.selection import resolve_engine

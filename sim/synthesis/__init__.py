@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ...hdl.core.lazy import lazy_names
+from ...hdl.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .cost import cost_command

@@ -10,7 +10,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from ...hdl.core.errors import InvalidValue, MulticubeError
+from ...hdl.fabric.errors import InvalidValue, MulticubeError
 from .design import Design
 from .measurement import Setup, Storage, area_of
 from .tools import ToolTimeout

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import Fabric
-from ...hdl.core.input_file import read_input
 from ...hdl.export.verilog import verilog_text
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Fabric
+from ...hdl.support.input_file import read_input
 
 __all__ = ["Design", "network_design", "verilog_design"]
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...hdl.core.checks import nearest
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import nearest
+from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["DEVICES", "Area", "Device", "find_device"]
 

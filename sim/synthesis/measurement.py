@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...hdl.core.checks import check_field
-from ...hdl.core.children import scratch_folder
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_field
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.support.children import scratch_folder
 from .design import Design
 from .devices import Area, Device, find_device
 from .harness import HARNESS, SUBJECT, Roles, find_roles, harness_text, input_of, ports_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from os import cpu_count
 from typing import NamedTuple
 
-from ...hdl.core.cell_part import cell_part
-from ...hdl.core.fabric import Fabric
+from ...hdl.fabric.cell_part import cell_part
+from ...hdl.fabric.fabric import Fabric
 from .design import network_design
 from .devices import Area
 from .measurement import Setup, area_of
@@ -96,7 +96,7 @@ def mean_area(
 ) -> dict[str, MeanArea]:
     """Tables and flip-flops per node of a network, each with its table, on average over all nodes.
 
-    Each node is synthesised alone (`core.cell_part`).
+    Each node is synthesised alone (`fabric.cell_part`).
 
     Parameters
     ----------

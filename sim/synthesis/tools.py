@@ -13,8 +13,8 @@ from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from typing import Any
 
-from ...hdl.core.children import run_program
-from ...hdl.core.errors import InvalidValue, MulticubeError
+from ...hdl.fabric.errors import InvalidValue, MulticubeError
+from ...hdl.support.children import run_program
 from .devices import Device
 
 __all__ = ["SynthesisError", "ToolTimeout", "need_tools", "place_and_route", "run_yosys"]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ...hdl.core.checks import check_integer
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["clos_crosspoints", "divisions"]
 

@@ -19,8 +19,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...hdl.core.checks import check_field
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_field
+from ...hdl.fabric.errors import InvalidValue
 
 __all__ = [
     "Locality",

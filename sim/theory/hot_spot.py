@@ -1,7 +1,7 @@
 """The throughput of a memory with a hot spot (Pfister and Norton, 1985; Siegel et al., IV-B)."""
 
-from ...hdl.core.checks import check_integer
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.errors import InvalidValue
 
 __all__ = ["hot_spot_limit"]
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import TypeVar
 
-from ...hdl.core.checks import check_integer
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.errors import InvalidValue
 
 __all__ = [
     "attempts",

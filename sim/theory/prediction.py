@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from ...hdl.core.checks import check_flag, check_kind, check_number
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_flag, check_kind, check_number
+from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network
 from .dcsh_torus import Locality, dcsh_latency
 from .multistage_cube import (

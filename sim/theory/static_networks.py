@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, isclose, log, log2, sqrt
 from typing import Any
 
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.errors import InvalidValue
 
 __all__ = [
     "MEASURES",

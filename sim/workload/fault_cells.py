@@ -5,12 +5,13 @@ from amaranth.hdl import Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import CellType
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import CellType
+from ...hdl.links.packet import Packet
 from ...hdl.networks.multistage.extra_stage_cells import link_leaves, link_signature
 from ...hdl.primitives.arrival_queue import ArrivalQueue
-from ...hdl.primitives.packet import Packet, forwarded
 from ...hdl.primitives.random_bits import RandomBits
+from ...hdl.primitives.routing_tags import forwarded
 
 __all__ = ["RATE_BITS", "LinkFault", "LinkGate", "StuckBox"]
 

@@ -13,12 +13,12 @@ from typing import Generic, TypeVar
 
 from amaranth.lib import stream
 
-from ...hdl.boxes.circuit import CircuitLink
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
+from ...hdl.graphs.plans.extra_stage import Fault, Kind
+from ...hdl.graphs.plans.multistage import MultistagePlan
+from ...hdl.links.circuit_link import CircuitLink
 from ...hdl.primitives.random_bits import scattered_seed
-from ...hdl.topology.extra_stage import Fault, Kind
-from ...hdl.topology.multistage import MultistagePlan
 from .fault_cells import RATE_BITS, LinkFault, LinkGate, StuckBox
 from .injection import Effect, Injection, told
 

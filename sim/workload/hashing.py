@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...hdl.core.checks import check_integer
+from ...hdl.fabric.checks import check_integer
 
 __all__ = ["PRIME", "PolynomialHash", "random_hash"]
 

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, cast, get_args
 
-from ...hdl.core.checks import check_field, check_kind
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import Pin
-from ...hdl.topology.extra_stage import Fault
+from ...hdl.fabric.checks import check_field, check_kind
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import Pin
+from ...hdl.graphs.plans.extra_stage import Fault
 
 __all__ = ["BITWISE", "EFFECTS", "FORMS", "Effect", "Injection", "StateBits", "parse_fault", "told"]
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from ...hdl.bench.destination_table import CHANCE_BITS, table_row
-from ...hdl.core.checks import check_limit
-from ...hdl.core.errors import InvalidType, InvalidValue
-from ...hdl.topology.tags import AddressCode
+from ...hdl.fabric.checks import check_limit
+from ...hdl.fabric.errors import InvalidType, InvalidValue
+from ...hdl.graphs.tags import AddressCode
 
 __all__ = ["MOST_ENTRIES", "check_matrix", "destination_tables", "table_slots"]
 

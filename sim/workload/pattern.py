@@ -9,11 +9,11 @@ import numpy as np
 from ...hdl.bench import BernoulliSource, Processor, SourcePlan
 from ...hdl.bench.bursts import CHANGE_BITS
 from ...hdl.bench.sources import BIAS_BITS, LOAD_BITS
-from ...hdl.core.checks import check_limit, check_number
-from ...hdl.core.errors import InvalidValue
+from ...hdl.fabric.checks import check_limit, check_number
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.graphs.tags import AddressCode
 from ...hdl.networks import Network, PacketNetwork
 from ...hdl.networks.memory_network import MemoryNetwork
-from ...hdl.topology.tags import AddressCode
 from .matrix import MOST_ENTRIES, destination_tables, table_slots
 
 __all__ = ["Pattern", "check_load", "short_name"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from ...hdl.core.checks import check_kind, check_several
-from ...hdl.core.errors import InvalidValue
-from ...hdl.core.fabric import CellType, Pin
+from ...hdl.fabric.checks import check_kind, check_several
+from ...hdl.fabric.errors import InvalidValue
+from ...hdl.fabric.fabric import CellType, Pin
 from ...hdl.networks import Network
 from ..engines.compiled.netlist import lowered
 from .injection import Injection, StateBits, parse_fault

@@ -8,10 +8,10 @@ from numbers import Integral
 from statistics import fmean
 
 from ...hdl.bench import ReplaySource, SourcePlan
-from ...hdl.core.checks import check_integer
-from ...hdl.core.errors import InvalidType, InvalidValue
-from ...hdl.core.input_file import read_text
+from ...hdl.fabric.checks import check_integer
+from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.networks import PacketNetwork
+from ...hdl.support.input_file import read_text
 
 __all__ = ["TRACE_START", "Trace", "TracePacket", "read_trace"]
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...hdl.core.checks import check_integer, nearest, shown
-from ...hdl.core.errors import InvalidType, InvalidValue
-from ...hdl.core.input_file import read_text
-from ...hdl.topology.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
+from ...hdl.fabric.checks import check_integer, nearest, shown
+from ...hdl.fabric.errors import InvalidType, InvalidValue
+from ...hdl.graphs.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
+from ...hdl.support.input_file import read_text
 from .matrix import MOST_ENTRIES, check_matrix
 from .pattern import Pattern, check_load, short_name
 from .trace import TRACE_START, Trace, TracePacket, read_trace

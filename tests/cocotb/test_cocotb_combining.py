@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import write_verilog
-from multicube.hdl.boxes.combining import request_length
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.operations.memory import OPERATIONS, Operation, find_operation
+from multicube.hdl.primitives.pacing import request_length
 from multicube.sim.measure.serial_order import Access, serial_order
 
 SEED = 20240607

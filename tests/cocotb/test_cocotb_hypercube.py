@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from long_runs import long
 from multicube.hdl import write_verilog
-from multicube.hdl.core.fabric import Fabric
+from multicube.hdl.fabric.fabric import Fabric
 from multicube.hdl.networks.connection_machine import ConnectionMachine
 
 SEED = 20240607

@@ -24,7 +24,7 @@ from multicube.boards.protocol import (
     frame,
 )
 from multicube.boards.simulated import SerialAdapter
-from multicube.hdl.core.fabric import Cell, CellType, Fabric, Pin
+from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.sim.engines.compiled import CompiledEngine
 
 DIVISOR = 4

@@ -9,7 +9,7 @@ from fuzzing import fuzz_machine
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from multicube.hdl import build
-from multicube.hdl.core.errors import InvalidValue
+from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.networks import Network
 from multicube.sim import rerun, simulate, sweep
 from multicube.sim.engines import checkpoint as checkpoints

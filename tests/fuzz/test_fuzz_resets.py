@@ -5,7 +5,7 @@ from typing import Any
 from fuzzing import check_line, fuzz
 from hypothesis import strategies as st
 from multicube.hdl import build
-from multicube.hdl.core.errors import MulticubeError
+from multicube.hdl.fabric.errors import MulticubeError
 from multicube.sim.engines.compiled import CompiledEngine
 from resets import AxisEnds, Ends, Scoreboard, check_resets
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from fuzzing import check_line, damaged, fuzz
 from hypothesis import strategies as st
-from multicube.hdl.core.errors import MulticubeError
+from multicube.hdl.fabric.errors import MulticubeError
 from multicube.hdl.networks import build
 from multicube.sim.engines.compiled import CompiledEngine, State
 

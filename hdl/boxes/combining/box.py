@@ -7,13 +7,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer, check_radix
-from ...core.errors import InvalidValue
-from ...core.fabric import Meter
+from ...fabric.checks import check_integer, check_radix
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import Meter
+from ...links.memory_link import MemoryLink, check_link, check_tag
 from ...operations.memory import OperationUnit, Policy, Rules
 from ...primitives.arrival_queue import ArrivalQueue
-from .link import MemoryLink, check_link, check_tag
-from .pacing import Lengths, check_lengths, paced
+from ...primitives.pacing import Lengths, check_lengths, paced
 from .queue import CombiningQueue
 from .wait_buffer import WaitBuffer
 

@@ -7,9 +7,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer
+from ...fabric.checks import check_integer
+from ...links.memory_link import MemoryLink
 from ...operations.memory import Combiner, Rules
-from .link import MemoryLink
 
 __all__ = ["CombiningQueue"]
 

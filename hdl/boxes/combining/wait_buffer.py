@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer
+from ...fabric.checks import check_integer
 
 __all__ = ["WaitBuffer"]
 

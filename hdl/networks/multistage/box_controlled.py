@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_kind
-from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin
+from ...fabric.checks import check_kind
+from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin
+from ...graphs.families.rearrangeable import RearrangeableGraph
+from ...graphs.permutations import Permutation
 from ...primitives.interchange_box import BoxState, InterchangeBox
-from ...topology.permutations import Permutation
-from ...topology.rearrangeable import RearrangeableGraph
 
 __all__ = ["BoxControlledNetwork"]
 
@@ -19,8 +19,8 @@ class BoxControlledNetwork(FabricComponent):
     """A network of interchange boxes with a control for each box, which passes every permutation.
 
     `controls` computes the controls for a permutation, by the looping algorithm or its
-    generalization (`routing.looping`). There are no tags and no arbitration. Other states, such as
-    broadcasts, can be set too.
+    generalization (`graphs.schedules.looping`). There are no tags and no arbitration. Other states,
+    such as broadcasts, can be set too.
 
     Combinational: latency 0, one box of each stage between `i` and `o`. There are no registers or
     handshakes. Box x of stage s is the cell `box_{s}_{x}`.
@@ -50,7 +50,7 @@ class BoxControlledNetwork(FabricComponent):
 
     Examples
     --------
-    >>> from multicube.hdl.topology.benes import Benes
+    >>> from multicube.hdl.graphs.families.benes import Benes
     >>> network = BoxControlledNetwork(Benes(4), shape=8)
     >>> list(network.controls([3, 1, 2, 0]).values())
     [3, 0, 0, 3, 3, 0]

@@ -5,12 +5,13 @@ from numbers import Integral
 from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
-from ...boxes.circuit import CircuitBox, CircuitLink, Policy
-from ...core.checks import check_integer
-from ...core.fabric import CellType, Fabric, FabricComponent, Pin
-from ...primitives.packet import Packet
-from ...topology.multistage import multistage_plan
-from ...topology.tags import Routing
+from ...boxes.circuit import CircuitBox, Policy
+from ...fabric.checks import check_integer
+from ...fabric.fabric import CellType, Fabric, FabricComponent, Pin
+from ...graphs.plans.multistage import multistage_plan
+from ...graphs.tags import Routing
+from ...links.circuit_link import CircuitLink
+from ...links.packet import Packet
 from ..columns import place_columns
 
 __all__ = ["CircuitNetwork"]
@@ -30,7 +31,8 @@ class CircuitNetwork(FabricComponent):
     radix : int
         Inputs and outputs of a box.
     wiring : str
-        One of `topology.multistage.PLANS`: cube, omega, baseline, indirect-cube, butterfly, flip.
+        One of `graphs.plans.multistage.PLANS`: cube, omega, baseline, indirect-cube, butterfly,
+        flip.
     payload : ShapeLike
         The content of a word besides the tag (and instead of it, once the path is set up).
     flits : bool

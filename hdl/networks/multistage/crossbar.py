@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ...core.parameters import fixed, integer, word
+from ...fabric.parameters import fixed, integer, word
 from ..family import Family
 from .network import MultistageNetwork
 from .parameters import MultistageParameters

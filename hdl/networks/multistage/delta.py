@@ -6,14 +6,14 @@ from inspect import signature
 from math import prod
 from typing import Any, ClassVar, Literal
 
-from ...core.checks import check_integer
-from ...core.errors import InvalidValue
-from ...core.fabric import CellType
-from ...core.parameters import fixed, integer, word
-from ...primitives.packet import Packet
+from ...fabric.checks import check_integer
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import CellType
+from ...fabric.parameters import fixed, integer, word
+from ...graphs.plans.multistage import PLANS, MultistagePlan, delta_plan, parse_radices
+from ...graphs.tags import Routing
+from ...links.packet import Packet
 from ...terminals.parity import Granularity
-from ...topology.multistage import PLANS, MultistagePlan, delta_plan, parse_radices
-from ...topology.tags import Routing
 from ..family import Family
 from ..network import Confinement, Theory
 from .network import MultistageNetwork

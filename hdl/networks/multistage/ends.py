@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from ...core.fabric import Cell, CellType, Fabric, Pin, Scope
+from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ...graphs.tags import AddressCode
 from ...primitives.random_bits import scattered_seed
-from ...topology.tags import AddressCode
 from ..network import Terminals
 from .switching import Ends
 

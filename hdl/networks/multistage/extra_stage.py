@@ -7,11 +7,11 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_kind
-from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
-from ...primitives.packet import Packet
-from ...topology.extra_stage import Configuration, ExtraStagePlan
-from ...topology.tags import TagScheme
+from ...fabric.checks import check_kind
+from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...graphs.plans.extra_stage import Configuration, ExtraStagePlan
+from ...graphs.tags import TagScheme
+from ...links.packet import Packet
 from ..network import Network
 from .extra_stage_cells import AvoidedLines, Bypass, PathEnd, PathSelector
 

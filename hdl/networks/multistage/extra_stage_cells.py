@@ -11,8 +11,9 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...primitives.packet import Packet, digit_difference, digit_sum, digits_of, forwarded
-from ...topology.tags import AddressCode, Routing, check_routing
+from ...graphs.tags import AddressCode, Routing, check_routing
+from ...links.packet import Packet
+from ...primitives.routing_tags import digit_difference, digit_sum, digits_of, forwarded
 
 __all__ = [
     "AvoidedLines",
@@ -51,7 +52,7 @@ def widened(packet: Packet, digit_bits: int = 1) -> Packet:
 
 
 class AvoidedLines(data.StructLayout):
-    """The fields of the same names in `topology.extra_stage.Configuration`, as wide as a tag."""
+    """As `graphs.plans.extra_stage.Configuration`: fields of the same names, as wide as a tag."""
 
     def __init__(self, width: int) -> None:
         super().__init__({"label": width, "care": width, "destination": width})
@@ -158,9 +159,9 @@ class PathSelector(_Adapter):
     """Replaces the tag of a source's packets for the Extra Stage Cube, and so chooses their path.
 
     Combinational. It compares the line that the packet's primary path would use with the lines to
-    avoid (see `topology.extra_stage.Configuration`); if `avoid` is constant, this takes n two-input
-    gates and an AND. All words of packets of several flits may pass; `PathEnd` undoes the change.
-    A packet with a broadcast mask takes the secondary path if any of its copies should.
+    avoid (see `graphs.plans.extra_stage.Configuration`); if `avoid` is constant, this takes n
+    two-input gates and an AND. All words of packets of several flits may pass; `PathEnd` undoes the
+    change. A packet with a broadcast mask takes the secondary path if any of its copies should.
 
     Parameters
     ----------

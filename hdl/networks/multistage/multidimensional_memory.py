@@ -12,11 +12,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer, check_limit, check_payload
-from ...core.errors import InvalidValue
-from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ...fabric.checks import check_integer, check_limit
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
+from ...fabric.payload import check_payload
+from ...graphs.plans.multistage import multistage_plan
 from ...primitives.interchange_box import InterchangeBox
-from ...topology.multistage import multistage_plan
 from .stage_controlled import place_stage_controlled
 
 __all__ = ["MultidimensionalMemory"]

@@ -2,18 +2,23 @@
 
 from collections.abc import Callable
 
-from ...boxes.circuit import CircuitLink
 from ...boxes.unbuffered import later_bits, verdict_delay
-from ...core.errors import InvalidValue
-from ...core.fabric import CellType, Fabric, Pin, Scope
-from ...core.layout import Layout
-from ...primitives.packet import Packet
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import CellType, Fabric, Pin, Scope
+from ...fabric.layout import Layout
+from ...graphs.mask_rule import MaskRule
+from ...graphs.plans.extra_stage import (
+    Configuration,
+    ExtraStagePlan,
+    extra_stage_plan,
+    parse_faults,
+)
+from ...graphs.plans.multistage import ALIASES, PLANS, MultistagePlan
+from ...links.circuit_link import CircuitLink
+from ...links.packet import Packet
 from ...primitives.random_bits import scattered_seed
-from ...routing.mask_rule import MaskRule
 from ...terminals.circuit_parity import CircuitParityChecker
 from ...terminals.parity import Granularity, place_parity, protected
-from ...topology.extra_stage import Configuration, ExtraStagePlan, extra_stage_plan, parse_faults
-from ...topology.multistage import ALIASES, PLANS, MultistagePlan
 from ..columns import place_columns
 from ..family import Family
 from ..network import LinkCounts, PacketNetwork, Terminals, Theory
@@ -35,8 +40,9 @@ class MultistageNetwork(PacketNetwork):
     of a replicated network). All boxes of a stage have the same type, and so do all boxes of one
     radix unless the network is dilated, since a packet's tag contains all that they need.
 
-    Its arguments are those of `MultistageParameters`. With an extra stage (`topology.extra_stage`)
-    there are n + 1 stages, one of which is bypassed unless there are faults to avoid.
+    Its arguments are those of `MultistageParameters`. With an extra stage
+    (`graphs.plans.extra_stage`) there are n + 1 stages, one of which is bypassed unless there are
+    faults to avoid.
 
     Attributes
     ----------

@@ -8,13 +8,14 @@ from amaranth.hdl import ShapeLike
 
 from ...boxes.circuit import POLICIES
 from ...boxes.pipelined import MOST_PIPELINED
-from ...core.checks import check_integer
-from ...core.errors import InvalidValue
-from ...core.parameters import Parameters, integer, payload_shape, text, word
+from ...fabric.checks import check_integer
+from ...fabric.errors import InvalidValue
+from ...fabric.parameters import Parameters, integer, text, word
+from ...fabric.payload import payload_shape
+from ...graphs.plans import multistage
+from ...graphs.plans.multistage import MultistagePlan, parse_radices, stage_radices
+from ...graphs.tags import ROUTINGS, Routing
 from ...terminals.parity import PARITIES, Granularity
-from ...topology import multistage
-from ...topology.multistage import MultistagePlan, parse_radices, stage_radices
-from ...topology.tags import ROUTINGS, Routing
 from ..flits import flits_of, packet_length, parse_lengths
 from .switching import MEMORIES, QUEUES, REFILLS, SWITCHES, Switching
 

@@ -11,11 +11,11 @@ from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer, check_limit
-from ...core.errors import InvalidValue
-from ...core.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...fabric.checks import check_integer, check_limit
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...graphs.plans.multistage import MultistagePlan, multistage_plan
 from ...primitives.interchange_box import BoxState, InterchangeBox
-from ...topology.multistage import MultistagePlan, multistage_plan
 from ..columns import Columns, place_columns
 
 __all__ = ["StageControlledNetwork", "StageControls", "place_stage_controlled"]
@@ -101,7 +101,7 @@ class StageControlledNetwork(FabricComponent):
     ports : int
         Inputs and outputs, a power of two from 2 to 65,536.
     wiring : str
-        One of `topology.multistage.PLANS`.
+        One of `graphs.plans.multistage.PLANS`.
     shape : ShapeLike
         Shape of the data.
 

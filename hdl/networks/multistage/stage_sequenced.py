@@ -7,14 +7,15 @@ from amaranth.hdl import Module, ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.diagram import Node, Port
-from ...core.fabric import Cell, CellType, Fabric, Pin, Scope
-from ...core.layout import Layout, Route
-from ...core.parameters import Parameters, integer, payload_shape, word
+from ...fabric.diagram import Node, Port
+from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
+from ...fabric.layout import Layout, Route
+from ...fabric.parameters import Parameters, integer, word
+from ...fabric.payload import payload_shape
+from ...graphs.plans.multistage import PLANS, multistage_plan
+from ...links.packet import Packet
 from ...primitives.arrival_queue import ArrivalQueue
 from ...primitives.interchange_box import BoxState, InterchangeBox
-from ...primitives.packet import Packet
-from ...topology.multistage import PLANS, multistage_plan
 from ..family import Family
 from ..network import PacketNetwork, Terminals
 from ..stage_layout import Part, stage_layout

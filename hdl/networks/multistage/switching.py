@@ -8,20 +8,20 @@ from amaranth.lib import wiring
 from ...boxes import InputQueuedSwitch, OutputQueuedSwitch
 from ...boxes.circuit import POLICIES, CircuitBox
 from ...boxes.circuit_copies import CircuitDistributor, CircuitMerger
-from ...boxes.circuit_terminals import CircuitInitiator, CircuitResponder
 from ...boxes.pipelined import PipelinedSwitch
 from ...boxes.pipelined_flits import PipelinedFlitSwitch
 from ...boxes.rejecting_wormhole import RejectingWormholeSwitch
 from ...boxes.unbuffered import UnbufferedSwitch
 from ...boxes.wormhole import CutThroughSwitch, WormholeSwitch
-from ...core.checks import check_integer, shown
-from ...core.errors import InvalidValue
-from ...core.fabric import CellType
-from ...primitives.packet import Packet
+from ...fabric.checks import check_integer, shown
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import CellType
+from ...graphs.tags import TagScheme
+from ...links.packet import Packet
+from ...terminals.circuit_terminals import CircuitInitiator, CircuitResponder
 from ...terminals.replication import Distributor, Merger
 from ...terminals.resubmission import Acceptor, Resubmitter
 from ...terminals.retry import RetryInterface, RetryReceiver
-from ...topology.tags import TagScheme
 from ..network import Theory
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer
-from ...primitives.packet import Packet
+from ...fabric.checks import check_integer
+from ...links.packet import Packet
 from .message import Message, Slot, chosen, earliest
 
 __all__ = ["Deliver"]

@@ -4,11 +4,11 @@ from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer
-from ...core.errors import InvalidValue
-from ...core.fabric import Meter
+from ...fabric.checks import check_integer
+from ...fabric.errors import InvalidValue
+from ...fabric.fabric import Meter
+from ...links.packet import Packet
 from ...operations.folds import FOLDS, Fold
-from ...primitives.packet import Packet
 from .buffer import Buffer
 from .combine import Combine
 from .deliver import Deliver

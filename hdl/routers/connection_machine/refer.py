@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer
+from ...fabric.checks import check_integer
 from .message import ones
 
 __all__ = ["Refer"]

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...core.checks import check_integer
+from ...fabric.checks import check_integer
 from .message import Message, Slot, chosen
 
 __all__ = ["Wires"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from ....hdl.core.fabric import Pin
+from ....hdl.fabric.fabric import Pin
 from .build import load_libraries
 from .emit_c import DRIVER, LANES, element_bytes
 from .ir import WORD, Module

@@ -27,8 +27,8 @@ from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from ....hdl.core.children import in_threads, run_program, scratch_folder
-from ....hdl.core.digest import digest
+from ....hdl.fabric.digest import digest
+from ....hdl.support.children import in_threads, run_program, scratch_folder
 from .errors import CompilerFailed, NoCompiler
 
 __all__ = [

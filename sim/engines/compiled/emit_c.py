@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ....hdl.core.fabric import Path
+from ....hdl.fabric.fabric import Path
 from .batches import Batches
 from .ir import Graph, Module, Node
 from .statements import LANES, Statements, element_bytes

@@ -11,11 +11,11 @@ import psutil
 from vcd import VCDWriter
 from vcd.writer import Variable
 
-from ....hdl.core.checks import check_integer, check_kind
-from ....hdl.core.digest import digest
-from ....hdl.core.errors import InvalidType, InvalidValue
-from ....hdl.core.fabric import Fabric, Pin
-from ....hdl.core.output_file import whole_file
+from ....hdl.fabric.checks import check_integer, check_kind
+from ....hdl.fabric.digest import digest
+from ....hdl.fabric.errors import InvalidType, InvalidValue
+from ....hdl.fabric.fabric import Fabric, Pin
+from ....hdl.support.output_file import whole_file
 from .activity import ActivityMeter
 from .errors import NotEnoughMemory
 from .machine import Machine

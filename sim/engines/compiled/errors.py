@@ -1,6 +1,6 @@
 """Errors of the compiled engine; each has a message of one line."""
 
-from ....hdl.core.errors import MulticubeError
+from ....hdl.fabric.errors import MulticubeError
 
 __all__ = [
     "AssertionViolated",

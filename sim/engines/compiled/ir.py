@@ -30,7 +30,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....hdl.core.fabric import Path
+from ....hdl.fabric.fabric import Path
 
 __all__ = ["WORD", "Event", "Graph", "Memory", "Module", "Node", "Register", "Words", "Write"]
 

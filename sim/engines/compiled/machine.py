@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from amaranth.lib.wiring import In
 
-from ....hdl.core.errors import InvalidValue
-from ....hdl.core.fabric import Pin
+from ....hdl.fabric.errors import InvalidValue
+from ....hdl.fabric.fabric import Pin
 from .activity import ActivityMeter
 from .build import load_libraries
 from .emit_c import DRIVER, LANES

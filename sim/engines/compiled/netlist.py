@@ -17,7 +17,7 @@ from amaranth.hdl._ir import Design, PortDirection, build_netlist
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ....hdl.core.fabric import CellType, Path
+from ....hdl.fabric.fabric import CellType, Path
 from .errors import CombinationalLoop, UnsupportedConstruct
 from .ir import WORD, Event, Graph, Memory, Module, Node, Register, Words, Write
 from .words import Arithmetic, word_widths

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ....hdl.core.fabric import CellType, Fabric, Path
+from ....hdl.fabric.fabric import CellType, Fabric, Path
 from .emit_c import LANES, InputKind, TypeCode, emit
 from .errors import CombinationalLoop
 from .ir import Module

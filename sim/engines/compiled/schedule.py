@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....hdl.core.fabric import CellType, Fabric, Path, Pin
+from ....hdl.fabric.fabric import CellType, Fabric, Path, Pin
 from .errors import CombinationalLoop
 from .ir import Module
 

@@ -10,8 +10,8 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.lib import format as npy
 
-from ....hdl.core.errors import InvalidValue
-from ....hdl.core.output_file import whole_file
+from ....hdl.fabric.errors import InvalidValue
+from ....hdl.support.output_file import whole_file
 
 __all__ = ["Form", "Owner", "State", "check_words"]
 

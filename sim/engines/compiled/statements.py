@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ....hdl.core.fabric import Path
+from ....hdl.fabric.fabric import Path
 from .ir import Graph, Node, Register, Write
 
 if TYPE_CHECKING:

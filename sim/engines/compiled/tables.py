@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from amaranth.lib.wiring import In
 
-from ....hdl.core.digest import Digest
-from ....hdl.core.errors import InvalidValue
-from ....hdl.core.fabric import Cell, CellType, Fabric, Path, Pin
+from ....hdl.fabric.digest import Digest
+from ....hdl.fabric.errors import InvalidValue
+from ....hdl.fabric.fabric import Cell, CellType, Fabric, Path, Pin
 from .emit_c import HALF, LANES, InputKind, element_bytes
 from .ir import WORD, Module
 from .program import Group, Program, whole_vectors

@@ -1,1 +1,0 @@
-"""The foundation: cells and wires, packets, parameters, errors."""

@@ -1,0 +1,1 @@
+"""The foundation: cells and wires, parameters, errors."""

@@ -1,0 +1,683 @@
+# amaranth: UnusedElaboratable=no
+"""A network as data: cells, and the wires between them.
+
+A `Fabric` says which instances of which components exist (`Cell`) and which pin drives which. The
+Amaranth component of a network, its Verilog, its compiled simulation, its graph measures and its
+drawing are all derived from this one description, and none of them depends on the kind of network.
+
+*Position is data, not structure*: a cell's address never changes its logic. The address is given on
+a *strap*, an input held constant, so that all cells of one `CellType` share one module.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from amaranth.hdl import DomainRenamer, Module, Shape, ShapeCastable, ShapeLike
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .checks import check_kind
+from .digest import Digest
+from .errors import InvalidType, InvalidValue
+from .wire_arrays import Drivers, Links, Path, Pin, Pins
+
+__all__ = [
+    "SYNC",
+    "Cell",
+    "CellType",
+    "Fabric",
+    "FabricComponent",
+    "Leaf",
+    "Meter",
+    "Path",
+    "Pin",
+    "Pins",
+    "Scope",
+    "member",
+]
+
+SYNC = "sync"
+"""The clock of a fabric's cells, unless they name others; so Amaranth calls it, too."""
+
+_MOST_INPUT_BITS = 2**16 - 4
+"""Netlists of Amaranth number the input bits of a module, clock and reset included, in 16 bits."""
+
+
+class Meter(NamedTuple):
+    """An output of a component that is to be counted; a component lists these in its `meters`.
+
+    `kind` is "pulses" if each bit of the output is an event, "number" if the output is the number
+    of events in this cycle, and "level" if it is the number of items stored. `statistic` is the
+    name used in results; "dropped" and "corrupted" also enter the packet accounting.
+    """
+
+    statistic: str
+    port: str
+    kind: Literal["pulses", "number", "level"]
+
+
+class Leaf(NamedTuple):
+    """A port without inner structure: its direction as seen by the component, and its shape."""
+
+    flow: wiring.Flow
+    shape: ShapeLike
+
+    @property
+    def width(self) -> int:
+        return Shape.cast(self.shape).width
+
+
+def _leaves(signature: wiring.Signature) -> Iterator[tuple[Path, Leaf]]:
+    """All leaves of a signature. (`Signature.flatten` needs an object with a signal for each.)"""
+    for name, member in signature.members.items():
+        if member.is_port:
+            inner: list[tuple[Path, Leaf]] = [((), Leaf(member.flow, member.shape))]
+        else:
+            inner = list(_leaves(member.signature))
+        for index in product(*map(range, member.dimensions)):
+            for path, leaf in inner:
+                yield (name, *index, *path), leaf
+
+
+class _Ports:
+    """The leaves of a signature, and the leaves below each interface."""
+
+    def __init__(self, signature: wiring.Signature) -> None:
+        self.leaves: dict[Path, Leaf] = dict(_leaves(signature))
+        self.below: dict[Path, dict[Path, Leaf]] = {}
+        for path, leaf in self.leaves.items():
+            for depth in range(len(path) + 1):
+                self.below.setdefault(path[:depth], {})[path[depth:]] = leaf
+
+    def of(self, flow: wiring.Flow) -> tuple[Path, ...]:
+        """The leaves of one direction, as seen by the component."""
+        return tuple(path for path, leaf in self.leaves.items() if leaf.flow == flow)
+
+
+def _same_shape(a: ShapeLike, b: ShapeLike) -> bool:
+    """Whether two shapes are the same; different layouts of equal width are not."""
+    if a is b or a == b:
+        return True
+    if isinstance(a, ShapeCastable) or isinstance(b, ShapeCastable):
+        return False
+    return Shape.cast(a) == Shape.cast(b)
+
+
+def member(component: Any, path: Path) -> Any:
+    """The port or interface that a path leads to in a component."""
+    for part in path:
+        component = component[part] if isinstance(part, int) else getattr(component, part)
+    return component
+
+
+class CellType:
+    """What all cells of one module share: a component class and its parameters.
+
+    Two types with the same class and parameters are equal. `parameters` must be hashable.
+
+    Parameters
+    ----------
+    component : type[wiring.Component]
+        Class of the component.
+    **parameters
+        Arguments of its constructor.
+    """
+
+    def __init__(self, component: type[wiring.Component], **parameters: Any) -> None:
+        self.component = component
+        self.parameters = parameters
+        self._key = (component, tuple(sorted(parameters.items())))
+        self._hash = hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, CellType) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        words = ", ".join(
+            f"{name}={value.__name__ if isinstance(value, type) else repr(value)}"
+            for name, value in self.parameters.items()
+        )
+        return f"{self.component.__name__}({words})"
+
+    @property
+    def name(self) -> str:
+        """The class name in the style of a Verilog module: `OutputQueued` is `output_queued`."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.component.__name__).lower()
+
+    @cached_property
+    def _ports(self) -> _Ports:
+        ports = _Ports(self._example.signature)
+        bits = sum(leaf.width for leaf in ports.leaves.values() if leaf.flow == wiring.In)
+        if bits > _MOST_INPUT_BITS:
+            raise InvalidValue(
+                f"Inputs of a component must have at most {_MOST_INPUT_BITS} bits together, "
+                f"not {bits} as those of {self.name}"
+            )
+        return ports
+
+    @cached_property
+    def _example(self) -> wiring.Component:
+        return self.build()
+
+    @cached_property
+    def digest(self) -> str:
+        """What all cells of this type are: class and parameters, and of a user's own class the
+        netlist, since its code may change."""
+        about = Digest(self.component, self.parameters)
+        if about.foreign:
+            from amaranth.back import rtlil
+
+            about.add(rtlil.convert(self.build(), emit_src=False))
+        return str(about)
+
+    @property
+    def auxiliary(self) -> bool:
+        """Whether cells of this type only serve others, such as a router's table."""
+        return getattr(self.component, "auxiliary", False)
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The clock domains of the component: what its class says, or the usual one alone."""
+        return getattr(self.component, "domains", (SYNC,))
+
+    @property
+    def meters(self) -> tuple[Meter, ...]:
+        """The outputs to be counted in each cell."""
+        return getattr(self._example, "meters", ())
+
+    @property
+    def leaves(self) -> dict[Path, Leaf]:
+        """All ports of the component, by their path in its signature."""
+        return self._ports.leaves
+
+    @cached_property
+    def inputs(self) -> tuple[Path, ...]:
+        """The paths of all inputs."""
+        return self._ports.of(In)
+
+    @cached_property
+    def _allowed(self) -> dict[str, range]:
+        """The values that a strap may have, by the name of the input."""
+        leaves = {path: self.leaves[path] for path in self.inputs if len(path) == 1}
+        return {str(name): range(1 << leaf.width) for (name,), leaf in leaves.items()}
+
+    def build(self, contents: Mapping[str, tuple[int, ...]] | None = None) -> wiring.Component:
+        """A new component of this type, with its memories initialised from `contents`."""
+        return self.component(**self.parameters, **(contents or {}))
+
+
+_NOTHING: Mapping[str, Any] = {}
+"""Straps and contents of all cells that have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An instance of a cell type.
+
+    Parameters
+    ----------
+    name : str
+        Unique in its fabric, and a legal Verilog identifier.
+    type : CellType
+        The type that it is an instance of.
+    straps : Mapping[str, int]
+        Inputs that are held constant for this cell.
+    contents : Mapping[str, tuple[int, ...]]
+        Initial rows of this cell's memories. Each name is both an argument of the constructor and
+        the name of the component's `Memory` submodule; rows that are not given are zero.
+    title : str
+        What the cell is called in the names of links (`fabric.wires`), such as "node 5"; it need
+        not be unique. By default the words of its name.
+    clocks : Mapping[str, str]
+        Which of the fabric's clocks each clock domain of the component is. A domain that is not
+        named here is the fabric's clock of that name.
+    """
+
+    name: str
+    type: CellType
+    straps: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    contents: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: _NOTHING)
+    title: str = ""
+    clocks: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", self.name.replace("_", " "))
+
+
+class Fabric:
+    """Cells, and the driver of every pin that needs one.
+
+    Parameters
+    ----------
+    boundary : Mapping[str, wiring.Member]
+        The fabric's own ports, as the members of a signature.
+
+    Attributes
+    ----------
+    cells : dict[str, Cell]
+        By name, in the order of placement.
+    drivers : MutableMapping[Pin, Pin]
+        For each receiving leaf (an input of a cell or an output of the boundary), the leaf that
+        drives it (an output of a cell or an input of the boundary). One leaf may drive several.
+    links : MutableSequence[tuple[Pin, Pin]]
+        The pairs that `link` connected, in order: the fabric at the level of interfaces.
+    """
+
+    def __init__(self, boundary: Mapping[str, wiring.Member]) -> None:
+        self.signature = wiring.Signature(dict(boundary))
+        self._ports = _Ports(self.signature)
+        self.boundary = self._ports.leaves
+        self.cells: dict[str, Cell] = {}
+        self.drivers = Drivers()
+        self.drivers.reserve(None, None, self._ports.of(Out))
+        self.links = Links(self.drivers)
+        # A pair of interfaces is the same for all cells of a type, so it is compared only once.
+        self._pairs: dict[tuple, tuple[int, int, list[tuple[bool, int, int]]]] = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.cells)} cells, {len(self.links)} links>"
+
+    @classmethod
+    def alone(cls, type_: CellType, without: Collection[str] = ()) -> "Fabric":
+        """A fabric of a single cell, whose ports become the boundary. Nothing is strapped.
+
+        Outputs named in `without` are left unconnected.
+        """
+        members = type_.build().signature.members.items()
+        fabric = cls({name: port for name, port in members if name not in without})
+        fabric.place(Cell("alone", type_))
+        for name in fabric.signature.members:
+            fabric.link(Pin(None, (name,)), Pin("alone", (name,)))
+        return fabric
+
+    def place(self, cell: Cell) -> Cell:
+        """Add a cell.
+
+        Raises
+        ------
+        ValueError
+            If the name is taken, a strap is not an input of the cell or is out of range, or a clock
+            domain is not one of the cell's.
+        """
+        if cell.name in self.cells:
+            raise InvalidValue(f"Cell name {cell.name!r} is already taken by another cell")
+        allowed = cell.type._allowed
+        for name, value in cell.straps.items():
+            if name not in allowed:
+                raise InvalidValue(f"Strap {name!r} of cell {cell.name!r} is not an input of it")
+            if value not in allowed[name]:
+                width = cell.type.leaves[name,].width
+                raise InvalidValue(
+                    f"Strap {name!r} of cell {cell.name!r} must fit {width} bits, not {value}"
+                )
+        for name in cell.clocks:
+            if name not in cell.type.domains:
+                raise InvalidValue(f"Clock domain {name!r} of cell {cell.name!r} is not one of it")
+        self.cells[cell.name] = cell
+        self.drivers.reserve(cell.name, cell.type, cell.type.inputs)
+        return cell
+
+    def link(self, a: Pin, b: Pin) -> None:
+        """Connect two ports or interfaces, each leaf of one with the same leaf of the other.
+
+        Either end may drive a leaf; the signatures say which.
+
+        Raises
+        ------
+        TypeError
+            If the two ends do not have the same leaves, or the two shapes of a leaf differ.
+        ValueError
+            If a leaf has two drivers or none, or a cell does not exist.
+        """
+        drivers = self.drivers
+        path_a, path_b, leaves = self._leaves(a, b)
+        known = drivers.cells.numbers
+        one = known[a.cell] if a.cell in known else drivers.number(a.cell)
+        two = known[b.cell] if b.cell in known else drivers.number(b.cell)
+        for drives_a, leaf_a, leaf_b in leaves:
+            ends = (two, leaf_b, one, leaf_a) if drives_a else (one, leaf_a, two, leaf_b)
+            if not drivers.connect(*ends):
+                receiver, driver = drivers.pin(*ends[:2]), drivers.pin(*ends[2:])
+                raise InvalidValue(
+                    f"Pin {receiver} can't be driven by {driver}: "
+                    f"it is already driven by {drivers[receiver]}"
+                )
+        self.links.add(one, path_a, two, path_b)
+
+    def link_all(self, a: Pins, b: Pins) -> None:
+        """Link each of many pins with one of as many others, as `link` would one by one.
+
+        This takes less time if there are many pairs of a few kinds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `link`. The pins before may have been linked.
+        """
+        if not self._linked_at_once(a, b):
+            for one, other in zip(a.each(), b.each()):
+                self.link(one, other)
+
+    def _linked_at_once(self, pins_a: Pins, pins_b: Pins) -> bool:
+        """Link all that `link` would link one by one, or nothing if one of them can't be linked."""
+        drivers, count = self.drivers, len(pins_a.cells)
+        cell, path = drivers.cells.numbers.get, drivers.paths.number
+        a, b = (
+            np.fromiter((cell(name, -1) for name in pins.cells), np.int32, count)
+            for pins in (pins_a, pins_b)
+        )
+        if not count or min(a.min(), b.min()) < 0:
+            return False
+        path_a, path_b = (
+            np.fromiter(map(path, pins.paths), np.int32, count) for pins in (pins_a, pins_b)
+        )
+        kinds = drivers.kinds(a), path_a, drivers.kinds(b), path_b
+        if not (kinds[0].all() and kinds[2].all()):
+            return False
+        codes = np.ravel_multi_index(kinds, [int(each.max()) + 1 for each in kinds])
+        _, firsts, which = np.unique(codes, return_index=True, return_inverse=True)
+        # By leaf of each kind of pair: the inputs, and the cells and outputs that drive them.
+        found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for kind, first in enumerate(firsts.tolist()):
+            some = which == kind
+            ends = (Pin(pins.cells[first], pins.paths[first]) for pins in (pins_a, pins_b))
+            for drives, leaf_a, leaf_b in self._leaves(*ends)[2]:
+                receivers, senders = (b[some], a[some]) if drives else (a[some], b[some])
+                leaf, output = (leaf_b, leaf_a) if drives else (leaf_a, leaf_b)
+                slots = drivers.slots(receivers, leaf)
+                found.append((slots, senders, np.full(len(slots), output)))
+        if not drivers.connect_all(*(np.concatenate(each) for each in zip(*found))):
+            return False
+        self.links.add_all(np.stack([a, path_a, b, path_b], axis=1))
+        return True
+
+    def _leaves(self, a: Pin, b: Pin) -> tuple[int, int, list[tuple[bool, int, int]]]:
+        """The numbers of the paths of two pins that can be linked, and of those of their leaves."""
+        kind = self._ports_of(a), a.path, self._ports_of(b), b.path
+        if kind not in self._pairs:
+            path = self.drivers.paths.number
+            leaves = [(drives, path(one), path(two)) for drives, one, two in self._paired(a, b)]
+            self._pairs[kind] = path(a.path), path(b.path), leaves
+        return self._pairs[kind]
+
+    def _paired(self, a: Pin, b: Pin) -> Iterator[tuple[bool, Path, Path]]:
+        """The matching leaves of two interfaces, and whether the leaf of `a` is the driver."""
+        ends_a, ends_b = self.resolve(a), self.resolve(b)
+        if ends_a.keys() != ends_b.keys():
+            raise InvalidType(f"Pins {a} and {b} can't be linked: their members differ")
+        for suffix, (leaf_a, drives_a) in ends_a.items():
+            leaf_b, drives_b = ends_b[suffix]
+            pin_a, pin_b = Pin(a.cell, a.path + suffix), Pin(b.cell, b.path + suffix)
+            if not _same_shape(leaf_a.shape, leaf_b.shape):
+                raise InvalidType(
+                    f"Pins {pin_a} and {pin_b} can't be linked: "
+                    f"their shapes are {leaf_a.shape!r} and {leaf_b.shape!r}"
+                )
+            if drives_a == drives_b:
+                what = "outputs" if drives_a else "inputs"
+                raise InvalidValue(f"Pins {pin_a} and {pin_b} can't be linked: both are {what}")
+            yield drives_a, pin_a.path, pin_b.path
+
+    def sends_stream(self, pin: Pin) -> bool:
+        """Whether a pin is the sending end of a link with a handshake."""
+        leaves = {suffix: drives for suffix, (_, drives) in self.resolve(pin).items()}
+        return leaves.get(("valid",)) is True and leaves.get(("ready",)) is False
+
+    def check_cell(self, name: str) -> None:
+        """Raise ValueError if there is no cell of this name."""
+        if name not in self.cells:
+            raise InvalidValue(f"There is no cell {name!r}")
+
+    def check_pin(self, pin: Pin) -> None:
+        """Raise ValueError if there is no such pin, of a cell or of the boundary."""
+        check_kind("Pin", pin, Pin, "a Pin")
+        if pin.cell is not None:
+            self.check_cell(pin.cell)
+        leaves = self.boundary if pin.cell is None else self.cells[pin.cell].type.leaves
+        if pin.path not in leaves:
+            raise InvalidValue(f"There is no pin {pin}")
+
+    def check(self) -> None:
+        """Raise ValueError if an input of a cell or an output of the boundary has no driver."""
+        if not self._all_driven():
+            for receiver in self.receivers():
+                if receiver not in self.drivers:
+                    raise InvalidValue(f"Pin {receiver} is not driven")
+
+    def _all_driven(self) -> bool:
+        """Whether all inputs of the cells are driven or strapped, and all outputs are driven."""
+        for type_, cells in self.types().items():
+            numbers = self.numbers(cells)
+            straps = {tuple(cell.straps) for cell in cells}
+            for path in type_.inputs:
+                if any(path[0] not in names for names in straps):
+                    open_ = np.flatnonzero(self.drivers.of(numbers, path)[0] < 0)
+                    if any(path[0] not in cells[at].straps for at in open_.tolist()):
+                        return False
+        return all(Pin(None, path) in self.drivers for path in self._ports.of(Out))
+
+    def numbers(self, cells: Sequence[Cell]) -> np.ndarray:
+        """The numbers of cells among `drivers.cells`."""
+        number = self.drivers.number
+        return np.fromiter((number(cell.name) for cell in cells), np.int64, len(cells))
+
+    def receivers(self) -> Iterator[Pin]:
+        """All leaves that need a driver; strapped inputs do not."""
+        for cell in self.cells.values():
+            for path in cell.type.inputs:
+                if path[0] not in cell.straps:
+                    yield Pin(cell.name, path)
+        for path in self._ports.of(Out):
+            yield Pin(None, path)
+
+    @property
+    def clocks(self) -> list[str]:
+        """All clocks: the usual one, if it is used, and the others in the order of the cells."""
+        found: dict[str, None] = {}
+        for type_, cells in self.types().items():
+            if type_.domains == (SYNC,):
+                cells = [cell for cell in cells if cell.clocks]
+            for cell in cells:
+                found |= dict.fromkeys(cell.clocks.get(name, name) for name in type_.domains)
+        return sorted(found or [SYNC], key=lambda name: name != SYNC)
+
+    def check_one_clock(self, what: str) -> None:
+        """Raise ValueError if there are several clocks; `what` needs a fabric with one."""
+        if (count := len(self.clocks)) > 1:
+            raise InvalidValue(f"{what} needs a fabric with one clock, not {count} clocks")
+
+    def types(self) -> dict[CellType, list[Cell]]:
+        """The cells of each type, with the types in the order of their first cell."""
+        types: dict[CellType, list[Cell]] = {}
+        known: dict[int, list[Cell]] = {}  # to compare each object only once
+        for cell in self.cells.values():
+            if id(cell.type) not in known:
+                known[id(cell.type)] = types.setdefault(cell.type, [])
+            known[id(cell.type)].append(cell)
+        return types
+
+    def metered(self) -> dict[str, list[tuple[Pin, Meter]]]:
+        """The outputs of cells to be counted, by statistic."""
+        found: dict[str, list[tuple[Pin, Meter]]] = {}
+        meters: dict[int, tuple[Meter, ...]] = {}
+        for cell in self.cells.values():
+            if id(cell.type) not in meters:
+                meters[id(cell.type)] = cell.type.meters
+            for meter in meters[id(cell.type)]:
+                pins = found.setdefault(meter.statistic, [])
+                pins.append((Pin(cell.name, (meter.port,)), meter))
+        return found
+
+    @property
+    def digest(self) -> str:
+        """All that this fabric is: its ports, cells with types, straps and contents, and wires."""
+        about = Digest([*self.boundary.items()])
+        for type_, cells in self.types().items():
+            about.add(type_.digest, [(cell.name, cell.title) for cell in cells])
+            for cell in cells:
+                about.add(cell.straps, cell.contents, cell.clocks)
+        # Names and numbers only, so that these texts say all: faster than pin by pin.
+        about.add(repr([*self.drivers.items()]), repr([*self.links]))
+        return str(about)
+
+    def scope(self, name: str) -> "Scope":
+        """A view of this fabric that prefixes the names of new cells with `name` and `_`."""
+        return Scope(self, name)
+
+    def unread(self, type_: CellType) -> set[str]:
+        """Outputs of a cell type that nothing in the fabric reads; only a test bench might."""
+        cells = {cell.name for cell in self.types()[type_]}
+        used = {pin.path for pin in self.drivers.values() if pin.cell in cells}
+        needed = {path[0] for path, leaf in type_.leaves.items() if leaf.flow == In or path in used}
+        return {str(path[0]) for path in type_.leaves if path[0] not in needed}
+
+    def copy(self) -> Self:
+        """A copy of the same class, whose cells and wires can be changed."""
+        other = copy(self)
+        other._be_like(self)
+        return other
+
+    def _be_like(self, given: "Fabric") -> None:
+        """Take copies of the cells and wires of another fabric."""
+        self.cells = dict(given.cells)
+        self.drivers = given.drivers.copy()
+        self.links = given.links.copy(self.drivers)
+
+    def exposing(self, pins: Mapping[str, Pin]) -> "Fabric":
+        """A copy of this fabric with further boundary outputs, by name, each driven by a pin."""
+        members = dict(self.signature.members)
+        for name, pin in pins.items():
+            members[name] = Out(self.resolve(pin)[()][0].shape)
+        other = Fabric(members)
+        other._be_like(self)
+        for name, pin in pins.items():
+            other.link(pin, Pin(None, (name,)))
+        return other
+
+    def resolve(self, pin: Pin) -> dict[Path, tuple[Leaf, bool]]:
+        """The leaves below a pin, by the rest of their path, and whether each is a driver.
+
+        Raises
+        ------
+        ValueError
+            If the pin or its cell does not exist.
+        """
+        ports, drives = self._ports_of(pin), In if pin.cell is None else Out
+        if pin.path not in ports.below:
+            raise InvalidValue(f"Pin {pin} does not exist")
+        below = ports.below[pin.path]
+        return {suffix: (leaf, leaf.flow == drives) for suffix, leaf in below.items()}
+
+    def _ports_of(self, pin: Pin) -> _Ports:
+        if pin.cell is None:
+            return self._ports
+        try:
+            return self.cells[pin.cell].type._ports
+        except KeyError:
+            raise InvalidValue(f"Pin {pin} names a cell that does not exist") from None
+
+
+class Scope:
+    """A part of a fabric with its own cell names, so that a network can be placed twice.
+
+    `place`, `link` and `link_all` are those of the fabric; `pin` translates a pin of the scope, as
+    returned by a network's `place`, to the fabric's pin.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    name : str
+        Prefix of the names of the cells.
+    """
+
+    def __init__(self, fabric: Fabric, name: str) -> None:
+        self.fabric = fabric
+        self.name = name
+
+    def pin(self, pin: Pin) -> Pin:
+        """The fabric's pin for a pin of this scope; pins of the boundary are unchanged."""
+        return pin if pin.cell is None else Pin(f"{self.name}_{pin.cell}", pin.path)
+
+    def place(self, cell: Cell) -> Cell:
+        """As in `Fabric`; returns the cell with its name in this scope."""
+        title = f"{self.name.replace('_', ' ')}, {cell.title}"
+        self.fabric.place(replace(cell, name=f"{self.name}_{cell.name}", title=title))
+        return cell
+
+    def link(self, a: Pin, b: Pin) -> None:
+        """As in `Fabric`."""
+        self.fabric.link(self.pin(a), self.pin(b))
+
+    def link_all(self, a: Pins, b: Pins) -> None:
+        """As in `Fabric`."""
+        self.fabric.link_all(*(Pins.of([*map(self.pin, pins.each())]) for pins in (a, b)))
+
+
+class FabricComponent(wiring.Component):
+    """An Amaranth component made from a fabric. Every cell is a named submodule.
+
+    Elaboration builds every cell anew, which suits Amaranth's simulator and small designs. Use
+    `multicube.hdl.export.verilog` to export large ones.
+
+    The ports, and the fabric if it is given as a function, are made on first access: simulating a
+    network of thousands of terminals on a test bench needs neither.
+
+    Parameters
+    ----------
+    fabric : Fabric or Callable[[], Fabric]
+
+    Attributes
+    ----------
+    fabric : Fabric
+    instances : dict[str | None, wiring.Component]
+        After elaboration: the component of each cell by name, and this component under None.
+
+    Members
+    -------
+    Those of the fabric's boundary.
+    """
+
+    # A network is useful as data even if it is never elaborated.
+    _MustUse__silence = True
+
+    def __init__(self, fabric: Fabric | Callable[[], Fabric]) -> None:
+        self._given = fabric
+        self.instances: dict[str | None, wiring.Component] = {}
+        self._has_ports = False
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for unknown names only, such as that of a port before the ports have been made.
+        if self.__dict__.get("_has_ports", True):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._has_ports = True
+        super().__init__(self.fabric.signature)
+        return getattr(self, name)
+
+    @cached_property
+    def fabric(self) -> Fabric:
+        return self._given if isinstance(self._given, Fabric) else self._given()
+
+    def elaborate(self, platform: object) -> Module:
+        self.fabric.check()
+        m = Module()
+        self.instances = {None: self}
+        for cell in self.fabric.cells.values():
+            component = self.instances[cell.name] = cell.type.build(cell.contents)
+            renamed = DomainRenamer(dict(cell.clocks))(component) if cell.clocks else component
+            m.submodules[cell.name] = renamed
+            for name, value in cell.straps.items():
+                m.d.comb += getattr(component, name).eq(value)
+        for receiver, driver in self.fabric.drivers.items():
+            source = member(self.instances[driver.cell], driver.path)
+            m.d.comb += member(self.instances[receiver.cell], receiver.path).eq(source)
+        return m

@@ -1,0 +1,303 @@
+"""The parameters of a network: a frozen record whose fields describe their meaning and values.
+
+A network states its parameters once, as a subclass of `Parameters`. The catalogue, the command
+line, the checks and the output of `multicube list` are derived from it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from numbers import Integral
+from typing import Any
+
+from .checks import check_flag, check_integer, nearest, shown
+from .errors import InvalidType, InvalidValue
+
+__all__ = [
+    "Parameter",
+    "Parameters",
+    "fixed",
+    "integer",
+    "pairs",
+    "text",
+    "word",
+]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The allowed values of a parameter, and its meaning.
+
+    Attributes
+    ----------
+    description : str
+    name : str
+        Name of the field, and of the word `name=value` on the command line.
+    default : Any
+    title : str
+        The name used in messages.
+    least, most : int or None
+        Bounds of an integer.
+    number : bool
+        Whether integers are allowed.
+    choices : tuple[str, ...]
+        Words that are allowed.
+    meanings : Mapping[str, str]
+        What the choices mean, if that is said.
+    form : str
+        Form of the texts that are allowed; the user of the parameter parses them.
+    objects : tuple[type, ...]
+        Types of objects that are allowed too; the user of the parameter checks them.
+    other : callable, optional
+        Checks and returns what is given in place of a number.
+    plain : Any
+        The value that a summary leaves out; None if it shows all values.
+    listed : bool
+        Whether the command line accepts it; if not, it distinguishes families of one class.
+    """
+
+    description: str
+    name: str = ""
+    default: Any = None
+    title: str = ""
+    least: int | None = None
+    most: int | None = None
+    number: bool = False
+    choices: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    form: str = ""
+    objects: tuple[type, ...] = ()
+    other: Callable[[Any], Any] | None = None
+    plain: Any = None
+    listed: bool = True
+
+    @property
+    def words(self) -> list[str]:
+        """The words that are allowed, and the form of its texts."""
+        return [*self.choices, *([self.form] if self.form else [])]
+
+    @property
+    def values(self) -> str:
+        """The allowed values, for messages."""
+        if not self.number:
+            return ", ".join(self.words)
+        bounds = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+        return ", ".join([bounds, *self.words])
+
+    def parse(self, text: str) -> Any:
+        """The value that a text stands for; capitals don't matter in the name of a choice.
+
+        Raises
+        ------
+        ValueError
+            If the text is not an integer where one is required, or not one of the choices.
+        """
+        if text.lower() in self.choices:
+            return text.lower()
+        if self.number:
+            try:
+                return int(text)
+            except ValueError:
+                pass
+        if self.form:
+            return text
+        if self.number:
+            other = "".join(f" or {choice}" for choice in self.choices)
+            raise InvalidValue(
+                f"Parameter {self.name} must be an integer{other}, not {self._refused(text)}"
+            )
+        allowed = ", ".join(self.choices)
+        raise InvalidValue(
+            f"Parameter {self.name} must be one of {allowed}, not {self._refused(text)}"
+        )
+
+    def _refused(self, value: Any) -> str:
+        """A value that is not allowed, and the choice that it may stand for."""
+        return f"{shown(value)}{nearest(value, self.choices)}"
+
+    def check(self, value: Any) -> Any:
+        """Check a value and return it; an integer of any type becomes a Python `int`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the value is not allowed.
+        """
+        if isinstance(value, str) and (value in self.choices or self.form):
+            return value
+        if self.other is not None and not isinstance(value, Integral):
+            return self.other(value)
+        if isinstance(value, self.objects):
+            return value
+        if self.number:
+            if not isinstance(value, str) or not self.choices:
+                return check_integer(self.title, value, self.least or 0, self.most)
+            other = " or ".join(self.choices)
+            raise InvalidValue(
+                f"{self.title} must be an integer or {other}, not {self._refused(value)}"
+            )
+        if self.choices:
+            allowed = ", ".join(self.choices)
+            raise InvalidValue(f"{self.title} must be one of {allowed}, not {self._refused(value)}")
+        if self.form:
+            raise InvalidType(f"{self.title} must be text, not {shown(value)}")
+        return self._check_fixed(value)
+
+    def _check_fixed(self, value: Any) -> Any:
+        """Check a value that nobody chooses: it is as the default, or what "auto" stands for."""
+        if isinstance(self.default, bool):
+            check_flag(self.title, value)
+        elif isinstance(self.default, int) or (
+            isinstance(self.default, str) and not isinstance(value, str)
+        ):
+            return check_integer(self.title, value, 0, 2**32)
+        return value
+
+
+def integer(
+    default: int | str,
+    description: str,
+    *,
+    least: int,
+    most: int | None = None,
+    choices: tuple[str, ...] = (),
+    form: str = "",
+    title: str = "",
+    plain: Any = None,
+) -> Any:
+    """A field that is an integer, or one of some words, or a text of a given form."""
+    about = Parameter(
+        description,
+        title=title,
+        least=least,
+        most=most,
+        number=True,
+        choices=choices,
+        form=form,
+        plain=plain,
+    )
+    return field(default=default, metadata={"about": about})
+
+
+def word(
+    default: Any,
+    description: str,
+    choices: tuple[str, ...] | Mapping[str, str],
+    *,
+    title: str = "",
+    objects: tuple[type, ...] = (),
+    plain: Any = None,
+    listed: bool = True,
+) -> Any:
+    """A field that is one of a list of words, or of a dictionary of words and their meanings."""
+    about = Parameter(
+        description,
+        title=title,
+        choices=tuple(choices),
+        meanings=choices if isinstance(choices, Mapping) else {},
+        objects=objects,
+        plain=plain,
+        listed=listed,
+    )
+    return field(default=default, metadata={"about": about})
+
+
+def fixed(default: Any, description: str, *, plain: Any = None) -> Any:
+    """A field that distinguishes families of one class; it is not for the command line."""
+    return field(
+        default=default, metadata={"about": Parameter(description, listed=False, plain=plain)}
+    )
+
+
+def text(default: str, description: str, form: str, *, title: str = "", plain: Any = None) -> Any:
+    """A field that is a text of a given form."""
+    return field(
+        default=default,
+        metadata={"about": Parameter(description, title=title, form=form, plain=plain)},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters(Mapping[str, Any]):
+    """The values of all parameters of a network; also a mapping from their names.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field does not allow a value, or values are not compatible with each other.
+    """
+
+    def __post_init__(self) -> None:
+        for about in self.described():
+            self._resolve(**{about.name: about.check(getattr(self, about.name))})
+
+    @classmethod
+    def described(cls) -> tuple[Parameter, ...]:
+        """The description of each field, in order; those that are given by name only come last."""
+        return _described(cls)
+
+    @classmethod
+    def plain(cls) -> dict[str, Any]:
+        """The values that a summary leaves out, by name."""
+        return {about.name: about.plain for about in cls.described() if about.plain is not None}
+
+    @classmethod
+    def told(cls, values: Mapping[str, Any]) -> str:
+        """Values as words NAME=VALUE, without those that a summary leaves out."""
+        plain = cls.plain()
+        told = {name: value for name, value in values.items() if value != plain.get(name)}
+        return " ".join(f"{name}={value}" for name, value in told.items())
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__dataclass_fields__:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (about.name for about in self.described())
+
+    def __len__(self) -> int:
+        return len(self.__dataclass_fields__)
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self, **other}
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self.values())))
+
+    def _resolve(self, **values: Any) -> None:
+        """Replace values, such as "auto" by its meaning; for `__post_init__` only."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+@cache
+def _described(record: type[Parameters]) -> tuple[Parameter, ...]:
+    return tuple(
+        replace(
+            each.metadata["about"],
+            name=each.name,
+            default=each.default,
+            title=each.metadata["about"].title or each.name.capitalize().replace("_", " "),
+        )
+        for each in sorted(fields(record), key=lambda each: bool(each.kw_only))
+    )
+
+
+def pairs(words: Iterable[str]) -> dict[str, str]:
+    """Words of the form NAME=VALUE as a dictionary.
+
+    Raises
+    ------
+    ValueError
+        If a word is not NAME=VALUE, or a name is given twice.
+    """
+    values: dict[str, str] = {}
+    for word in words:
+        name, separator, value = word.partition("=")
+        if not separator or not name:
+            raise InvalidValue(f"Parameter must be written as name=value, not {word!r}")
+        if name in values:
+            raise InvalidValue(f"Parameter {name} is given twice")
+        values[name] = value
+    return values

@@ -1,0 +1,40 @@
+"""The payload of packets: a number of bits, or any other shape of Amaranth."""
+
+from dataclasses import field
+from typing import Any
+
+from amaranth.hdl import Shape, ShapeLike
+
+from .checks import check_limit, shown
+from .errors import InvalidType
+from .parameters import Parameter
+
+__all__ = ["check_payload", "payload_shape"]
+
+_WIDEST = 2**16
+"""Most bits of a port of a component."""
+
+
+def check_payload(payload: ShapeLike) -> ShapeLike:
+    """Check that a value is a shape, and return it."""
+    try:
+        width = Shape.cast(payload).width
+    except (TypeError, RecursionError):
+        raise InvalidType(
+            f"Payload must be a number of bits or a shape, not {shown(payload)}"
+        ) from None
+    check_limit("Width of a payload in bits", width, _WIDEST)
+    return payload
+
+
+def payload_shape(default: ShapeLike = 16) -> Any:
+    """The field for the shape of a packet's payload; a number of bits is from 1 to 4,096."""
+    about = Parameter(
+        "width of the payload in bits",
+        title="Payload",
+        least=1,
+        most=2**12,
+        number=True,
+        other=check_payload,
+    )
+    return field(default=default, metadata={"about": about})

@@ -1,0 +1,1 @@
+"""Networks as graphs and as plans, with their routing and schedules. Pure Python, no Amaranth."""

@@ -1,0 +1,1 @@
+"""Graphs by name: their nodes, links and routing."""

@@ -1,0 +1,44 @@
+"""Files with graphs: JSON, GraphML, and the lists of BookSim2's `anynet`."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from ..fabric.checks import check_path
+from ..fabric.errors import InvalidValue, MulticubeError
+from ..support.input_file import read_content, read_text
+from .anynet import read_anynet
+from .graph import ListedGraph
+from .graphml import read_graphml
+from .json_graph import read_json
+
+__all__ = ["read_graph"]
+
+
+def read_graph(path: str | os.PathLike[str]) -> ListedGraph:
+    """The graph in a file, whose form its name's ending tells: ".json" (`read_json`), ".graphml"
+    (`read_graphml`), and any other as BookSim2's `anynet` (`read_anynet`).
+
+    What is not understood is refused, whatever it is: a graph is what its file says, or none.
+
+    Raises
+    ------
+    ValueError
+        If the file can't be read, or is none of its form; the message names the line or the entry.
+    """
+    check_path("File", path)
+    read: Callable[[], ListedGraph]
+    match Path(os.fspath(path)).suffix.lower():
+        case ".json":
+            read = partial(read_json, read_text("File", path))
+        case ".graphml":  # which says itself how it is encoded
+            read = partial(read_graphml, read_content("File", path))
+        case _:
+            read = partial(read_anynet, read_text("File", path))
+    try:
+        return read()
+    except MulticubeError as error:
+        raise type(error)(f"File {os.fspath(path)}: {error}") from None
+    except RecursionError:
+        raise InvalidValue(f"File {os.fspath(path)}: It is nested too deeply") from None

@@ -1,0 +1,141 @@
+"""Graphs in JSON: a form of its own, and networkx's node-link form."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from ..fabric.checks import check_integer, check_kind, shown
+from ..fabric.errors import InvalidValue
+from .draft import GraphDraft, check_known
+from .graph import MOST_NODES, ListedGraph
+
+__all__ = ["read_json"]
+
+_ENTRIES = ("nodes", "links", "edges", "directed", "multigraph", "terminals", "graph")
+
+
+def read_json(text: str) -> ListedGraph:
+    """The graph in a JSON object with these entries; so it may also be in networkx's form.
+
+    - `nodes`: their number, or a list of names, or a list of objects with an `id` and further
+      attributes of nodes.
+    - `links` (or `edges`): a list of pairs of nodes, or of objects with `source` and `target` and
+      further attributes of links.
+    - `directed`: true if links lead from source to target only.
+    - `multigraph`: true if several links may join two nodes; those of the same two nodes then have
+      different entries `key`, or none.
+    - `terminals`: for each terminal its node, in place of those of the nodes.
+    - `graph`: an object with attributes of the graph.
+
+    `GraphDraft` says which attributes there are.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not as above, or a name is twice in one object.
+    """
+    try:
+        given = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+    except InvalidValue:
+        raise
+    except ValueError as error:  # with its line and column
+        raise InvalidValue(f"It is no JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise InvalidValue("Graph must be an object with nodes and links")
+    check_known("Object of the graph", given, _ENTRIES)
+    about = given.get("graph", {})
+    check_kind("Entry graph", about, dict, "an object")
+    draft = GraphDraft(about)
+    one_way, several = (_flag(given, name) for name in ("directed", "multigraph"))
+    for node in _nodes(given):
+        about = dict(node) if isinstance(node, dict) else {"id": node}
+        name = about.pop("id", None)
+        if not _is_name(name):
+            raise InvalidValue(
+                f"Node must have a name or a number as its id, not {shown(name)}: {shown(node)}"
+            )
+        draft.add_node(name, about)
+    keys: dict[object, set[object]] = {}
+    for link in _links(given):
+        one, other, about = _parts(link)
+        ends = (one, other) if one_way else frozenset((one, other))
+        others = keys.setdefault(ends, set())
+        if others and not several:
+            raise InvalidValue(f"Link from {one} to {other} must be given once, not twice")
+        key = about.pop("key", None)
+        if isinstance(key, list | dict) or (key is not None and (key in others or not several)):
+            raise InvalidValue(
+                f"Link {shown(link)} must have a key of its own, in a multigraph, not {shown(key)}"
+            )
+        others.add(object() if key is None else key)
+        draft.add_link(one, other, about, one_way=one_way)
+    if "terminals" in given:
+        homes = _list(given, "terminals")
+        for terminal, home in enumerate(homes):
+            if not _is_name(home):
+                raise InvalidValue(
+                    f"Terminal {terminal} must be at a node of the graph, not {shown(home)}"
+                )
+        draft.place_terminals(homes)
+    return draft.graph()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidValue(
+                f"Entry {shown(name)} must be given once, not twice, in {shown(dict(pairs))}"
+            )
+        found[name] = value
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    raise InvalidValue(f"Number must be finite, not {name}")
+
+
+def _flag(given: Mapping[str, Any], name: str) -> bool:
+    value = given.get(name, False)
+    check_kind(f"Entry {name}", value, bool, "true or false")
+    return value
+
+
+def _is_name(given: object) -> bool:
+    """Whether it may be what a node is called; `true` and 1.0 are not that of node 1."""
+    return isinstance(given, str | int) and not isinstance(given, bool)
+
+
+def _list(given: Mapping[str, Any], name: str) -> list[Any]:
+    found = given.get(name)
+    if not isinstance(found, list):
+        raise InvalidValue(f"Entry {name} must be a list, not {shown(found)}")
+    return found
+
+
+def _nodes(given: Mapping[str, Any]) -> list[Any] | range:
+    nodes = given.get("nodes")
+    if isinstance(nodes, int):
+        return range(check_integer("Nodes", nodes, 1, MOST_NODES))
+    return _list(given, "nodes")
+
+
+def _links(given: Mapping[str, Any]) -> list[Any]:
+    if "edges" in given and "links" in given:
+        raise InvalidValue("Links must be in one entry, not in both links and edges")
+    return _list(given, "edges" if "edges" in given else "links")
+
+
+def _parts(link: object) -> tuple[Any, Any, dict[str, Any]]:
+    """The two ends of a link, and its attributes."""
+    if isinstance(link, dict):
+        about = dict(link)
+        ends = [about.pop(name, None) for name in ("source", "target") if name in about]
+    else:
+        about, ends = {}, link if isinstance(link, list) else []
+    if len(ends) != 2:
+        raise InvalidValue(f"Link must have two ends, not {shown(link)}")
+    for end in ends:
+        if not _is_name(end):
+            raise InvalidValue(f"Link {shown(link)} must join nodes of the graph, not {shown(end)}")
+    return ends[0], ends[1], about

@@ -1,0 +1,1 @@
+"""Multistage networks as plans: stages of boxes, and the wires between."""

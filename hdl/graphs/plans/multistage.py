@@ -1,0 +1,433 @@
+"""Wiring plans of the multistage cube and the networks that are topologically equivalent to it.
+
+Each plan has a column of boxes per stage and a permutation of *digits* on the way into it. All of
+these networks have one path from each input to each output. They differ in the labels of the lines
+between the stages, and so in the permutations that they pass. Stages are numbered from 0 in the
+order in which a packet meets them (Siegel et al. number those of the Generalized Cube from n - 1
+down to 0).
+
+The boxes of a stage have a radix, and N is the product of the radices; if all are b, there are
+n = log_b N stages of N/b boxes (III-E). The rule for all radices: a permutation of digits carries
+each digit with its radix. So the digit in which the lines of a box differ has the radix of the box,
+and the address digits that name its ports in a source and in a destination have it, too.
+
+A box may have a inputs and b outputs (Patel's delta networks). It then replaces a digit of radix a
+by one of radix b. So n stages of such boxes lead from a^n sources to b^n sinks.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import NamedTuple
+
+from ...fabric.checks import check_integer, check_radix, check_word, shown
+from ...fabric.errors import InvalidValue
+from ..tags import AddressCode, MixedCode, Numbers, Routing, TagScheme
+
+__all__ = [
+    "ALIASES",
+    "PLANS",
+    "Hop",
+    "MultistagePlan",
+    "Stage",
+    "delta_plan",
+    "equal_ports",
+    "multistage_plan",
+    "parse_radices",
+    "stage_radices",
+    "terminal_digits",
+]
+
+_MOST_PORTS = 2**24
+"""Most sources or sinks of a plan: more than any network has."""
+
+Digits = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A column of boxes.
+
+    Attributes
+    ----------
+    entry : tuple[int, ...]
+        How lines are relabelled on their way in: digit j of the new label is digit `entry[j]` of
+        the old one (0 is the least significant).
+    digit : int
+        Lines whose labels differ only in this digit share a box; its value is the box port.
+    """
+
+    entry: Digits
+    digit: int
+
+
+class Hop(NamedTuple):
+    """One box of a path: its position, and the box ports that the path uses."""
+
+    stage: int
+    box: int
+    input: int
+    output: int
+
+
+@dataclass(frozen=True)
+class MultistagePlan:
+    """Stages of boxes between sources and sinks; of both there are N, unless boxes are not square.
+
+    Attributes
+    ----------
+    name : str
+    radices : tuple[int, ...]
+        Inputs of a box of each stage.
+    stages : tuple[Stage, ...]
+        In the order in which a packet meets them.
+    exit : tuple[int, ...]
+        How lines are relabelled on the way out, in the form of `Stage.entry`.
+    outputs : tuple[int, ...]
+        Outputs of a box of each stage; by default as many as inputs.
+    """
+
+    name: str
+    radices: tuple[int, ...]
+    stages: tuple[Stage, ...]
+    exit: Digits
+    outputs: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", self.outputs or self.radices)
+
+    @cached_property
+    def code(self) -> AddressCode:
+        """The code of the numbers of sinks."""
+        digits = self._terminal_digits[1]
+        outputs = self.outputs[-len(digits) :]
+        return MixedCode.of([outputs[digits.index(j)] for j in range(len(digits))])
+
+    @cached_property
+    def source_code(self) -> AddressCode:
+        """The code of the numbers of sources."""
+        return self.tags().source_code
+
+    @property
+    def sources(self) -> int:
+        return self.source_code.count
+
+    @property
+    def sinks(self) -> int:
+        return self.code.count
+
+    @cached_property
+    def ports(self) -> int:
+        """Number of sources and of sinks; ValueError if they differ."""
+        return equal_ports(self.sources, self.sinks)
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Number of boxes in each stage."""
+        return tuple(code.count // radix for code, radix in zip(self.codes, self.radices))
+
+    @property
+    def radix(self) -> int:
+        """The radix of all boxes; ValueError if stages differ."""
+        return self._alike(self.radices)
+
+    @property
+    def boxes(self) -> int:
+        """Number of boxes in every stage; ValueError if stages differ."""
+        return self._alike(self.columns)
+
+    def _alike(self, values: tuple[int, ...]) -> int:
+        if len(set(values)) > 1:
+            raise InvalidValue(f"Stages must have boxes of one radix here, not {self.radix_text}")
+        return values[0]
+
+    @property
+    def radix_text(self) -> str:
+        """The radix of all boxes, or those of all stages, as `multistage_plan` takes them."""
+        same = len(set(self.radices)) == 1
+        return "x".join(map(str, self.radices[:1] if same else self.radices))
+
+    @cached_property
+    def codes(self) -> tuple[AddressCode, ...]:
+        """The code of the labels of the lines into the boxes of each stage."""
+        before = [self.source_code, *self.leaving]
+        return tuple(code.permuted(stage.entry) for code, stage in zip(before, self.stages))
+
+    @cached_property
+    def leaving(self) -> tuple[AddressCode, ...]:
+        """The code of the labels of the lines that leave each stage."""
+        leaving = []
+        code = self.source_code
+        for stage, outputs in zip(self.stages, self.outputs):
+            code = code.permuted(stage.entry).with_radix(stage.digit, outputs)
+            leaving.append(code)
+        return tuple(leaving)
+
+    @cached_property
+    def _box_codes(self) -> tuple[AddressCode, ...]:
+        """The code of the numbers of boxes in each stage: labels without the digit of the port."""
+        return tuple(
+            MixedCode.of([radix for j, radix in enumerate(code.radices) if j != stage.digit])
+            for code, stage in zip(self.codes, self.stages)
+        )
+
+    def relabel(self, stage: int, line: Numbers) -> Numbers:
+        """The label in a stage of a line with this label before it, or of an array of lines.
+
+        Before the first stage the label is the number of the source; with `stage` one more than
+        that of the last, the result is the number of the sink.
+        """
+        behind = stage == len(self.stages)
+        entry = self.exit if behind else self.stages[stage].entry
+        before = self.leaving[stage - 1] if stage else self.source_code
+        after = self.code if behind else self.codes[stage]
+        old = before.split(line)
+        return after.join([old[j] for j in entry])
+
+    def port(self, stage: int, line: Numbers) -> tuple[Numbers, Numbers]:
+        """The box, and its input, of the line with this label in a stage, or of all in an array."""
+        digits = self.codes[stage].split(line)
+        port = digits.pop(self.stages[stage].digit)
+        return self._box_codes[stage].join(digits), port
+
+    def line(self, stage: int, box: Numbers, port: Numbers) -> Numbers:
+        """The label of the line at an output of a box, or of all in arrays.
+
+        With square boxes this is the inverse of `port`.
+        """
+        digits = self._box_codes[stage].split(box)
+        digits.insert(self.stages[stage].digit, port)
+        return self.leaving[stage].join(digits)
+
+    def path(self, source: int, destination: int) -> list[Hop]:
+        """The boxes between an input and an output, and the box ports used in each."""
+        to = self.code.split(destination)
+        return self.route(source, [to[digit] for digit in self._terminal_digits[1]])
+
+    def route(self, source: int, outputs: Sequence[int]) -> list[Hop]:
+        """The boxes that are passed from an input if these are their outputs, stage by stage."""
+        hops = []
+        line = source
+        for s, output in enumerate(outputs):
+            box, port = self.port(s, self.relabel(s, line))
+            hops.append(Hop(s, box, port, output))
+            line = self.line(s, box, output)
+        return hops
+
+    def tags(self, routing: Routing = "destination") -> TagScheme:
+        """The tags that route packets through this plan.
+
+        Raises
+        ------
+        ValueError
+            If the tag scheme does not exist, or does not fit the radices.
+        """
+        inputs = () if self.outputs == self.radices else self.radices
+        return TagScheme(routing, self.code, *self._terminal_digits, inputs)
+
+    @cached_property
+    def _terminal_digits(self) -> tuple[Digits, Digits]:
+        """For each stage, the source digit that names the input port, and the destination digit
+        that names the output port, of the boxes on a path."""
+        return terminal_digits(self.stages, self.exit)
+
+
+def equal_ports(sources: int, sinks: int) -> int:
+    """The number of sources and of sinks; ValueError if they differ."""
+    if sources != sinks:
+        raise InvalidValue(
+            f"There must be as many sources as sinks here, not {sources} and {sinks}"
+        )
+    return sources
+
+
+def terminal_digits(stages: Sequence[Stage], exit_: Digits) -> tuple[Digits, Digits]:
+    """For each stage, the position of the source digit that it replaces, and that of the
+    destination digit that it chooses."""
+    # Follow each digit of a line's label: ("source", j) at first, ("stage", s) once replaced.
+    label: list[tuple[str, int]] = [("source", j) for j in range(len(exit_))]
+    source_digits = []
+    for s, stage in enumerate(stages):
+        label = [label[j] for j in stage.entry]
+        _, replaced = label[stage.digit]
+        source_digits.append(replaced)
+        label[stage.digit] = ("stage", s)
+    label = [label[j] for j in exit_]
+    destination_digits = [label.index(("stage", s)) for s in range(len(stages))]
+    return tuple(source_digits), tuple(destination_digits)
+
+
+def _identity(n: int) -> Digits:
+    return tuple(range(n))
+
+
+def _rotated(n: int, low: int, by: int) -> Digits:
+    """The lowest `low` digits rotated by `by` positions towards the top; the others unchanged."""
+    return tuple((j - by) % low if j < low else j for j in range(n))
+
+
+def _swapped(n: int, a: int, b: int) -> Digits:
+    digits = list(range(n))
+    digits[a], digits[b] = digits[b], digits[a]
+    return tuple(digits)
+
+
+def _generalized_cube(n: int) -> tuple[list[Stage], Digits]:
+    return [Stage(_identity(n), digit) for digit in reversed(range(n))], _identity(n)
+
+
+def _indirect_cube(n: int) -> tuple[list[Stage], Digits]:
+    return [Stage(_identity(n), digit) for digit in range(n)], _identity(n)
+
+
+def _omega(n: int) -> tuple[list[Stage], Digits]:
+    return [Stage(_rotated(n, n, 1), 0)] * n, _identity(n)
+
+
+def _flip(n: int) -> tuple[list[Stage], Digits]:
+    unshuffle = _rotated(n, n, -1)
+    return [Stage(_identity(n) if s == 0 else unshuffle, 0) for s in range(n)], unshuffle
+
+
+def _baseline(n: int) -> tuple[list[Stage], Digits]:
+    later = [Stage(_rotated(n, n - s, -1), 0) for s in range(n - 1)]
+    return [Stage(_identity(n), 0), *later], _identity(n)
+
+
+def _butterfly(n: int) -> tuple[list[Stage], Digits]:
+    later = [Stage(_swapped(n, 0, n - 1 - s), 0) for s in range(n - 1)]
+    return [Stage(_identity(n), 0), *later], _identity(n)
+
+
+PLANS: dict[str, tuple[Callable[[int], tuple[list[Stage], Digits]], str]] = {
+    "cube": (_generalized_cube, "Generalized Cube: stages n-1 down to 0 pair lines by digit"),
+    "omega": (_omega, "a perfect shuffle of all lines in front of every stage"),
+    "baseline": (_baseline, "each stage halves the network: inverse shuffles of ever fewer digits"),
+    "indirect-cube": (_indirect_cube, "indirect binary n-cube: digits 0 up to n-1"),
+    "butterfly": (_butterfly, "b-ary n-fly: digit 0 trades places with ever lower digits"),
+    "flip": (_flip, "inverse omega: an inverse shuffle behind every stage"),
+}
+"""For each plan, by name: its stages as a function of n, and its description."""
+
+ALIASES: dict[str, str] = {
+    "generalized-cube": "cube",
+    "multistage-cube": "cube",
+    "multistage-shuffle-exchange": "omega",
+    "bidelta": "omega",
+    "indirect-binary-n-cube": "indirect-cube",
+    "fly": "butterfly",
+}
+"""Other names in the literature for the same wiring, by name."""
+
+
+def parse_radices(text: str) -> tuple[int, ...]:
+    """The radices of the stages in a text such as 4x4x8: the first stage's first.
+
+    Raises
+    ------
+    ValueError
+        If the text has another form.
+    """
+    words = text.split("x")
+    if not all(word.isdecimal() and int(word) >= 2 for word in words):
+        raise InvalidValue(
+            f"Radix must be a number of at least 2, or several such as 4x4x8, or 4+, not {text!r}"
+        )
+    return tuple(map(int, words))
+
+
+def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
+    """The radix of each stage; arguments and errors are those of `multistage_plan`."""
+    if isinstance(radix, str) and radix.endswith("+"):
+        return _filled(check_integer("Ports", ports, 2, _MOST_PORTS), *parse_radices(radix[:-1]))
+    if isinstance(radix, str) and "x" in radix:
+        radices = parse_radices(radix)
+        ports = check_integer("Ports", ports, 2, _MOST_PORTS)
+        if prod(radices) != ports:
+            raise InvalidValue(f"Ports must be {prod(radices)} with radix={radix}, not {ports}")
+        return radices
+    radices = (check_radix(radix),)
+    ports = check_integer("Ports", ports, 2, _MOST_PORTS)
+    while prod(radices) < ports:
+        radices += radices[:1]
+    if prod(radices) != ports:
+        raise InvalidValue(f"Ports must be a power of the radix {shown(radix)}, not {ports}")
+    return radices
+
+
+def _filled(ports: int, radix: int, *others: int) -> tuple[int, ...]:
+    """Stages of one radix, and one of a smaller radix if that gives this number of ports."""
+    radices: tuple[int, ...] = ()
+    while ports % radix == 0:
+        radices += (radix,)
+        ports //= radix
+    if others or ports >= radix:
+        raise InvalidValue(
+            f"Ports must be a power of {radix}, times a number below {radix}, "
+            f"with radix={radix}+, not {prod(radices) * ports}"
+        )
+    return radices if ports == 1 else (*radices, ports)
+
+
+def multistage_plan(name: str, ports: int, radix: int | str = 2) -> MultistagePlan:
+    """The wiring plan of a multistage network.
+
+    Parameters
+    ----------
+    name : str
+        One of `PLANS`.
+    ports : int
+        Number of inputs and of outputs: a power of the radix (at least the radix itself), or the
+        product of the radices.
+    radix : int or str
+        Inputs and outputs of a box, at least 2; or those of the boxes of each stage, in the order
+        in which a packet meets them, such as "4x4x8"; or "4+" for 4 x 4 boxes, and smaller ones in
+        the last stage if ports is no power of 4.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> plan = multistage_plan("omega", 24, "2x3x4")
+    >>> plan.columns
+    (12, 8, 6)
+    >>> [hop.output for hop in plan.path(0, 23)]
+    [1, 2, 3]
+    """
+    radices = stage_radices(ports, radix)
+    return delta_plan(name, radices, radices)
+
+
+def delta_plan(name: str, inputs: Sequence[int], outputs: Sequence[int]) -> MultistagePlan:
+    """The wiring plan of a delta network: stages of boxes that need not be square.
+
+    Parameters
+    ----------
+    name : str
+        One of `PLANS`.
+    inputs, outputs : Sequence[int]
+        Those of a box of each stage, in the order in which a packet meets them.
+
+    Raises
+    ------
+    ValueError
+        If there is no such wiring, or not as many numbers of inputs as of outputs.
+
+    Examples
+    --------
+    >>> plan = delta_plan("omega", (4, 4), (3, 3))
+    >>> plan.sources, plan.columns, plan.sinks
+    (16, (4, 3), 9)
+    """
+    check_word("Wiring", name, PLANS)
+    if len(inputs) != len(outputs):
+        raise InvalidValue(
+            f"Stages must have inputs and outputs, not {len(inputs)} inputs and "
+            f"{len(outputs)} outputs"
+        )
+    columns, exit_ = PLANS[name][0](len(inputs))
+    return MultistagePlan(name, tuple(inputs), tuple(columns), exit_, tuple(outputs))

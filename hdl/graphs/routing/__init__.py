@@ -1,0 +1,1 @@
+"""Routing in graphs: relations, algorithms for any graph, and freedom from deadlock."""

@@ -1,0 +1,183 @@
+"""Shortest paths to every terminal, spread over the links; and relations that follow them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import ClassVar
+
+from ...fabric.errors import InvalidValue
+from ..graph import Channel, ChanneledGraph, Graph, Link
+from .relation import Relation
+
+__all__ = ["Place", "Tree", "TreeRelation", "spread_trees"]
+
+Place = tuple[int, int]
+"""A node, and the phase of a header in it."""
+
+Tree = Mapping[Place, Link]
+"""For one terminal, the link that a header takes from each place that has a way to it."""
+
+_Step = tuple[Link, Place]
+"""A link, and the place to which it leads."""
+
+_ROUNDS = 4
+"""How often each tree is found; further rounds change the loads little."""
+
+
+def spread_trees(
+    graph: Graph,
+    after: Callable[[int, Link], int | None] = lambda phase, link: 0,
+    phases: int = 1,
+) -> list[Tree]:
+    """For each terminal, a tree of shortest paths from all nodes; no link has many more of them
+    than others if that can be helped.
+
+    The trees are found one by one. Among paths of as few links, a header takes the one that the
+    packets of the other trees load least, if each terminal sends to each other one equally often
+    (Hoefler, Schneider and Lumsdaine, 2009). After the last, all are found anew, given the others,
+    three times.
+
+    Parameters
+    ----------
+    graph : Graph
+    after : Callable
+        The phase of a header that takes a link in some phase; None if it must not take it. Headers
+        start in phase 0.
+    phases : int
+        Number of phases.
+    """
+    onward: dict[Place, list[_Step]] = {}
+    back: dict[Place, list[Place]] = {}
+    for link in sorted(graph.links()):
+        for phase in range(phases):
+            then = after(phase, link)
+            if then is not None:
+                here, there = (link.node, phase), (link.peer, then)
+                onward.setdefault(here, []).append((link, there))
+                back.setdefault(there, []).append(here)
+    load = dict.fromkeys(graph.links(), 0)
+    trees: list[Tree] = [{} for _ in graph.homes]
+    shares: list[dict[Link, int]] = [{} for _ in graph.homes]
+    away = [
+        _distances([(home, phase) for phase in range(phases)], back) for home in graph.exit_homes
+    ]
+    sources = [(node, len(own)) for node, own in enumerate(graph.terminals)]
+    for _ in range(_ROUNDS):
+        for terminal, distances in enumerate(away):
+            for link, packets in shares[terminal].items():
+                load[link] -= packets
+            tree = trees[terminal] = _tree(distances, onward, load)
+            shares[terminal] = _share(distances, tree, onward, sources)
+            for link, packets in shares[terminal].items():
+                load[link] += packets
+    return trees
+
+
+def _tree(
+    away: Mapping[Place, int], onward: Mapping[Place, list[_Step]], load: Mapping[Link, int]
+) -> dict[Place, Link]:
+    """For each place, nearest first, the link of the least loaded shortest path."""
+    cost: dict[Place, int] = {}
+    tree: dict[Place, Link] = {}
+    for place, steps in away.items():
+        cost[place] = 0
+        if steps:
+            cost[place], tree[place] = min(
+                (load[link] + cost[there], link)
+                for link, there in onward[place]
+                if away.get(there) == steps - 1
+            )
+    return tree
+
+
+def _share(
+    away: Mapping[Place, int],
+    tree: Tree,
+    onward: Mapping[Place, list[_Step]],
+    sources: Iterable[tuple[int, int]],
+) -> dict[Link, int]:
+    """The packets on each link of a tree, if each terminal sends one."""
+    passing = dict.fromkeys(away, 0)
+    for node, terminals in sources:
+        if (node, 0) in passing:
+            passing[node, 0] = terminals
+    found: dict[Link, int] = {}
+    for place in reversed(list(away)):
+        if place in tree and passing[place]:
+            link = tree[place]
+            found[link] = found.get(link, 0) + passing[place]
+            passing[dict(onward[place])[link]] += passing[place]
+    return found
+
+
+def _distances(ends: list[Place], back: Mapping[Place, list[Place]]) -> dict[Place, int]:
+    """The fewest links from places to any of these ends; the nearest places come first."""
+    away = dict.fromkeys(ends, 0)
+    waiting = ends
+    while waiting:
+        reached = []
+        for place in waiting:
+            for before in back.get(place, ()):
+                if before not in away:
+                    away[before] = away[place] + 1
+                    reached.append(before)
+        waiting = reached
+    return away
+
+
+class TreeRelation(Relation):
+    """Packets follow a tree of links to their terminal, in one of several virtual layers.
+
+    A layer has a channel of each link. If a link has more channels than there are layers, they are
+    dealt to the layers in turn, and those of a layer to the terminals in turn. A packet stays in
+    its layer.
+
+    Parameters
+    ----------
+    graph : Graph
+        Its links get as many channels as there are layers, if they have fewer.
+    trees : Sequence[Tree]
+        For each terminal.
+    layers : int
+
+    Attributes
+    ----------
+    layers : int
+    trees : list[Tree]
+    """
+
+    needs: ClassVar[str] = ""
+    """What a graph needs so that all terminals are reached, for messages."""
+
+    def __init__(self, graph: Graph, trees: list[Tree], layers: int = 1) -> None:
+        self.layers = layers
+        self._graph = ChanneledGraph(graph, layers)
+        self.trees = trees
+        for node, own in enumerate(graph.terminals):
+            for terminal, home in enumerate(graph.exit_homes):
+                if own and node != home and (node, 0) not in trees[terminal]:
+                    raise InvalidValue(
+                        f"There is no way from node {graph.name(node)} to terminal {terminal}"
+                        f"{self.needs}"
+                    )
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    def route(self, node: int, came: Channel | None, destination: int) -> Iterator[Channel]:
+        if node != self._graph.exit_homes[destination]:
+            port = self.trees[destination][node, self.phase(came)].port
+            if came is None:
+                layer = self.first_layer(node, destination)
+            else:
+                layer = came.number % self.layers
+            channels = self._graph.by_output[node, port].channels
+            lanes = range(layer, channels, self.layers)
+            yield Channel(node, port, lanes[destination % len(lanes)])
+
+    def phase(self, came: Channel | None) -> int:
+        """The phase of a header that came by a channel."""
+        return 0
+
+    def first_layer(self, node: int, destination: int) -> int:
+        """The layer of a packet that starts in a node."""
+        return 0

@@ -1,0 +1,1 @@
+"""Settings and schedules of permutations, copies and steps."""

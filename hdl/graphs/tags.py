@@ -1,0 +1,390 @@
+"""Routing tags: the part of a packet's header that sets the boxes on its path (Siegel et al.,
+III-C and III-E).
+
+An address or tag is written digit by digit, the most significant digit on top; each digit takes as
+many bits as its radix needs. If all radices are powers of two, that is the plain binary number. A
+tag holds one digit per stage, *in the order of the stages*: a box reads the top digit and rotates
+it to the bottom. So no box needs to know its stage, and the tag has its original value when the
+packet arrives.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate, product
+from math import prod
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from ..fabric.checks import check_word
+from ..fabric.errors import InvalidValue
+
+__all__ = [
+    "ROUTINGS",
+    "AddressCode",
+    "MixedCode",
+    "TagScheme",
+    "address_tags",
+    "box_input",
+    "box_output",
+    "check_routing",
+    "matching_digits",
+    "tag_digit",
+]
+
+Numbers = TypeVar("Numbers", int, np.ndarray)
+"""A number, or an array of numbers that are all treated alike."""
+
+Routing = Literal["destination", "xor", "difference"]
+ROUTINGS: tuple[Routing, ...] = ("destination", "xor", "difference")
+
+
+def check_routing(routing: object, *radices: int) -> None:
+    """Raise ValueError if the tag scheme does not exist, or does not fit a radix."""
+    check_word("Routing", routing, ROUTINGS)
+    for radix in radices:
+        if routing == "xor" and radix & (radix - 1):
+            raise InvalidValue(f"XOR tags need a radix that is a power of two, not {radix}")
+
+
+def tag_digit(routing: Routing, input_: int, output: int, radix: int) -> int:
+    """The digit of a tag that leads through a box of this radix from an input to an output."""
+    if routing == "xor":
+        return output ^ input_
+    return output if routing == "destination" else (output - input_) % radix
+
+
+def box_output(routing: Routing, digit: int, input_: int, radix: int) -> int:
+    """The output that a digit of a tag names at an input of a box."""
+    if routing == "xor":
+        return digit ^ input_
+    return digit if routing == "destination" else (digit + input_) % radix
+
+
+def box_input(routing: Routing, digit: int, output: int, radix: int) -> int:
+    """The input of a box at which a digit of an XOR or difference tag names this output."""
+    return digit ^ output if routing == "xor" else (output - digit) % radix
+
+
+def matching_digits(digit: int, mask: int, radix: int) -> list[int]:
+    """The digits that agree with one in the bits in which a mask is 0."""
+    return [other for other in range(radix) if (other ^ digit) & ~mask == 0]
+
+
+@dataclass(frozen=True)
+class AddressCode:
+    """How an address of `digits` base-`radix` digits is written in bits.
+
+    Attributes
+    ----------
+    radix, digits : int
+    """
+
+    radix: int
+    digits: int
+
+    @cached_property
+    def radices(self) -> tuple[int, ...]:
+        """The radix of each digit, least significant first."""
+        return (self.radix,) * self.digits
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """The width of each digit in bits, least significant first."""
+        return tuple((radix - 1).bit_length() for radix in self.radices)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The lowest bit of each digit in a code, least significant first."""
+        return tuple(accumulate(self.widths[:-1], initial=0))
+
+    @cached_property
+    def count(self) -> int:
+        """Number of addresses: the product of the radices."""
+        return prod(self.radices)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the code of an address is the address itself."""
+        return {(1 << width) - radix for radix, width in zip(self.radices, self.widths)} == {0}
+
+    @property
+    def digit_bits(self) -> int:
+        """Width of the widest digit in bits."""
+        return (self.radix - 1).bit_length()
+
+    @property
+    def width(self) -> int:
+        """Width of a whole code in bits."""
+        return sum(self.widths)
+
+    def permuted(self, digits: Sequence[int]) -> "AddressCode":
+        """The code whose digit j is digit `digits[j]` of this one."""
+        return self
+
+    def with_radix(self, digit: int, radix: int) -> "AddressCode":
+        """The code in which this digit has another radix."""
+        if self.radices[digit] == radix:
+            return self
+        return MixedCode.of([*self.radices[:digit], radix, *self.radices[digit + 1 :]])
+
+    def split(self, address: Numbers) -> list[Numbers]:
+        """The digits of an address, or of an array of them, least significant first.
+
+        Raises
+        ------
+        ValueError
+            If the address does not exist.
+        """
+        if isinstance(address, np.ndarray):
+            known = bool(np.all((address >= 0) & (address < self.count)))
+        else:
+            known = address in range(self.count)
+        if not known:
+            raise InvalidValue(f"Address must be from 0 to {self.count - 1}, not {address}")
+        digits: list[Any] = []
+        for radix in self.radices:
+            address, digit = divmod(address, radix)
+            digits.append(digit)
+        return digits
+
+    def join(self, digits: Sequence[Numbers]) -> Numbers:
+        """The address with these digits, least significant first."""
+        address: Any = 0
+        for digit, radix in zip(reversed(digits), reversed(self.radices)):
+            address = address * radix + digit
+        return address
+
+    def pack(self, digits: Sequence[int]) -> int:
+        """The code of digits, least significant first."""
+        return sum(digit << place for digit, place in zip(digits, self.places))
+
+    def unpack(self, code: int) -> list[int]:
+        """The digits of a code, least significant first."""
+        return [code >> place & (1 << width) - 1 for place, width in zip(self.places, self.widths)]
+
+    def block_mask(self, size: int) -> int:
+        """The bits of a code in which the addresses of a block differ.
+
+        A block is `size` consecutive addresses, the first of which is a multiple of `size`.
+
+        Raises
+        ------
+        ValueError
+            If a block does not consist of all addresses that agree in some bits: its size must be a
+            power of the radix, times a power of two that divides the radix.
+        """
+        digits = 0
+        while size > 0 and self.radix ** (digits + 1) <= size and digits < self.digits:
+            digits += 1
+        part, rest = divmod(size, self.radix**digits)
+        whole = rest == 0 and part.bit_count() == 1
+        if size not in range(1, self.count + 1) or not whole or self.radix % part:
+            raise InvalidValue(
+                f"Size of a block must be a power of {self.radix}, times a power of two that "
+                f"divides {self.radix}, up to {self.count}, not {size}"
+            )
+        return (1 << digits * self.digit_bits + part.bit_length() - 1) - 1
+
+    def encode(self, address: int) -> int:
+        """The code of an address."""
+        if self.is_plain and address in range(self.count):
+            return address
+        return self.pack(self.split(address))
+
+    def decode(self, code: int) -> int:
+        """The address of a code."""
+        return self.join(self.unpack(code))
+
+
+@dataclass(frozen=True)
+class MixedCode(AddressCode):
+    """How an address is written whose digits have different radices.
+
+    Attributes
+    ----------
+    radix : int
+        The greatest radix.
+    digits : int
+    sizes : tuple[int, ...]
+        The radix of each digit, least significant first.
+    aligned : bool
+        Whether all digits have the width of the widest.
+    """
+
+    sizes: tuple[int, ...]
+    aligned: bool = False
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], *, aligned: bool = False) -> AddressCode:
+        """The code of digits with these radices; a plain one if they are equal."""
+        if len(set(sizes)) <= 1:
+            return AddressCode(max(sizes, default=2), len(sizes))
+        return cls(max(sizes), len(sizes), tuple(sizes), aligned)
+
+    @cached_property
+    def radices(self) -> tuple[int, ...]:
+        return self.sizes
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        if self.aligned:
+            return (self.digit_bits,) * self.digits
+        return super().widths
+
+    def block_mask(self, size: int) -> int:
+        raise InvalidValue("Blocks of addresses need digits of equal radices")
+
+    def permuted(self, digits: Sequence[int]) -> AddressCode:
+        return replace(self, sizes=tuple(self.sizes[j] for j in digits))
+
+
+@dataclass(frozen=True)
+class TagScheme:
+    """How the tags of a network are computed from source and destination, and back.
+
+    On a path, stage s (0 is the first that a packet meets) is entered at the box port named by
+    source digit `source_digits[s]` and left at the box port named by destination digit
+    `destination_digits[s]`. The *destination* tag holds the latter. The *XOR* tag holds the
+    exclusive or of the two, and the *difference* tag the latter minus the former, modulo the radix
+    of the stage: in both, 0 means straight.
+
+    Attributes
+    ----------
+    routing : "destination", "xor" or "difference"
+    code : AddressCode
+        Code of the terminals' addresses; of those of sinks, if sources have another.
+    source_digits, destination_digits : tuple[int, ...]
+        Position of the digit that each stage uses; 0 is the least significant.
+    inputs : tuple[int, ...]
+        Inputs of a box of each stage, if a stage has boxes of other numbers of inputs and outputs;
+        otherwise empty.
+
+    Raises
+    ------
+    ValueError
+        If the tag scheme does not exist; if it is XOR and a radix is not a power of two; or if it
+        compares digits of sources and destinations, but their addresses have other radices in other
+        places, and not all are powers of two.
+    """
+
+    routing: Routing
+    code: AddressCode
+    source_digits: tuple[int, ...]
+    destination_digits: tuple[int, ...]
+    inputs: tuple[int, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        check_routing(self.routing, *self.code.radices)
+        equal = not self.inputs and (self.source_code == self.code or self.code.is_plain)
+        if self.routing != "destination" and not equal:
+            raise InvalidValue(
+                "Routing must be destination if sources have other digits "
+                f"({_told(self.source_code)}) than destinations ({_told(self.code)}), "
+                f"not {self.routing}"
+            )
+
+    @cached_property
+    def tag_code(self) -> AddressCode:
+        """The code of tags: the digit of the last stage is the least significant."""
+        return self.code.permuted(self.destination_digits[::-1])
+
+    @cached_property
+    def source_code(self) -> AddressCode:
+        """The code of sources: the digit that a stage replaces has the radix of its boxes."""
+        stages = self.source_digits
+        if self.inputs:
+            return MixedCode.of([self.inputs[stages.index(j)] for j in range(len(stages))])
+        return self.tag_code.permuted(
+            [len(stages) - 1 - stages.index(j) for j in range(len(stages))]
+        )
+
+    def tag(self, source: int, destination: int) -> int:
+        """The tag of a packet between two addresses, as it enters the first stage."""
+        from_, to = self.source_code.split(source), self.code.split(destination)
+        return self._packed(
+            tag_digit(self.routing, from_[i], to[j], self.code.radices[j])
+            for i, j in zip(self.source_digits, self.destination_digits)
+        )
+
+    def destination(self, tag: int, source: int) -> int:
+        """The destination of a packet with this tag."""
+        from_ = self.source_code.split(source)
+        to = [0] * self.code.digits
+        for digit, i, j in zip(self._unpacked(tag), self.source_digits, self.destination_digits):
+            to[j] = box_output(self.routing, digit, from_[i], self.code.radices[j])
+        return self.code.join(to)
+
+    def source(self, tag: int, destination: int) -> int | None:
+        """The source of a packet with this XOR or difference tag; None for a destination tag."""
+        if self.routing == "destination":
+            return None
+        to = self.code.split(destination)
+        from_ = [0] * self.code.digits
+        for digit, i, j in zip(self._unpacked(tag), self.source_digits, self.destination_digits):
+            from_[i] = box_input(self.routing, digit, to[j], self.code.radices[j])
+        return self.source_code.join(from_)
+
+    def _packed(self, stages: Iterable[int]) -> int:
+        """The tag with these digits, the first stage's first."""
+        return self.tag_code.pack(list(stages)[::-1])
+
+    def _unpacked(self, tag: int) -> list[int]:
+        return self.tag_code.unpack(tag)[::-1]
+
+    def in_stage_order(self, code: int) -> int:
+        """A code of destination digits rearranged as a tag: the top digit for stage 0."""
+        digits = self.code.unpack(code)
+        return self._packed(digits[j] for j in self.destination_digits)
+
+    def broadcast(self, source: int, outputs: Iterable[int]) -> tuple[int, int]:
+        """The tag and the broadcast mask that send one packet to all of the given outputs.
+
+        A 1 in the mask means both values of this bit of the tag, of those that are digits of a box.
+        So the outputs must be all those whose tags agree in some bits; with destination tags, all
+        those whose addresses agree in some bits. Where the mask is 1, the tag is 0. The boxes could
+        also reach sets of outputs that no mask describes (Siegel et al., III-C).
+
+        Raises
+        ------
+        ValueError
+            If no mask describes these outputs.
+        """
+        wanted = set(outputs)
+        if not wanted:
+            raise InvalidValue("A broadcast must have at least one output, not none")
+        tags = {self.tag(source, output) for output in wanted}
+        first = min(tags)
+        mask = 0
+        for tag in tags:
+            mask |= tag ^ first
+        if self.destinations(first, mask, source) != sorted(wanted):
+            where = "tag" if self.routing == "difference" else "address"
+            raise InvalidValue(
+                f"Outputs of a broadcast must be all that agree in some {where} bits, "
+                f"not {', '.join(map(str, sorted(wanted)))}"
+            )
+        return first & ~mask, mask
+
+    def destinations(self, tag: int, mask: int, source: int) -> list[int]:
+        """The destinations of the copies of a packet with this tag and broadcast mask, in order."""
+        digits = (self.tag_code.unpack(each) for each in (tag, mask))
+        stages = [
+            matching_digits(digit, care, radix)
+            for digit, care, radix in zip(*digits, self.tag_code.radices)
+        ]
+        return sorted(
+            self.destination(self.tag_code.pack(copy), source) for copy in product(*stages)
+        )
+
+
+def _told(code: AddressCode) -> str:
+    """The radices of a code, the most significant first."""
+    return "x".join(map(str, reversed(code.radices)))
+
+
+def address_tags(code: AddressCode) -> TagScheme:
+    """Tags that hold the address of the destination, the most significant digit on top."""
+    digits = tuple(reversed(range(code.digits)))
+    return TagScheme("destination", code, digits, digits)

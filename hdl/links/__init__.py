@@ -1,0 +1,1 @@
+"""The links between cells: their signatures and payloads."""

@@ -1,0 +1,1 @@
+"""Files, processes, interruption, and imports that wait."""

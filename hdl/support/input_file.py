@@ -1,0 +1,72 @@
+"""Input files, for which nobody waits in vain."""
+
+import codecs
+import os
+
+from ..fabric.checks import check_path
+from ..fabric.errors import InvalidValue
+
+__all__ = ["read_content", "read_input", "read_text"]
+
+_MOST_BYTES = 2**28
+"""Most bytes of a file that is read whole; what it becomes in memory is larger by far."""
+
+
+def read_input(path: str | os.PathLike[str], most: int = -1) -> bytes:
+    """All bytes of a file, or of a pipe that something writes to; a FIFO without a writer is empty.
+
+    Parameters
+    ----------
+    path : path-like
+    most : int
+        How many bytes are read at most; all of them if it is negative.
+
+    Raises
+    ------
+    OSError
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    with open(descriptor, "rb") as file:
+        return file.read(most)
+
+
+def read_content(what: str, path: str | os.PathLike[str]) -> bytes:
+    """All bytes of a file.
+
+    Parameters
+    ----------
+    what : str
+        What the file is, for messages, such as "Trace".
+    path : path-like
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such file, or it is of more than 256 MiB.
+    """
+    check_path(what, path)
+    try:
+        content = read_input(path, _MOST_BYTES + 1)
+    except OSError as error:
+        raise _unread(what, path, error.strerror or str(error)) from None
+    if len(content) > _MOST_BYTES:
+        raise _unread(what, path, f"it has more than {_MOST_BYTES} bytes")
+    return content
+
+
+def read_text(what: str, path: str | os.PathLike[str]) -> str:
+    """The text of a file in UTF-8, or in UTF-16 if it begins with its mark; without the mark (BOM).
+
+    Arguments and errors are those of `read_content`; it is also refused if it is no text.
+    """
+    content = read_content(what, path)
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return content.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise _unread(what, path, "it is not a text file") from None
+
+
+def _unread(what: str, path: str | os.PathLike[str], reason: str) -> InvalidValue:
+    return InvalidValue(f"{what} {os.fspath(path)} can't be read: {reason}")
