@@ -254,7 +254,7 @@ def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> N
             lambda: ConnectionMachine(1),
             "xor",
             ValueError,
-            "^Operation must be one of add, or, max, overwrite, not 'xor'$",
+            "^Operation must be one of add, or, max, overwrite, not 'xor'",
         ),
         (lambda: "cube", None, TypeError, "^Network must be a PacketNetwork, not 'cube'$"),
         (

@@ -132,7 +132,9 @@ def check_limit(what: str, value: int, maximum: int) -> None:
 
 def check_radix(radix: object) -> int:
     """Check a radix: the number of inputs and of outputs of a switch."""
-    return check_integer("Radix", radix, 2, MOST_RADIX)
+    number = check_integer("Radix", radix, 2)
+    check_limit("Radix", number, MOST_RADIX)
+    return number
 
 
 def check_seed(seed: object) -> int:

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ..fabric.checks import check_word
+from ..fabric.checks import shown
 from ..fabric.errors import InvalidValue
 
 __all__ = [
@@ -42,7 +42,9 @@ ROUTINGS: tuple[Routing, ...] = ("destination", "xor", "difference")
 
 def check_routing(routing: object, *radices: int) -> None:
     """Raise ValueError if the tag scheme does not exist, or does not fit a radix."""
-    check_word("Routing", routing, ROUTINGS)
+    if not isinstance(routing, str) or routing not in ROUTINGS:
+        *others, last = ROUTINGS
+        raise InvalidValue(f"Routing must be {', '.join(others)} or {last}, not {shown(routing)}")
     for radix in radices:
         if routing == "xor" and radix & (radix - 1):
             raise InvalidValue(f"XOR tags need a radix that is a power of two, not {radix}")

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Shape, ShapeLike, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import MOST_RADIX, check_integer, check_radix
+from ..fabric.checks import MOST_RADIX, check_integer, check_limit, check_radix
 from ..fabric.payload import check_payload
 from .multiplexer import is_coded, one_of
 
@@ -67,7 +67,8 @@ class InterchangeBox(wiring.Component):
 
     def __init__(self, radix: int, shape: ShapeLike, outputs: int | None = None) -> None:
         radix = check_radix(radix)
-        outputs = radix if outputs is None else check_integer("Outputs", outputs, 1, MOST_RADIX)
+        outputs = radix if outputs is None else check_integer("Outputs", outputs, 1)
+        check_limit("Outputs", outputs, MOST_RADIX)
         check_payload(shape)
         self.radix = radix
         self.outputs = outputs

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..fabric.checks import MOST_RADIX, check_integer
+from ..fabric.checks import MOST_RADIX, check_integer, check_limit
 from ..fabric.errors import InvalidValue
 from ..graphs.tags import AddressCode, Routing, TagScheme, tag_digit
 
@@ -32,7 +32,8 @@ def check_outputs(inputs: int, outputs: int | None, routing: Routing) -> int:
     """
     if outputs is None:
         return inputs
-    outputs = check_integer("Outputs", outputs, 2, MOST_RADIX)
+    outputs = check_integer("Outputs", outputs, 2)
+    check_limit("Outputs", outputs, MOST_RADIX)
     if outputs != inputs and routing != "destination":
         raise InvalidValue(
             f"Routing must be destination in a box of {inputs} inputs and {outputs} outputs, "

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...hdl.fabric.checks import check_integer, nearest, shown
+from ...hdl.fabric.checks import check_integer, check_limit, nearest, shown
 from ...hdl.fabric.errors import InvalidType, InvalidValue
 from ...hdl.graphs.permutations import PERMUTATIONS, neighbor, random_permutation, tornado
 from ...hdl.support.input_file import read_text
@@ -74,7 +74,8 @@ def pattern(traffic: Any, ports: int) -> Pattern:
     TypeError, ValueError
         If this describes no pattern, or one that does not fit the number of terminals.
     """
-    ports = check_integer("Ports", ports, 1, MOST_PORTS)
+    ports = check_integer("Ports", ports, 1)
+    check_limit("Ports", ports, MOST_PORTS)
     if isinstance(traffic, Pattern):
         if len(traffic.favourites) != ports:
             raise InvalidValue(

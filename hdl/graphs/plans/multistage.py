@@ -21,7 +21,7 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
-from ...fabric.checks import check_integer, check_radix, check_word, shown
+from ...fabric.checks import check_integer, check_limit, check_radix, check_word, shown
 from ...fabric.errors import InvalidValue
 from ..tags import AddressCode, MixedCode, Numbers, Routing, TagScheme
 
@@ -340,20 +340,26 @@ def parse_radices(text: str) -> tuple[int, ...]:
 def stage_radices(ports: int, radix: int | str = 2) -> tuple[int, ...]:
     """The radix of each stage; arguments and errors are those of `multistage_plan`."""
     if isinstance(radix, str) and radix.endswith("+"):
-        return _filled(check_integer("Ports", ports, 2, _MOST_PORTS), *parse_radices(radix[:-1]))
+        return _filled(_checked_ports(ports), *parse_radices(radix[:-1]))
     if isinstance(radix, str) and "x" in radix:
         radices = parse_radices(radix)
-        ports = check_integer("Ports", ports, 2, _MOST_PORTS)
+        ports = _checked_ports(ports)
         if prod(radices) != ports:
             raise InvalidValue(f"Ports must be {prod(radices)} with radix={radix}, not {ports}")
         return radices
     radices = (check_radix(radix),)
-    ports = check_integer("Ports", ports, 2, _MOST_PORTS)
+    ports = _checked_ports(ports)
     while prod(radices) < ports:
         radices += radices[:1]
     if prod(radices) != ports:
         raise InvalidValue(f"Ports must be a power of the radix {shown(radix)}, not {ports}")
     return radices
+
+
+def _checked_ports(ports: object) -> int:
+    number = check_integer("Ports", ports, 2)
+    check_limit("Ports", number, _MOST_PORTS)
+    return number
 
 
 def _filled(ports: int, radix: int, *others: int) -> tuple[int, ...]:

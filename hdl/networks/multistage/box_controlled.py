@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...fabric.checks import check_kind
 from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin
+from ...fabric.payload import check_payload
 from ...graphs.families.rearrangeable import RearrangeableGraph
 from ...graphs.permutations import Permutation
 from ...primitives.interchange_box import BoxState, InterchangeBox
@@ -58,6 +59,7 @@ class BoxControlledNetwork(FabricComponent):
 
     def __init__(self, graph: RearrangeableGraph, *, shape: ShapeLike) -> None:
         check_kind("Graph", graph, RearrangeableGraph, "a Clos or Benes network")
+        check_payload(shape)
         self.graph = graph
         self.shape = shape
         self.ports = graph.ports

@@ -6,8 +6,9 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib.wiring import In, Out
 
 from ...boxes.circuit import CircuitBox, Policy
-from ...fabric.checks import check_integer
+from ...fabric.checks import check_integer, check_kind
 from ...fabric.fabric import CellType, Fabric, FabricComponent, Pin
+from ...fabric.payload import check_payload
 from ...graphs.plans.multistage import multistage_plan
 from ...graphs.tags import Routing
 from ...links.circuit_link import CircuitLink
@@ -79,11 +80,18 @@ class CircuitNetwork(FabricComponent):
         hold_limit: int = 16,
         broadcast: bool = False,
     ) -> None:
+        check_kind("Policy", policy, str, "a word")
+        hold_limit = check_integer("Hold limit", hold_limit, 1)
+        for what, flag in (("Flits", flits), ("Broadcast", broadcast)):
+            check_kind(what, flag, bool | int, "True or False")
         self.plan = multistage_plan(wiring, ports, radix)
         self.tags = self.plan.tags(routing)
         ports, radix = self.plan.ports, self.plan.radix
         if isinstance(payload, Integral):
             payload = check_integer("Payload", payload, 1)
+        check_payload(payload)
+        if reply is not None:
+            check_payload(reply)
         self.ports = ports
         self.packet = Packet(self.tags.code.width, payload, flits=flits, broadcast=broadcast)
         self.reply = reply

@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 from ...fabric.checks import check_integer, check_limit
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
+from ...fabric.payload import check_payload
 from ...graphs.plans.multistage import MultistagePlan, multistage_plan
 from ...primitives.interchange_box import BoxState, InterchangeBox
 from ..columns import Columns, place_columns
@@ -127,6 +128,7 @@ class StageControlledNetwork(FabricComponent):
     def __init__(self, ports: int, *, wiring: str = "flip", shape: ShapeLike) -> None:
         self.plan = plan = multistage_plan(wiring, ports)
         check_limit("Ports", ports, _MOST_PORTS)
+        check_payload(shape)
         self.ports = ports
         self.wiring = wiring
         self.shape = shape
