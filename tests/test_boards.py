@@ -71,7 +71,7 @@ def lean_torus() -> Iterator[Bench]:
 
 @pytest.fixture(scope="module")
 def recovering() -> Iterator[Bench]:
-    yield from _simulated("torus", WHOLE, k=2, n=1, channels=1, recovery="discard")
+    yield from _simulated("torus", LEAN, k=4, n=1, channels=1, recovery="discard")
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def test_counters_of_a_combining_network_are_the_simulators(
 def test_runs_follow_each_other_though_memories_survive_the_reset(recovering: Bench) -> None:
     """The board is reset before each run for as long as it takes to clear what is in memories."""
     for seed in (2, 3):
-        _compare(recovering, "uniform", 0.5, seed, cycles=50, warmup=0)
+        _compare(recovering, "uniform", 1, seed, cycles=30, warmup=0)
 
 
 def test_the_board_has_no_counters_that_it_was_not_given(lean_torus: Bench) -> None:
