@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker as python_tracker
 from typing import Any
@@ -51,7 +51,8 @@ class Workers:
         if not jobs:
             return
         pool = self._started(min(processes, len(jobs)), processes)
-        left, begun, broken = list(enumerate(jobs))[::-1], {}, False
+        left, broken = list(enumerate(jobs))[::-1], False
+        begun: dict[Future[Any], int] = {}
         try:
             while begun or (left and not broken):
                 # No job waits in the pool: it can't be killed while one does.
