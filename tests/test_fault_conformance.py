@@ -76,6 +76,8 @@ def test_sorts_are_all_effects() -> None:
 @every_kind
 def test_each_kind_of_fault_works_or_is_refused(words: str) -> None:
     network = conformance.example(words)
+    if not network.has_memory:
+        conformance.skip_if_combining(network)
     time = ":from=20:for=10"
     faults = [f"random:1:link:{sort}{time}" for sort in SORTS]
     faults += [f"random:1:cell:dead{time}", "random:1:state:flip:from=20", "box:0:0:straight"]
