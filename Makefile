@@ -23,10 +23,9 @@ LINKS := $(FOLDERS:%=build/types/multicube/%) $(SURFACE:%=build/types/multicube/
 demo: $(LIBRARY)
 	$(BIN)/python examples/fft.py
 
-# A test that hangs fails, and a run that takes too long ends with what has failed in it.
+# A test that hangs fails. The run has no limit of its own: machines are busy.
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not long" \
-	  --timeout 300 --session-timeout 2400
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not long" --timeout 600
 
 test-long: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long

@@ -27,11 +27,11 @@ _ATTEMPTS = 3
 _QUIET = 0.1
 """Seconds without a byte after which a wrong reply counts as complete."""
 
-_PATIENCE = 1.0
-"""Seconds after which the wrong reply must be complete."""
-
 _LONGEST_READ = 1024
 """Bytes per reply: longer ones would take too long."""
+
+_PATIENCE = 8 * _LONGEST_READ
+"""Most bytes of a wrong reply: more than any board of ours has to say, however slowly it comes."""
 
 _SETTLE = 5000
 """Cycles after which a network that receives no packets is empty."""
@@ -89,9 +89,10 @@ class Line:
         """Complete an unfinished frame, so that the board waits for a new one."""
         self.port.write(bytes(FRAME_BYTES))
         self.port.timeout = _QUIET
-        deadline = time.monotonic() + _PATIENCE
-        while self.port.read(_LONGEST_READ):
-            if time.monotonic() > deadline:
+        count = 0
+        while said := self.port.read(_LONGEST_READ):
+            count += len(said)
+            if count > _PATIENCE:
                 raise BoardError(
                     f"Port {self.port.port} never stops sending: was the board built by multicube?"
                 )
@@ -101,7 +102,7 @@ class Line:
         self.port.close()
 
 
-def open_line(name: str, *, baud: int, timeout: float = 2) -> Line:
+def open_line(name: str, *, baud: int, timeout: float = 5) -> Line:
     """The line at a serial port.
 
     Raises

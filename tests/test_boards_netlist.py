@@ -114,7 +114,7 @@ def test_netlist_answers_as_the_simulated_board(
     run = Run(pattern("uniform", network.ports), 0.5, 60, 10, 26, 2, history=0)
     ours = bench.bench.with_sources(run.sources(network))
     with SimulatedBoard(bench) as simulated:
-        recorder = Recorder(open_line(simulated.path, baud=BAUD, timeout=5).port)
+        recorder = Recorder(open_line(simulated.path, baud=BAUD, timeout=120).port)
         with BoardEngine(Line(recorder), bench, ours) as engine:
             assert run_bench(engine, network, ours, run).delivered > 20
 

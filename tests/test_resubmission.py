@@ -212,7 +212,7 @@ def test_acceptor_accepts(tmp_path: Path) -> None:
         dut.o.ready.eq(ready),
     ]
     claims.claim((dut.o.valid == valid) & (Value.cast(dut.o.payload) == word))
-    claims.claim((dut.i.ready == ready) & dut.i.accepted)
+    claims.claim((dut.i.ready == ready) & (dut.i.accepted == valid))
     assert claims.hold(tmp_path)
 
 

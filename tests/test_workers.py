@@ -142,3 +142,29 @@ def test_no_process_outlives_its_parent(number: int, tmp_path: Path) -> None:
         parent.send_signal(number)
         _, alive = psutil.wait_procs(below, timeout=20)
         assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
+
+
+QUEUED = """
+import sys, time
+from multicube.sim.run.workers import finished_jobs
+
+def wait(path):
+    open(path, "w").close()
+    time.sleep(300)
+
+jobs = [(wait, (f"{sys.argv[1]}/{number}",), {}) for number in range(9)]
+try:
+    list(finished_jobs(jobs, 2))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("begun", [0, 2])
+def test_jobs_that_wait_say_nothing_when_all_are_interrupted(begun: int, tmp_path: Path) -> None:
+    """Whether or not a job has begun."""
+    with started([sys.executable, "-c", QUEUED, tmp_path]) as parent:
+        wait_for(lambda: len(psutil.Process(parent.pid).children(recursive=True)) > 2)
+        wait_for(lambda: len(list(tmp_path.iterdir())) >= begun)
+        parent.send_signal(signal.SIGINT)
+        assert parent.communicate(timeout=60) == ("interrupted\n", "")

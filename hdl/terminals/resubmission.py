@@ -140,6 +140,6 @@ class Acceptor(wiring.Component):
             self.o.valid.eq(self.i.valid),
             self.o.payload.eq(self.i.payload),
             self.i.ready.eq(self.o.ready),
-            self.i.accepted.eq(1),
+            self.i.accepted.eq(self.i.valid),
         ]
         return m

@@ -163,6 +163,9 @@ class RetryReceiver(wiring.Component):
     o : Out(stream.Signature(packet))
     """
 
+    rejects_none = True
+    """Packets have met the last switch: what is put into this link must not reject them either."""
+
     def __init__(self, packet: Packet) -> None:
         if not packet.flits:
             raise InvalidValue("Packet must have flits")

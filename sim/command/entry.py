@@ -16,7 +16,8 @@ import click
 from ...hdl.fabric.errors import MulticubeError
 from ...hdl.support.children import end_children
 from ...hdl.support.interruption import terminable
-from . import INTERRUPTED
+from ...hdl.support.room import lacks_memory
+from . import INTERRUPTED, NO_MEMORY
 from .group import LazyGroup, Subcommand
 
 __all__ = ["main"]
@@ -165,7 +166,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
     except click.ClickException as error:
         _fail(error.format_message(), 2)
     except MemoryError as error:
-        _fail(str(error) or "There is not enough memory for this", 2)
+        _fail(str(error) or NO_MEMORY, 2)
     except MulticubeError as error:
         _fail(str(error), error.status)
     except OSError as error:
@@ -176,7 +177,9 @@ def _run(arguments: list[str] | None) -> NoReturn:
         if "can't start new thread" not in str(error):
             _bug()
         _fail("The machine can't start another thread", 2)
-    except Exception:
+    except Exception as error:
+        if lacks_memory(error):
+            _fail(NO_MEMORY, 2)
         _bug()
 
 

@@ -5,13 +5,16 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker as python_tracker
 from typing import Any
 
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+from ...hdl.support.interruption import held_interrupts
+from ...hdl.support.room import ask_for_room
 
 __all__ = ["Finished", "Job", "Workers", "finished_jobs"]
 
@@ -22,7 +25,10 @@ Finished = Callable[[Sequence[Job], int], Iterator[tuple[int, Any]]]
 """Runs jobs, at most so many at a time, as `finished_jobs` does."""
 
 _LOOK_SECONDS = 0.2
-"""Interval at which a worker checks that its parent still exists."""
+"""Interval at which a worker checks that its parent still exists, and longest wait at once."""
+
+_GIVEN_SECONDS = 0.005
+"""Interval at which to look whether a job is given to a process."""
 
 
 class Workers:
@@ -45,22 +51,33 @@ class Workers:
         if not jobs:
             return
         pool = self._started(min(processes, len(jobs)), processes)
-        broken = False
+        left, broken = list(enumerate(jobs))[::-1], False
+        begun: dict[Future[Any], int] = {}
         try:
-            numbers = {
-                pool.submit(function, *arguments, **options): number
-                for number, (function, arguments, options) in enumerate(jobs)
-            }
-            for job in as_completed(numbers):
-                try:
-                    result = job.result()
-                except BrokenProcessPool:
-                    broken = True
-                except MemoryError:
-                    pass
-                else:
-                    yield numbers[job], result
+            while begun or (left and not broken):
+                # No job waits in the pool: it can't be killed while one does.
+                while left and not broken and len(begun) < self._count:
+                    number, (function, arguments, options) = left.pop()
+                    # Nor while it starts a process.
+                    try:
+                        with held_interrupts():
+                            begun[pool.submit(function, *arguments, **options)] = number
+                    except BrokenProcessPool:
+                        broken = True
+                for job in wait(begun, _LOOK_SECONDS, FIRST_COMPLETED).done:
+                    number = begun.pop(job)
+                    try:
+                        result = job.result()
+                    except BrokenProcessPool:
+                        broken = True
+                    except MemoryError:
+                        pass
+                    else:
+                        yield number, result
         except BaseException:
+            # The pool gives each job to a process, soon after it has come.
+            while not all(job.running() or job.done() for job in begun):
+                time.sleep(_GIVEN_SECONDS)
             self._end(kill=True)
             raise
         if broken:
@@ -113,6 +130,7 @@ def _start_trackers() -> None:
 def _serve(parent: int) -> None:
     """Prepare a worker: it ends when its parent has ended, and leaves Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ask_for_room()
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 

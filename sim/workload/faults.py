@@ -11,13 +11,15 @@ from functools import cached_property
 from itertools import count
 from typing import Generic, TypeVar
 
-from amaranth.lib import stream
+from amaranth.lib import stream, wiring
 
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Cell, CellType, Fabric, Leaf, Path, Pin
 from ...hdl.graphs.plans.extra_stage import Fault, Kind
 from ...hdl.graphs.plans.multistage import MultistagePlan
 from ...hdl.links.circuit_link import CircuitLink
+from ...hdl.links.rejecting_link import RejectingLink
+from ...hdl.links.verdict_link import VerdictLink
 from ...hdl.primitives.random_bits import scattered_seed
 from .fault_cells import RATE_BITS, LinkFault, LinkGate, StuckBox
 from .injection import Effect, Injection, told
@@ -117,7 +119,7 @@ def gated(fabric: _Fabric, outputs: Iterable[Pin]) -> tuple[_Fabric, dict[Pin, s
     """A copy of a fabric, of the same class, with links that can be dead, and are not.
 
     A link is dead while the strap `dead` of its gate is 1. A live page sets it while the network
-    runs. Links that are neither streams nor circuits get no gate.
+    runs. Links of a kind that `LinkGate` does not know get no gate.
 
     Parameters
     ----------
@@ -170,6 +172,13 @@ def _straps(injection: Injection) -> dict[str, int]:
     }
 
 
+_LINKS: dict[str, type[wiring.Signature]] = {
+    "request": CircuitLink,
+    "close": RejectingLink,
+    "accepted": VerdictLink,
+}
+"""The kinds of links that are more than streams, by a member that no other has."""
+
 _SOUND = dict.fromkeys(_straps(Injection(Pin("", ()))), 0)
 """Straps of a link without a fault."""
 
@@ -198,7 +207,18 @@ class _Broken(Generic[_Fabric]):
         return receivers
 
     def insert(self, name: str, driver: Pin, receiver: Pin) -> CellType:
-        """Insert a cell of this name into a link; return the type of the cell."""
+        """Insert a cell of this name into a link; return the type of the cell.
+
+        Raises
+        ------
+        ValueError
+            If there is no component for such a link.
+        """
+        if not self.has_type(driver):
+            raise InvalidValue(
+                "Fault must be at a stream, a circuit, or a link with rejections or verdicts, "
+                f"not at {driver}, whose link has other members"
+            )
         leaves = self.fabric.resolve(driver)
         near, far = Pin(name, ("i",)), Pin(name, ("o",))
         for suffix, (_, forward) in leaves.items():
@@ -216,7 +236,16 @@ class _Broken(Generic[_Fabric]):
         links[place : place + 1] = [(driver, near)]
         links.append((far, receiver))
         self.places |= {(driver, near): place, (far, receiver): len(links) - 1}
-        return self._type(leaves)
+        return self._type(leaves, self._rejects_none(receiver))
+
+    def _rejects_none(self, receiver: Pin) -> bool:
+        """Whether all packets that come to a pin have met the last switch."""
+        if receiver.cell is None:
+            return True
+        type_ = self.fabric.cells[receiver.cell].type
+        if type_.component is self.component:
+            return bool(type_.parameters["last"])
+        return getattr(type_.component, "rejects_none", False)
 
     def has_type(self, output: Pin) -> bool:
         """Whether there is a component for faults in the link of an output."""
@@ -224,17 +253,17 @@ class _Broken(Generic[_Fabric]):
         known = self._type(leaves).leaves
         return set(leaves) == {path[1:] for path in known if path[0] == "i"}
 
-    def _type(self, leaves: Mapping[Path, tuple[Leaf, bool]]) -> CellType:
-        """The component for a link with these leaves."""
-        packet = leaves["payload",][0].shape
-        link, reply = stream.Signature, None
-        if ("request",) in leaves:
-            link = CircuitLink
-            if ("reply", "payload") in leaves:
-                reply = leaves["reply", "payload"][0].shape
-        key = (packet, link, reply)
+    def _type(self, leaves: Mapping[Path, tuple[Leaf, bool]], last: bool = False) -> CellType:
+        """The component for a link with these leaves, perhaps behind the last switch."""
+        packet, reply = leaves["payload",][0].shape, None
+        link = next((kind for name, kind in _LINKS.items() if (name,) in leaves), stream.Signature)
+        if ("reply", "payload") in leaves:
+            reply = leaves["reply", "payload"][0].shape
+        key = (packet, link, reply, last)
         if key not in self.types:
-            self.types[key] = CellType(self.component, packet=packet, link=link, reply=reply)
+            self.types[key] = CellType(
+                self.component, packet=packet, link=link, reply=reply, last=last
+            )
         return self.types[key]
 
     def _drive(self, receiver: Pin, driver: Pin) -> None:

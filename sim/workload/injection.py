@@ -51,8 +51,9 @@ class Injection:
         leave it. In a network of any kind a pin means the link that this output drives, and a pin
         with an empty path means a cell, which is treated like a box.
     effect : str
-        One of `EFFECTS`. With "dead" nothing passes, and the sender waits for ever. With "lossy"
-        packets, or flits, are accepted and lost. With "severed" whole packets are: the receiver of
+        One of `EFFECTS`. With "dead" nothing passes, and the sender waits for ever; on a link on
+        which packets are rejected or not accepted, it learns that they are. With "lossy" packets,
+        or flits, are accepted and lost. With "severed" whole packets are: the receiver of
         a packet that had begun to pass gets a last flit in place of the rest. With "babbling" the
         wire that says that there is a word is always 1: the receiver also takes words that nobody
         sent. With "flip" a bit of each packet is inverted; with "stuck0" and "stuck1" it has this

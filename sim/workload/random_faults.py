@@ -3,13 +3,13 @@
 import random
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from ...hdl.fabric.checks import check_kind, check_several
 from ...hdl.fabric.errors import InvalidValue
-from ...hdl.fabric.fabric import CellType, Pin
+from ...hdl.fabric.fabric import CellType, Fabric, Pin
 from ...hdl.networks import Network
 from ..engines.compiled.netlist import lowered
 from .injection import Injection, StateBits, parse_fault
@@ -83,10 +83,8 @@ def network_links(network: Network) -> list[Pin]:
     fabric = network.fabric
     found = []
     for a, b in fabric.links:
-        for pin, other in ((a, b), (b, a)):
-            inside = pin.cell is not None and other.cell is not None and pin.cell != other.cell
-            if inside and fabric.sends_stream(pin):
-                found.append(pin)
+        if a.cell is not None and b.cell is not None and a.cell != b.cell:
+            found += [*_streams(fabric, a), *_streams(fabric, b)]
     return sorted(found)
 
 
@@ -95,10 +93,17 @@ def network_cells(network: Network) -> list[str]:
     fabric = network.fabric
     found = set()
     for a, b in fabric.links:
-        for pin in (a, b):
-            if pin.cell is not None and (fabric.sends_stream(a) or fabric.sends_stream(b)):
-                found.add(pin.cell)
-    return sorted(found)
+        if any(_streams(fabric, a)) or any(_streams(fabric, b)):
+            found |= {a.cell, b.cell}
+    return sorted(cell for cell in found if cell is not None)
+
+
+def _streams(fabric: Fabric, end: Pin) -> Iterator[Pin]:
+    """The outputs with a handshake at an end of a link, which has one in each direction or not."""
+    for suffix in fabric.resolve(end):
+        pin = Pin(end.cell, (*end.path, *suffix[:-1]))
+        if suffix[-1:] == ("valid",) and fabric.sends_stream(pin):
+            yield pin
 
 
 class _Row(NamedTuple):
