@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
-FUZZ_SECONDS ?= 66
+FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= $(shell date +%s)
 
 VENV := .venv
@@ -30,7 +30,7 @@ test: lint
 test-long: $(TOOLS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long
 
-# Random inputs, mostly valid, for FUZZ_SECONDS in each of nine tests: ten minutes in all.
+# Random inputs, mostly valid, for FUZZ_SECONDS in each of ten tests: ten minutes in all.
 fuzz: $(TOOLS)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest tests/fuzz
 
