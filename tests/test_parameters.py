@@ -10,7 +10,7 @@ from amaranth.lib import data
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
 from multicube.hdl.fabric.parameters import Parameters, fixed, integer, text, word
-from multicube.hdl.fabric.payload import payload_shape
+from multicube.hdl.fabric.payload_shape import payload_shape
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer, word
-from ..fabric.payload import payload_shape
+from ..fabric.payload_shape import payload_shape
 from ..fabric.wires import Lane
 from ..graphs.families.hypercube import Hypercube
 from ..graphs.grid import cube_position

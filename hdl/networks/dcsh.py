@@ -10,7 +10,7 @@ from ..fabric.errors import InvalidValue
 from ..fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ..fabric.layout import Layout
 from ..fabric.parameters import Parameters, integer
-from ..fabric.payload import payload_shape
+from ..fabric.payload_shape import payload_shape
 from ..graphs.families.dcsh import DCSH
 from ..links.packet import Packet
 from ..routers.cluster import ClusterChannel, ClusterMultiplexer

@@ -7,7 +7,7 @@ from amaranth.hdl import ShapeLike
 
 from ..fabric.errors import InvalidValue
 from ..fabric.parameters import Parameters, integer, word
-from ..fabric.payload import payload_shape
+from ..fabric.payload_shape import payload_shape
 from ..graphs.graph import Channel
 from ..graphs.routing.deadlock import dependency_cycle
 from ..graphs.routing.relation import Relation

@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import MOST_RADIX, check_integer, check_limit, check_radix
-from ..fabric.payload import check_payload
+from ..fabric.payload_shape import check_payload
 from .multiplexer import is_coded, one_of
 
 if TYPE_CHECKING:

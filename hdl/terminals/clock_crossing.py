@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..fabric.checks import check_integer
 from ..fabric.errors import InvalidValue
-from ..fabric.payload import check_payload
+from ..fabric.payload_shape import check_payload
 
 __all__ = ["ClockCrossing", "check_crossing_depth"]
 

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...fabric.checks import check_kind
 from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Path, Pin
-from ...fabric.payload import check_payload
+from ...fabric.payload_shape import check_payload
 from ...graphs.families.rearrangeable import RearrangeableGraph
 from ...graphs.permutations import Permutation
 from ...primitives.interchange_box import BoxState, InterchangeBox

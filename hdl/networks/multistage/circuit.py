@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...boxes.circuit import CircuitBox, Policy
 from ...fabric.checks import check_integer, check_kind
 from ...fabric.fabric import CellType, Fabric, FabricComponent, Pin
-from ...fabric.payload import check_payload
+from ...fabric.payload_shape import check_payload
 from ...graphs.plans.multistage import multistage_plan
 from ...graphs.tags import Routing
 from ...links.circuit_link import CircuitLink

@@ -11,7 +11,7 @@ from ...boxes.pipelined import MOST_PIPELINED
 from ...fabric.checks import check_integer
 from ...fabric.errors import InvalidValue
 from ...fabric.parameters import Parameters, integer, text, word
-from ...fabric.payload import payload_shape
+from ...fabric.payload_shape import payload_shape
 from ...graphs.plans import multistage
 from ...graphs.plans.multistage import MultistagePlan, parse_radices, stage_radices
 from ...graphs.tags import ROUTINGS, Routing

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from ...fabric.checks import check_integer, check_limit
 from ...fabric.errors import InvalidValue
 from ...fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin, Scope
-from ...fabric.payload import check_payload
+from ...fabric.payload_shape import check_payload
 from ...graphs.plans.multistage import MultistagePlan, multistage_plan
 from ...primitives.interchange_box import BoxState, InterchangeBox
 from ..columns import Columns, place_columns

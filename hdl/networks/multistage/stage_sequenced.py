@@ -11,7 +11,7 @@ from ...fabric.diagram import Node, Port
 from ...fabric.fabric import Cell, CellType, Fabric, Pin, Scope
 from ...fabric.layout import Layout, Route
 from ...fabric.parameters import Parameters, integer, word
-from ...fabric.payload import payload_shape
+from ...fabric.payload_shape import payload_shape
 from ...graphs.plans.multistage import PLANS, multistage_plan
 from ...links.packet import Packet
 from ...primitives.arrival_queue import ArrivalQueue
