@@ -491,7 +491,7 @@ def test_clock_crossing_rejects_depth(depth: Any, error: type, message: str) -> 
 def test_terminal_clocks_rejects_a_word() -> None:
     with pytest.raises(
         ValueError,
-        match=r"^Terminal clocks must be each or one, not 'eahc'; did you mean 'each'\?$",
+        match=r"^Terminal clocks must be one of each, one, not 'eahc'; did you mean 'each'\?$",
     ):
         TerminalClocks("eahc")
 

@@ -106,7 +106,7 @@ def test_command(call: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("cube --terminal-clocks own", "Terminal clocks must be each or one, not 'own'"),
+        ("cube --terminal-clocks own", "Terminal clocks must be one of each, one, not 'own'"),
         (
             "cube --terminal-clocks each --crossing-depth 6",
             "Depth of a clock crossing must be a power of two, not 6",
