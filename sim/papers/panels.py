@@ -189,7 +189,7 @@ class Panel:
         axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.set(**{k: v for k, v in (("xlim", self.xlim), ("ylim", self.ylim)) if v is not None})
         axes.grid(alpha=0.3)
-        if self.legend is not None:
+        if self.legend is not None and axes.get_legend_handles_labels()[0]:
             axes.legend(**self.legend)
 
 

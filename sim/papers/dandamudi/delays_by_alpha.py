@@ -29,16 +29,12 @@ __all__ = [
 
 _LENGTH = 16
 """Mean flits of a packet."""
-
 _TIME = 4000
 """The window of 64 nodes in the paper's time. Fewer nodes have longer ones, and more nodes shorter
 ones, so that all send as many packets."""
-
 _BUSY, _LONGER = 0.9, 4
 """Where links are busier than this, delays change slowly, and windows are longer by this factor."""
-
 _QUICK_LENGTH, _QUICK_TIME = 4, 100
-
 _QUICK_NODES = 8
 """Most nodes that quick runs simulate."""
 
@@ -157,6 +153,7 @@ _TENTHS = [step / 10 for step in range(5, 11)]
 
 
 def alphas_of(options: Options) -> Sequence[float]:
+    """The abscissas of lines by alpha."""
     return _TENTHS[::5] if options.quick else _TENTHS
 
 

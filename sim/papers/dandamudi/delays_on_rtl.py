@@ -31,7 +31,6 @@ __all__ = ["Measurement", "Point", "Use", "clocked", "kind_of", "measured"]
 
 _DEPTH = 512
 """Packets that fit into each queue: more than ever wait."""
-
 _NORMAL = 2.576
 """Standard deviations in half a 99 % confidence interval."""
 

@@ -1,7 +1,7 @@
 """What Dandamudi and Eager could not see: hierarchical networks at equal silicon, and wormholes.
 
 The paper compares networks by links times delay. Here each network is measured beside the hypercube
-of as many nodes at equal links, and at equal silicon (`dandamudi_equal_cost`).
+of as many nodes at equal links, and at equal silicon (`equal_cost`).
 
 Both networks have the same traffic: with probability alpha a message stays in its cluster. So a
 cluster size is judged, as by the paper's LR ratio, by how much better or worse a network is than
@@ -344,4 +344,3 @@ SILICON = Item(
     notes=_notes,
     parallel=True,
 )
-# @ sub grouped grouped

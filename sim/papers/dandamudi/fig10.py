@@ -35,13 +35,9 @@ __all__ = [
 ]
 
 ALPHA = 0.8
-
 PUBLISHED = (TwoLevel("bh", 4, 11), TwoLevel("ccc", 4, 8))
-
 _SIMULATED = (TwoLevel("bh", 4, 6), TwoLevel("ccc", 4, 4))
-
 _QUICK = (TwoLevel("bh", 2, 1),)
-
 LENGTH, TIME = 16, 150
 """Mean flits of a packet, and the window in the paper's time."""
 
@@ -52,10 +48,12 @@ def rates_of(factor: int) -> Rates:
 
 
 def simulated_networks(options: Options) -> Sequence[TwoLevel]:
+    """The networks that are simulated."""
     return _QUICK if options.quick else _SIMULATED
 
 
 def point_of(network: TwoLevel, factor: int) -> Point:
+    """What is simulated of a network with so many parallel links."""
     return Point(network, ALPHA, rates_of(factor), LENGTH, TIME)
 
 
@@ -182,4 +180,3 @@ FIG10 = Item(
     ),
     parallel=True,
 )
-# @ sub TIME TIME

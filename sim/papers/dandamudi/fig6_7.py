@@ -18,7 +18,6 @@ from .two_levels import AnyNetwork, graph_of, like, lines_and_dots, name_of, pai
 __all__ = ["FIG6", "FIG7"]
 
 _ALPHAS = [step / 20 for step in range(10, 21)]
-
 _BUSY = 0.8
 """Most utilisation of level-2 links for which Fig. 7 replicates them."""
 

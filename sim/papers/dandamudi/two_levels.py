@@ -113,6 +113,3 @@ def colour_of(row: Row) -> str:
 def pair(title: str, *panels: Panel) -> Plot:
     """Two panels with one legend."""
     return Plot(panels, size=(4.8, 4.6), title=title, legend={"ncols": 5})
-
-
-# @ sub LARGEST LARGEST

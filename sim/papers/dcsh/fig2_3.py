@@ -25,26 +25,18 @@ from . import SOURCE
 __all__ = ["FIG2", "FIG3", "Latency"]
 
 _K = 32
-
 _LENGTH = 64
 """Flits per message in the DCSH."""
-
 _TORUS_SIDE = 8
 """Nodes in a sphere of the torus, along a row."""
-
 _DEPTHS = (4, 1)
 """Flits that fit into a queue. Queues of one flit are refilled, as wormhole theory assumes."""
-
 _STEP = 0.0015
-
 _DCSH_POINTS, _TORUS_POINTS, _LAST = 7, 7, 0.024
 """Both networks are measured at multiples of `_STEP`, the torus then at every second one to the
 last load."""
-
 _CYCLES = 2000
-
 _WARMUP = 1500
-
 _SOURCE_DEPTH = 32
 _BETAS = (0.75, 0.5, 0.2)
 """Parts of the traffic that are local."""

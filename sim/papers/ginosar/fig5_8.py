@@ -34,10 +34,8 @@ __all__ = [
 
 THREE = ("Hypercube", "PSNN", "Tree")
 """The networks of Table II."""
-
 _SEARCHED = 8
 """The largest n for which F and e are looked for."""
-
 _LARGEST = 11
 """The largest n of figures of d and C, for which no search is needed."""
 
@@ -99,6 +97,7 @@ def _table_2(name: str, measure: str) -> Formula:
 
 
 def table_value(measure: str, name: str, n: int) -> float:
+    """A measure of a network of 2^n nodes by Table II."""
     value = _table_2(name, measure).value
     assert value is not None
     return value(Size(1 << n))
@@ -191,4 +190,3 @@ FIG5 = _line(5, "d", "Distance in", "greatest distance d")
 FIG6 = _line(6, "F", "Fan-out time of", "fan-out time F")
 FIG7 = _line(7, "D", "Disconnectivity of", "disconnectivity D = N / e")
 FIG8 = _line(8, "C", "Cost per node of", "links of a node C")
-# @ sub THREE THREE

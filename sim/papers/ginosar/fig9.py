@@ -14,7 +14,6 @@ _ALPHAS = {0.5: "L C", 0.0: "D C", 1.0: "F C"}
 """The products, by their alpha."""
 _PRINTED = {0.5: "between N = 128 and 256", 0.0: "none", 1.0: "N = 256"}
 """Where PSNN and hypercube break even, as the paper says."""
-
 _TITLES = {0.5: "alpha = 1/2: L C", 0.0: "alpha = 0: D C", 1.0: "alpha = 1: F C"}
 
 

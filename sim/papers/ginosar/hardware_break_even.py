@@ -57,7 +57,6 @@ _UNKNOWN = (nan, nan)
 _CYCLES, _WARMUP = 4000, 1000
 _SAMPLES = 2
 """Nodes of the commonest shape that are synthesised."""
-
 _PRODUCTS = {"C": None, "F C": 1.0, "D C": 0.0, "L C": 0.5}
 """The products, and alpha of each; None for C alone."""
 
@@ -305,7 +304,6 @@ def _row(way: str, n: int, pair: dict[str, Measures]) -> Row:
 
 
 _PRINTED = {"C": "16", "F C": "256", "D C": "none", "L C": "between 128 and 256"}
-
 _STYLES = ("-k", "ok", "sC3", "vC1", "^C0", "PC4", "DC2")
 
 
@@ -379,4 +377,3 @@ SILICON = Item(
         ),
     ),
 )
-# @ sub \*rows[0]["facts"] *rows[0]["facts"]

@@ -33,13 +33,10 @@ __all__ = ["STEPS", "StepMeasurement", "measure_steps", "measured_rows", "measur
 _CHANGES = ((16, 200), (64, 20))
 """Changes that the search for the hardest permutation tries, in networks of up to so many nodes:
 large ones take long."""
-
 _SIZES = (2, 3, 4)
 """Those of the networks, as the n of 4^n nodes."""
-
 _QUICK = (1, 4, 7)
 """The networks of a quick run: ring, star and hypercube."""
-
 _CHEAP = (2, 3, 7, 6, 5, 1, 8)
 _DEAR = (4, 0)
 """The networks in the order in which they are measured: last, of all sizes, those with nodes of
@@ -247,4 +244,3 @@ STEPS = Item(
     ),
     parallel=True,
 )
-# @ sub \*rows[0]["missing"] *rows[0]["missing"]

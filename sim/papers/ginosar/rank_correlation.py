@@ -2,7 +2,7 @@
 
 The paper's claim (section 5.4) is that F and D suffice to tell how fast a network communicates. It
 is measured here on the paper's nine networks of three sizes: with its own nodes, whose controllers
-send one word and receive one in a step (`ginosar_steps`), and with routers that use all links at
+send one word and receive one in a step (`measured_steps`), and with routers that use all links at
 once.
 """
 
@@ -284,4 +284,3 @@ PREDICTION = Item(
     notes=_notes,
     parallel=True,
 )
-# @ sub \*rows[0]["missing"] *rows[0]["missing"]

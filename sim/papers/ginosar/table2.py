@@ -40,4 +40,3 @@ TABLE2 = Item(
         *why({name: NETWORKS[name].table_2 for name in _NAMES}, rows),
     ),
 )
-# @ sub _NAMES _NAMES

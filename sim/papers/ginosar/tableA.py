@@ -31,4 +31,3 @@ TABLE_A = Item(
         *why({name: NETWORKS[name].exact for name in NINE}, rows),
     ),
 )
-# @ sub BOUNDS BOUNDS

@@ -20,13 +20,10 @@ from . import SOURCE
 __all__ = ["BOX_SIZE"]
 
 _PORTS = 64
-
 _ROOM = 8
 """Packets that a queue holds, enough for the loads that are simulated."""
-
 _HIGHEST = 0.7
 """Highest traffic of a copy that is simulated."""
-
 _SLOTS = 800_000
 """Terminals times cycles of a run."""
 

@@ -15,10 +15,8 @@ from .fig9 import at_full_load
 __all__ = ["DILATION", "EQUAL_COST", "Rate", "crosspoints"]
 
 _DILATIONS = (1, 2, 3, 4)
-
 _MEASURED = (2, 4, 6, 8, 10)
 """Stages of the networks that are simulated."""
-
 _STAGES = (2, 4, 6, 8, 10, 24, 100, 1000, 10_000)
 """Stages of all networks. With 24 there are 2^24 terminals; more only show the limit."""
 
@@ -110,7 +108,6 @@ def crosspoints(kind: str, stages: int, factor: int) -> int:
 
 
 _SIZES = (3, 6, 8, 12, 16, 20, 24, 48, 100, 300, 1000)
-
 _SIMULATED = (3, 6, 8)
 
 

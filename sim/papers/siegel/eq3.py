@@ -22,19 +22,14 @@ from . import SOURCE
 __all__ = ["EQ3", "GRID", "TERMINALS", "measure_waiting"]
 
 TERMINALS = 64
-
 _DEPTH = 32
 """Depth of the queues, practically unlimited at these loads."""
-
 _ROOM = 16
 """Packets of several flits that a queue at a crosspoint holds, as well practically unlimited."""
-
 _SEEDS = 4
 """Number of parallel runs, over which means are taken."""
-
 _SLOTS = 1_500_000
 """Terminals times cycles of each run."""
-
 _WARMUP = 1000
 """Cycles of warm-up; at the highest load a queue is steady after some hundred."""
 GRID = np.linspace(0, 0.85, 200)
@@ -139,4 +134,3 @@ EQ3 = Item(
         "in a network; the sum over a few stages is up to 5 % too high.",
     ),
 )
-# @ sub TERMINALS TERMINALS

@@ -64,10 +64,12 @@ def box_label(plan: MultistagePlan, stage: int, box: int) -> str:
 
 
 def bits(plan: MultistagePlan, number: int) -> str:
+    """The label of a line."""
     return f"{number:0{plan.code.width}b}"
 
 
 def box_state_name(state: BoxState) -> str:
+    """The name of a state in words."""
     return state.name.lower().replace("_", " ")
 
 
@@ -151,4 +153,3 @@ FIG1 = Item(
         "The lines of a box of stage i differ in bit i of their labels only.",
     ),
 )
-# @ sub PORTS PORTS

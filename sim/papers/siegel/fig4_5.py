@@ -21,7 +21,6 @@ from .fig1 import stage_names
 __all__ = ["FIG4", "FIG5"]
 
 _PORTS = 16
-
 _COLOURS = ("C0", "C1", "C2", "C3")
 
 

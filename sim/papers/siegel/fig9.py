@@ -26,10 +26,8 @@ __all__ = [
 ]
 
 RADICES = (2, 4, 8)
-
 LARGEST = 4096
 """Ports of the largest network that is simulated."""
-
 _SLOTS = 400_000
 """Terminals times cycles of a measurement, which gives a standard error below 0.001."""
 
@@ -71,7 +69,6 @@ def measured_sizes(radix: int, options: Options) -> dict[int, int]:
 
 _TOP = 24
 """log2 of the largest N of the figure."""
-
 _CROSSBARS = (2, 4, 8, 16, 32, 64)
 """Ports of the crossbars that are simulated: of all that a single box can be."""
 

@@ -7,7 +7,6 @@ cycle (G. F. Pfister and V. A. Norton, IEEE Trans. Computers C-34 (10), 1985).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -23,19 +22,13 @@ from . import SOURCE
 __all__ = ["HOTSPOT"]
 
 _SIZES = (64, 256, 1024)
-
 _HOT = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
-
 _LOADS = (0.1, 0.2, 0.4, 0.6, 1.0)
-
 _NEAR_LIMIT = (0.5, 0.9)
 """Further loads, as fractions of the limit without combining."""
-
 _COMBINE = ("none", "all")
-
 _SLOTS = 500_000
 """Processors times cycles of each measurement, which lasts at least `_WINDOW` cycles."""
-
 _WINDOW = 4000
 
 
@@ -89,20 +82,23 @@ def _panel(what: str, *layers: Layer, **axes: Any) -> Panel:
         return Lines(what, style, label, only=having(combine=combine), look=look)
 
     label = "h = {hot:.0%}" if what == "background" else ""
-    xlabel = "offered (requests per processor per cycle)"
     return Panel(
         "load",
         [lines("all", "-o", label), lines("none", "--s", ""), *layers],
         ["hot", "combine"],
         colour=_colour,
-        xlabel=xlabel,
+        xlabel="offered (requests per processor per cycle)",
         **axes,
         legend=None,
     )
 
 
 _ACCEPTED = _panel(
-    "measured", _draw_limits, ylabel="accepted (requests per processor per cycle)", ylim=(0, None)
+    "measured",
+    _draw_limits,
+    title="N = {ports:,}",
+    ylabel="accepted (requests per processor per cycle)",
+    ylim=(0, None),
 )
 _LATENCY = _panel(
     "background", ylabel="round trip of requests not for the hot word (cycles)", ylog=10
@@ -118,7 +114,7 @@ HOTSPOT = Item(
     " | combined : .3f",
     rows=_rows,
     draw=Plot(
-        [replace(_ACCEPTED, title="N = {ports:,}"), _LATENCY],
+        [_ACCEPTED, _LATENCY],
         by="ports",
         size=(4.6, 4),
         legend={

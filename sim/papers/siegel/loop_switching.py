@@ -23,20 +23,12 @@ from . import SOURCE
 __all__ = ["LSSN"]
 
 _DEPTH = 4
-
 _INTERVALS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
-
 _QUICK_INTERVALS = (0, 16, 64)
-
 _CYCLES, _QUICK_CYCLES = 20_000, 1000
-
-_CYCLES, _QUICK_CYCLES = 20_000, 1000
-
 _WARMUP = 1000
-
 _CLOSE = 0.01
 """Throughputs that differ by less are the same."""
-
 _SMALL, _LSSN, _LARGE = "baseline 16", "LSSN 64", "baseline 64"
 
 

@@ -18,10 +18,8 @@ __all__ = ["DEPTH"]
 
 _SLOTS = 200_000
 """Terminals times cycles of each measurement."""
-
 _WARMUP = 400
 """Cycles until a network of these sizes has filled up."""
-
 _OWN = {("input-queued", 1): "yes", ("output-queued", 1): "yes"}
 """The default of a switch: refill at depth 1, which would otherwise halve its throughput, and no
 refill at larger depths, which keeps the path from `ready` to `ready` short."""

@@ -27,13 +27,10 @@ from . import SOURCE
 __all__ = ["PATTERNS", "SHARED_MEMORY", "Addresses", "Placement", "Steps", "placed", "run_steps"]
 
 _SIZES = (16, 32, 64, 128, 256, 512, 1024)
-
 _STEPS = 16
 """Steps of each pattern, each with addresses and a hash function of its own."""
-
 _HOT = 1 / 8
 """Probability of the hot address."""
-
 _ROWS = 64
 """Words of a module: more than the addresses of a step that a random function puts into one."""
 

@@ -22,11 +22,8 @@ from . import SOURCE
 __all__ = ["FAN", "fan_in", "fan_out"]
 
 _N = 8
-
 _PROCESSORS = 16
-
 _FANS = (4, 16, 64, 256)
-
 _SCHEDULES = ("dimension", "parallel")
 
 

@@ -38,17 +38,12 @@ def one_message_each(options: Options, seeds: int, **parameters: Any) -> list[Re
 
 CLOCK_MHZ = 4
 """An assumption: the paper does not give the clock frequency."""
-
 PUBLISHED_US = 800
 """Published time for 65,536 messages of 32 bits (4.2)."""
-
 _PROCESSORS = 16
-
 _LARGEST = 12
-
 _SERIAL = 6
 """Largest dimension for which serial wires are simulated too."""
-
 _LEAST = _PROCESSORS * _LARGEST // 2
 """Fewest dimension cycles in which a node's messages can cross n/2 wires."""
 
@@ -174,4 +169,3 @@ FULL_SIZE = Item(
         f"{_LEAST * 17 / CLOCK_MHZ:,.0f} us with the 17 before the payload.",
     ),
 )
-# @ sub one_message_each one_message_each

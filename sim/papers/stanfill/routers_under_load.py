@@ -22,16 +22,11 @@ from . import SOURCE
 __all__ = ["DIMENSIONS", "HYPERCUBE", "TRAFFIC", "three_routers"]
 
 TRAFFIC = ("uniform", "transpose", "bit-reversal", "complement", "hotspot:0.02")
-
 DIMENSIONS = (4, 6, 8, 10, 12)
-
 _LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-
 _SLOTS = 400_000
 """Terminals times cycles of each measurement, which has from `_WINDOW` to `_MOST` cycles."""
-
 _WINDOW = 200
-
 _MOST = 2000
 
 
@@ -148,4 +143,3 @@ HYPERCUBE = Item(
         "A terminal can send and accept 1; hotspot:0.02 is limited by one terminal's output.",
     ),
 )
-# @ sub TRAFFIC TRAFFIC
