@@ -14,7 +14,7 @@ from multicube.sim.papers.panels import Lines, Panel, Plot, dots, having
 ROWS: list[Row] = [
     {"n": 8, "kind": kind, "x": x, "measured": measured, "ci99": ci99, "predicted": 2.0 * x}
     for kind, points in {
-        "fast": [(1, 2.5, 0.5), (2, None, None), (4, 8.0, None)],
+        "fast": [(1, 2.5, 0.5), (2, None, None), (4, 0.0, None)],
         "slow": [(1, None, None), (2, None, None), (4, None, None)],
     }.items()
     for x, measured, ci99 in points
@@ -33,7 +33,7 @@ def drawn(axes: Axes) -> list[tuple[str, str, list[float], list[float]]]:
 def test_rows_without_a_value_are_left_out() -> None:
     (axes,) = Panel("x", [dots("{kind}"), Lines("predicted", "-")], ["kind"])(ROWS).axes
     assert drawn(axes) == [
-        ("C0", "o", [1, 4], [2.5, 8.0]),
+        ("C0", "o", [1, 4], [2.5, 0.0]),
         ("C0", "None", [1, 2, 4], [2.0, 4.0, 8.0]),
         ("C1", "None", [1, 2, 4], [2.0, 4.0, 8.0]),
     ]
@@ -41,7 +41,7 @@ def test_rows_without_a_value_are_left_out() -> None:
     # Half the interval on each side; none where it is not known.
     assert [[*map(tuple, ends)] for ends in bars.get_segments()] == [
         [(1, 2.0), (1, 3.0)],
-        [(4, 8.0), (4, 8.0)],
+        [(4, 0.0), (4, 0.0)],
     ]
     legend = axes.get_legend()
     assert legend is not None
