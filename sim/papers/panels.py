@@ -69,7 +69,7 @@ class Lines:
         By what the values of a row are divided.
     only : callable, optional
         Which rows are meant.
-    look : Mapping[str, Any]
+    look : Mapping[str, Any] or callable
         More words for matplotlib.
     """
 
@@ -80,7 +80,7 @@ class Lines:
     grid: Iterable[float] | Callable[[Row], Iterable[float]] = ()
     scale: Callable[[Row], float] = lambda row: 1
     only: Callable[[Row], bool] = lambda row: True
-    look: Mapping[str, Any] = field(default_factory=dict)
+    look: Mapping[str, Any] | Callable[[Row], Mapping[str, Any]] = field(default_factory=dict)
 
     def draw(self, axes: Axes, rows: Sequence[Row], x: str, colour: str | None) -> None:
         """Draw one series; without a colour, the style tells it."""
@@ -100,7 +100,8 @@ class Lines:
         style = _text(self.style, rows[0])
         look: dict[str, Any] = {"markersize": 4, "linewidth": 1}
         look["label"] = _text(self.label, rows[0]) or None
-        look |= ({"color": colour} if colour else {}) | dict(self.look)
+        look |= {"color": colour} if colour else {}
+        look |= self.look(rows[0]) if callable(self.look) else self.look
         if self.error:
             errors = [(row.get(self.error) or 0) / self.scale(row) for row in rows]
             axes.errorbar(across, up, errors, fmt=style, capsize=2, **look)

@@ -155,7 +155,7 @@ def _formula(
         style,
         label,
         grid=np.geomspace(_RATES[0], _RATES[-1], 200),
-        look={"linewidth": 1.5},
+        look=lambda row: {"linewidth": 2 if row["network"] == "dilated" else 1},
     )
 
 

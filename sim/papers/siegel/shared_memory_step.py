@@ -220,25 +220,23 @@ def _combines(row: Row) -> bool:
     return bool(row["combine"] == "all")
 
 
+def _filled(row: Row) -> dict[str, Any]:
+    return {"fillstyle": "full" if _combines(row) else "none", "markersize": 5}
+
+
 def _panel(title: str, *more: Layer, linear: bool, **axes: Any) -> Panel:
     """Cycles and their fits; those that grow with N are only in a `linear` panel."""
 
     def only(row: Row) -> bool:
         return linear or not row["linear"]
 
-    def measured(filled: bool) -> Lines:
-        name = "combining" if filled else "no combining"
-        return dots(
-            f"{{pattern}}, {name}" if linear else "",
-            only=lambda row: only(row) and _combines(row) == filled,
-            look={"fillstyle": "full" if filled else "none", "markersize": 5},
-        )
+    def label(row: Row) -> str:
+        return f"{row['pattern']}, {'' if _combines(row) else 'no '}combining" if linear else ""
 
     return Panel(
         "ports",
         [
-            measured(True),
-            measured(False),
+            dots(label, only=only, look=_filled),
             Lines("fit", lambda row: "-" if _combines(row) else "--", only=only),
             *more,
         ],

@@ -4,10 +4,8 @@ Stanfill, 3.10: a hypercube of 2^d nodes has a communication time of d. Messages
 which is an advantage if the routing can use them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
-
-from matplotlib.figure import Figure
 
 from ....hdl.graphs.families.hypercube import Hypercube
 from ....hdl.networks import ConnectionMachine, HypercubeNetwork
@@ -17,6 +15,7 @@ from ...run.run import Run
 from ...run.sweeps import ZERO_LOAD
 from ...workload.traffic import Pattern, pattern
 from ..item import Item, Options, Row
+from ..panels import Lines, Panel, Plot
 from . import SOURCE
 
 __all__ = ["DIMENSIONS", "HYPERCUBE", "TRAFFIC", "three_routers"]
@@ -89,38 +88,30 @@ def _rows(options: Options) -> Iterator[Row]:
                 }
 
 
-def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
-    traffics = list(dict.fromkeys(row["traffic"] for row in rows))
-    routers = list(dict.fromkeys(row["router"] for row in rows))
-    figure = Figure(figsize=(3.4 * len(traffics), 6.4), layout="constrained")
-    grid = figure.subplots(2, len(traffics), squeeze=False, sharex=True)
-    sizes = list(dict.fromkeys(row["n"] for row in rows))
-    for column, traffic in enumerate(traffics):
-        for row in (row for row in rows if row["traffic"] == traffic):
-            look = {
-                "color": f"C{routers.index(row['router'])}",
-                "alpha": 0.35 + 0.65 * (sizes.index(row["n"]) + 1) / len(sizes),
-                "linewidth": 0.6 + 0.3 * sizes.index(row["n"]),
-            }
-            label = row["router"] if row["n"] == sizes[-1] else None
-            grid[0][column].plot(row["loads"], row["throughputs"], label=label, **look)
-            grid[1][column].plot(row["loads"], row["latencies"], **look)
-        grid[0][column].set(title=traffic, ylim=(0, 1.02))
-        grid[1][column].set(yscale="log", xlabel="offered load")
-    grid[0][0].set_ylabel("throughput (packets per terminal per cycle)")
-    grid[1][0].set_ylabel("latency in the network (cycles)")
-    for axes in grid.flat:
-        axes.grid(alpha=0.3)
-    lines, names = grid[0][0].get_legend_handles_labels()
-    sizes_shown = ", ".join(map(str, sizes))
-    figure.legend(
-        lines,
-        names,
-        loc="outside lower center",
-        ncols=len(names),
-        title=f"d = {sizes_shown}: darker lines for larger d",
+def _curve(key: str) -> Lines:
+    """What was measured at each load; the more dimensions, the darker and wider."""
+    return Lines(
+        lambda row: dict(zip(row["loads"], row[key])).get,
+        "-",
+        "{router}",
+        grid=lambda row: row["loads"],
+        look=lambda row: {
+            "alpha": 0.35 + 0.065 * (row["n"] - 2),
+            "linewidth": 0.3 + 0.15 * (row["n"] - 2),
+        },
     )
-    return figure
+
+
+def _panel(key: str, ylabel: str, **words: Any) -> Panel:
+    return Panel(
+        "loads",
+        [_curve(key)],
+        ["n", "router"],
+        ylabel=ylabel,
+        colour=lambda row: ("CM", "e-cube", "adaptive").index(row["router"]),
+        legend=None,
+        **words,
+    )
 
 
 HYPERCUBE = Item(
@@ -130,7 +121,20 @@ HYPERCUBE = Item(
     columns="n = d | router | traffic | distance : .2f | crossed : .2f"
     " | predicted = latency : .2f | measured : .2f | most : .3f | full = at 1 : .3f",
     rows=_rows,
-    draw=_draw,
+    draw=Plot(
+        [
+            _panel(
+                "throughputs",
+                "throughput (packets per terminal per cycle)",
+                title="{traffic}",
+                ylim=(0, 1.02),
+            ),
+            _panel("latencies", "latency in the network (cycles)", xlabel="offered load", ylog=10),
+        ],
+        by="traffic",
+        size=(3.4, 3.2),
+        legend={"title": "darker lines for larger d", "fontsize": "medium"},
+    ),
     notes=(
         "Hypercubes of 2^d nodes with one terminal each; packets of one flit. CM: the "
         "Connection Machine's router, all dimensions at once, 4 buffers per node. E-cube and "
