@@ -24,7 +24,6 @@ from ...theory.hierarchical import Hypercube, Rates, TwoLevel
 from ..item import Item, Options, Row, finished, finite, grouped
 from ..panels import plain_numbers
 from . import SOURCE
-from .delays_on_rtl import measured
 from .equal_cost import (
     BITS,
     LOAD,
@@ -35,6 +34,7 @@ from .equal_cost import (
     Speed,
     cost_of,
     cube_of,
+    measured,
     message_flits,
     reference_speeds,
 )
