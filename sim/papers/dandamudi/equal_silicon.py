@@ -272,7 +272,7 @@ _LINES = {
 _MEASURES = {"ratio": "throughput", "delay_ratio": "delay"}
 
 
-def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
+def _draw(rows: Sequence[Row]) -> Figure:
     nodes = sorted({row["nodes"] for row in rows})
     alphas = sorted({row["alpha"] for row in rows})
     figure = Figure(figsize=(1 + 3.2 * len(alphas), 1 + 2.7 * 2 * len(nodes)), layout="constrained")
