@@ -22,9 +22,8 @@ from ...run.progress import phase
 from ...run.workers import Job
 from ...theory.hierarchical import Hypercube, Rates, TwoLevel
 from ..item import Item, Options, Row, finished, finite, grouped
-from ..panels import plain_numbers
+from ..panels import Lines, Panel, plain_numbers
 from . import SOURCE
-from .delays_on_rtl import measured
 from .equal_cost import (
     BITS,
     LOAD,
@@ -35,6 +34,7 @@ from .equal_cost import (
     Speed,
     cost_of,
     cube_of,
+    measured,
     message_flits,
     reference_speeds,
 )
@@ -272,7 +272,7 @@ _LINES = {
 _MEASURES = {"ratio": "throughput", "delay_ratio": "delay"}
 
 
-def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
+def _draw(rows: Sequence[Row]) -> Figure:
     nodes = sorted({row["nodes"] for row in rows})
     alphas = sorted({row["alpha"] for row in rows})
     figure = Figure(figsize=(1 + 3.2 * len(alphas), 1 + 2.7 * 2 * len(nodes)), layout="constrained")
@@ -280,7 +280,7 @@ def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
     for line, (n, key) in zip(panels, product(nodes, _MEASURES)):
         for axes, alpha in zip(line, alphas):
             own = [row for row in rows if (row["nodes"], row["alpha"]) == (n, alpha)]
-            _draw_panel(axes, own, key)
+            _panel(key).draw(axes, own)
             axes.set_title(f"N = {n}, alpha = {alpha}", fontsize="medium")
         line[0].set_ylabel(f"{_MEASURES[key]} / hypercube's")
     sizes = sorted({row["size"] for row in rows})
@@ -299,35 +299,37 @@ def _draw(rows: Sequence[Mapping[str, Any]]) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, rows: Sequence[Mapping[str, Any]], key: str) -> None:
-    """One measure of one number of nodes and alpha, by cluster size."""
-    for (network, switching, cost), (colour, line, marker) in _LINES.items():
-        own = [
-            row
-            for row in rows
-            if (row["network"], row["switching"], row["cost"]) == (network, switching, cost)
-            and row[key] is not None
-        ]
-        if not own:
-            continue
-        axes.errorbar(
-            [row["size"] for row in own],
-            [row[key] for row in own],
-            [row[f"{key}_ci"] for row in own],
-            color=colour,
-            ls=line,
-            marker=marker,
-            ms=3.5,
-            lw=1.2,
-            capsize=2,
-            label=f"{network}, {switching}, equal {cost}",
-        )
+def _kind(row: Row) -> tuple[str, str, str]:
+    return row["network"], row["switching"], row["cost"]
+
+
+def _scale(axes: Axes, rows: Sequence[Row]) -> None:
     axes.axhline(1, color="grey", lw=1)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log", base=2)
     axes.yaxis.set_major_locator(LogLocator(base=2))
     plain_numbers(axes.xaxis, axes.yaxis)
-    axes.grid(alpha=0.3)
+
+
+def _panel(key: str) -> Panel:
+    """One measure of one number of nodes and alpha, by cluster size."""
+    return Panel(
+        "size",
+        [
+            Lines(
+                key,
+                lambda row: "".join(_LINES[_kind(row)][1:]),
+                "{network}, {switching}, equal {cost}",
+                error=f"{key}_ci",
+                only=lambda row: _kind(row) in _LINES,
+                look={"markersize": 3.5, "linewidth": 1.2},
+            ),
+            _scale,
+        ],
+        ["network", "switching", "cost"],
+        xlog=2,
+        ylog=2,
+        colour=lambda row: _LINES[_kind(row)][0] if _kind(row) in _LINES else None,
+        legend=None,
+    )
 
 
 SILICON = Item(
