@@ -281,7 +281,8 @@ def waves(path: Path, cycles: int) -> list[dict[str, int]]:
 def test_waves_of_all_signals(switch: str, tmp_path: Path) -> None:
     fabric = bench(switch=switch, depth=2)
     cells = ["box_0_0", "box_1_1", "source_1", "sink_2", "timer"]
-    with AmaranthEngine(fabric, vcd=tmp_path / "a.vcd") as reference:
+    with AmaranthEngine(fabric) as reference:
+        reference.record(tmp_path / "a.vcd")
         start(reference)
         reference.step(25)
     with CompiledEngine(fabric) as engine:
@@ -347,7 +348,9 @@ def test_compiled_without_compiler(
 
 def test_engine_names() -> None:
     assert resolve_engine("auto") == resolve_engine("compiled") == "compiled"
-    with pytest.raises(ValueError, match="must be one of auto, compiled, amaranth, not 'quick'"):
+    with pytest.raises(
+        ValueError, match="must be one of auto, compiled, amaranth, verilator, not 'quick'"
+    ):
         resolve_engine("quick")
 
 
