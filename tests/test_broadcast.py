@@ -16,6 +16,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from claims import Claims, needs_yosys
+from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import (
@@ -73,21 +74,13 @@ def test_one_output_is_a_broadcast_with_no_mask() -> None:
         assert tags.broadcast(source, [destination]) == (tags.tag(source, destination), 0)
 
 
-@pytest.mark.parametrize(
-    ("outputs", "message"),
-    [
-        ([], "A broadcast must have at least one output, not none"),
-        ([2, 1], "Outputs of a broadcast must be all that agree in some address bits, not 1, 2"),
-        (
-            range(3),
-            "Outputs of a broadcast must be all that agree in some address bits, not 0, 1, 2",
-        ),
-        ([8], "Address must be from 0 to 7, not 8"),
-    ],
+test_broadcast_rejects_outputs = refusals(
+    lambda outputs: multistage_plan("cube", 8).tags().broadcast(0, outputs),
+    ([], "A broadcast must have at least one output, not none"),
+    ([2, 1], "Outputs of a broadcast must be all that agree in some address bits, not 1, 2"),
+    (range(3), "Outputs of a broadcast must be all that agree in some address bits, not 0, 1, 2"),
+    ([8], "Address must be from 0 to 7, not 8"),
 )
-def test_broadcast_rejects_outputs(outputs: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        multistage_plan("cube", 8).tags().broadcast(0, outputs)
 
 
 # One switch.

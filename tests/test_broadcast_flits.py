@@ -11,6 +11,7 @@ import pytest
 from amaranth.hdl import Cat, Const, Signal
 from amaranth.lib import data
 from claims import Claims, needs_yosys
+from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import wormhole
@@ -331,13 +332,8 @@ def test_the_model_finds_a_missing_copy(
         test_each_destination_gets_each_packet_once_and_in_order(transport, "wormhole")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"readers": 1, "depth": 2}, "Radix must be at least 2, not 1"),
-        ({"readers": 2, "depth": 0}, "Depth must be at least 1, not 0"),
-    ],
+test_replicating_queue_rejects = refusals(
+    lambda given: ReplicatingQueue(Packet(1, 1, flits=True), **given),
+    ({"readers": 1, "depth": 2}, "Radix must be at least 2, not 1"),
+    ({"readers": 2, "depth": 0}, "Depth must be at least 1, not 0"),
 )
-def test_replicating_queue_rejects(given: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        ReplicatingQueue(Packet(1, 1, flits=True), **given)

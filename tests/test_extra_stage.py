@@ -3,7 +3,6 @@
 
 import itertools
 import random
-import re
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
+from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import FabricComponent
@@ -188,21 +188,15 @@ def test_configure_rejects_more_than_it_tolerates(text: str) -> None:
         extra_stage_plan(8).configure(parse_faults(text))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("box:4:0", "Stage of fault box:4:0 must be from 0 to 3"),
-        ("box:1:4", "Number of fault box:1:4 must be from 0 to 3"),
-        ("link:1:8", "Number of fault link:1:8 must be from 0 to 7"),
-        ("wire:1:1", "Fault must be one of box, link, entry, not 'wire'"),
-        ("box:1", "Fault must be one of box:STAGE:NUMBER, "),
-        ("box:1:x", "Fault must be one of box:STAGE:NUMBER, "),
-    ],
+test_configure_rejects = refusals(
+    lambda text: extra_stage_plan(8).configure(parse_faults(text)),
+    ("box:4:0", "Stage of fault box:4:0 must be from 0 to 3"),
+    ("box:1:4", "Number of fault box:1:4 must be from 0 to 3"),
+    ("link:1:8", "Number of fault link:1:8 must be from 0 to 7"),
+    ("wire:1:1", "Fault must be one of box, link, entry, not 'wire'"),
+    ("box:1", "Fault must be one of box:STAGE:NUMBER, ..."),
+    ("box:1:x", "Fault must be one of box:STAGE:NUMBER, ..."),
 )
-def test_configure_rejects(text: str, message: str) -> None:
-    end = "" if message.endswith(" ") else "$"
-    with pytest.raises(ValueError, match=f"^{message}{end}"):
-        extra_stage_plan(8).configure(parse_faults(text))
 
 
 @pytest.mark.parametrize(("ports", "error"), [(12, ValueError), (1, ValueError), ("8", TypeError)])
@@ -465,26 +459,14 @@ def test_circuits_that_are_not_told_wait_for_ever() -> None:
     assert all(0 < delivered < 64 for _, delivered in results)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"ports": 12}, "Ports must be a power of the radix 2, not 12"),
-        (
-            {"switch": "wormhole"},
-            "Parameter extra_stage must be 0 with switch=wormhole, not 1",
-        ),
-        ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
-        ({"payload": 0}, "Payload must be from 1 to 4096, not 0"),
-        (
-            {"routing": "random"},
-            "Routing must be one of destination, xor, difference, not 'random'",
-        ),
-        ({"broadcast": 2}, "Broadcast must be from 0 to 1, not 2"),
-        ({"parity": "odd"}, "Parity must be one of none, packet, byte, not 'odd'"),
-        ({"faults": "box:9:9"}, "Stage of fault box:9:9 must be from 0 to 3"),
-    ],
-    ids=lambda value: "-".join(map(str, value.items())) if isinstance(value, dict) else "",
+test_extra_stage_cube_rejects = refusals(
+    lambda parameters: MultistageNetwork(**{"ports": 8, "extra_stage": 1, **parameters}),
+    ({"ports": 12}, "Ports must be a power of the radix 2, not 12"),
+    ({"switch": "wormhole"}, "Parameter extra_stage must be 0 with switch=wormhole, not 1"),
+    ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
+    ({"payload": 0}, "Payload must be from 1 to 4096, not 0"),
+    ({"routing": "random"}, "Routing must be one of destination, xor, difference, not 'random'"),
+    ({"broadcast": 2}, "Broadcast must be from 0 to 1, not 2"),
+    ({"parity": "odd"}, "Parity must be one of none, packet, byte, not 'odd'"),
+    ({"faults": "box:9:9"}, "Stage of fault box:9:9 must be from 0 to 3"),
 )
-def test_extra_stage_cube_rejects(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        MultistageNetwork(**{"ports": 8, "extra_stage": 1, **parameters})

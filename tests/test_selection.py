@@ -5,10 +5,12 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable
+from operator import call
 from typing import Any
 
 import networkx as nx
 import pytest
+from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
@@ -325,8 +327,14 @@ def test_stored_packets_with_deep_queues() -> None:
     assert result.delivered == result.injected
 
 
-def test_needs_a_choice() -> None:
-    with pytest.raises(ValueError, match="Selection must be first-free if packets have no choice"):
-        build("hypercube n=3 selection=random")
-    with pytest.raises(ValueError, match="selection must be one of first-free, random"):
-        build("hypercube n=3 selection=longest-queue")
+test_needs_a_choice = refusals(
+    call,
+    (
+        lambda: build("hypercube n=3 selection=random"),
+        "...Selection must be first-free if packets have no choice...",
+    ),
+    (
+        lambda: build("hypercube n=3 selection=longest-queue"),
+        "...selection must be one of first-free, random...",
+    ),
+)

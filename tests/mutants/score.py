@@ -76,7 +76,7 @@ class Mutant:
             return 0, len(text)
         nodes: list[ast.AST] = [ast.parse(text)]
         for part in name.split("."):
-            nodes = [node for outer in nodes for x, node in _definitions(outer) if x == part]
+            nodes = [node for outer in nodes for x, node in definitions(outer) if x == part]
         if len(nodes) != 1:
             raise ValueError(f"{self.name}: {self.at} is defined {len(nodes)} times, not once")
         decorators = [x.lineno for x in getattr(nodes[0], "decorator_list", [])]
@@ -85,7 +85,7 @@ class Mutant:
         return len("".join(lines[:first])), len("".join(lines[:last]))
 
 
-def _definitions(node: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
+def definitions(node: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
     """What a block of code defines, with its name."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -94,7 +94,7 @@ def _definitions(node: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
             targets = child.targets if isinstance(child, ast.Assign) else [child.target]
             yield from ((x.id, child) for x in targets if isinstance(x, ast.Name))
         elif isinstance(child, ast.stmt):
-            yield from _definitions(child)
+            yield from definitions(child)
 
 
 def _pattern(code: str) -> re.Pattern[str]:
