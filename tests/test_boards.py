@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from kit.refusals import refusals
 from long_runs import long
 from multicube.boards import build as builds
 from multicube.boards.bench_top import BoardBench, Instruments
@@ -34,6 +33,7 @@ from multicube.hdl.networks import Network
 from multicube.sim import Run, pattern, simulate
 from multicube.sim.measure.result import Latency, Result
 from multicube.sim.run.simulation import run_bench
+from refusals import refusals
 from started import started
 
 serial = pytest.importorskip("serial")

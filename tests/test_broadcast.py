@@ -16,7 +16,6 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from claims import Claims, needs_yosys
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import (
@@ -31,6 +30,7 @@ from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.sim.engines.compiled import CompiledEngine
 from proof_table import proves
+from refusals import refusals
 
 SWITCHES = [OutputQueuedSwitch, InputQueuedSwitch]
 PAYLOAD = 20

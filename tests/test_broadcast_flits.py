@@ -11,7 +11,6 @@ import pytest
 from amaranth.hdl import Cat, Const, Signal
 from amaranth.lib import data
 from claims import Claims, needs_yosys
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.boxes import wormhole
@@ -21,6 +20,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.multistage.parameters import MultistageParameters
 from multicube.sim import SimulationError, Trace, TracePacket, simulate
 from proof_table import proves
+from refusals import refusals
 
 LONGEST = 4
 SEED = 5

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib import wiring
-from kit.refusals import refusals
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.circuit_terminals import CircuitInitiator, CircuitResponder
+from refusals import refusals
 from scipy.stats import chisquare
 
 TAGS = multistage_plan("omega", 8).tags("destination")

@@ -16,7 +16,6 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.bench import PacketBench
@@ -35,6 +34,7 @@ from multicube.sim.run.run import Run
 from multicube.sim.run.simulation import simulate
 from multicube.sim.theory.multistage_cube import unbuffered_throughput
 from multicube.sim.workload.traffic import pattern
+from refusals import refusals
 from scipy.stats import t as student
 
 NETWORKS: dict[str, dict[str, Any]] = {

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Value
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.circuit_parity import CircuitParityChecker
 from multicube.hdl.terminals.parity import protected
 from multicube.sim import Trace, TracePacket, simulate
+from refusals import refusals
 
 PACKET = Packet(2, 9, flits=True)
 Words = list[int]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Value
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.boxes.circuit import POLICIES, CircuitBox
 from multicube.hdl.links.packet import Packet
+from refusals import refusals
 
 VARIANTS = [
     (long if radix > 3 else pytest.param)(radix, routing)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.fabric.fabric import SYNC, Cell, CellType, Fabric
@@ -19,6 +18,7 @@ from multicube.hdl.networks import MultiClockNetwork, TerminalClocks
 from multicube.hdl.terminals.clock_crossing import ClockCrossing
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
+from refusals import refusals
 
 SEED = 265
 

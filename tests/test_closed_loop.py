@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.networks import build
 from multicube.sim import Run, pattern, rerun, simulate, simulate_runs, sweep
+from refusals import refusals
 from scipy import stats
 
 SEED = 20261

@@ -7,11 +7,11 @@ from operator import call
 from typing import Any
 
 import pytest
-from kit.refusals import refusals
 from multicube.hdl.graphs.families.dcsh import DCSH
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.routers.cluster import ClusterChannel, ClusterMultiplexer
 from multicube.hdl.routers.dcsh_router import DCSHRouter
+from refusals import refusals
 
 SEED = 11
 

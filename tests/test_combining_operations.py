@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
-from kit.refusals import refusals
 from multicube.hdl.operations.memory import (
     OPERATIONS,
     POLICIES,
@@ -19,6 +18,7 @@ from multicube.hdl.operations.memory import (
     Rules,
     find_operation,
 )
+from refusals import refusals
 
 XOR = Operation("fetch-and-xor", lambda x, e: x ^ e)
 EXTENDED = (*OPERATIONS, XOR)

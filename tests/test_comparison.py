@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.refusals import refusals
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from multicube.hdl import Network, build
@@ -18,6 +17,7 @@ from multicube.sim import Sweep, sweep
 from multicube.sim.measure.comparison import distinct_labels, rate_factor
 from multicube.sim.report import plot
 from multicube.sim.report.save import save_sweeps
+from refusals import refusals
 
 Call = Callable[..., Any]
 SHORT = {"cycles": 100, "warmup": 20, "bins": 16, "source_depth": 4, "engine": "amaranth"}

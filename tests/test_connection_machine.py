@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.graphs.families.hypercube import Hypercube
@@ -22,6 +21,7 @@ from multicube.hdl.routers.connection_machine import HypercubeNode
 from multicube.sim import Run, simulate
 from multicube.sim.command import main
 from multicube.sim.workload.traffic import Pattern, Trace, TracePacket, pattern
+from refusals import refusals
 
 KINDS = list(itertools.product(("parallel", "dimension"), ("oldest", "fixed")))
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
-from kit.refusals import refusals
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.routers.credit_link import CreditLink
+from refusals import refusals
 
 SEED = 3
 

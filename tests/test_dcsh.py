@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.fabric.fabric import Pin
@@ -20,6 +19,7 @@ from multicube.hdl.networks import DCSHNetwork
 from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.sim import Result, SimulationError, simulate
 from multicube.sim.workload.traffic import Trace, TracePacket
+from refusals import refusals
 
 SEED = 11
 Worm = list[int]

@@ -4,12 +4,12 @@ import itertools
 import random
 
 import pytest
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.graphs.families.dcsh import DCSH, Crossing
 from multicube.hdl.graphs.permutations import Permutation
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.graphs.schedules.passes import count_passable, passable
+from refusals import refusals
 
 SIZES = [(2, 1), (2, 3), (3, 2), (4, 2), (5, 1), (3, 3)]
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from kit.refusals import refusals
 from multicube.hdl.graphs.families.dcsh import DCSH
 from multicube.hdl.graphs.families.torus import Torus
 from multicube.hdl.networks import DCSHNetwork
@@ -27,6 +26,7 @@ from multicube.sim.theory.dcsh_torus import (
     torus_pins,
     zero_load_latency,
 )
+from refusals import refusals
 
 LATENCIES = [
     dcsh_latency,

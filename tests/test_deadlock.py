@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from kit.refusals import refusals
 from multicube.hdl import build
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.families.hypercube_routing import HYPERCUBE_ROUTINGS
@@ -19,6 +18,7 @@ from multicube.hdl.graphs.routing.deadlock import deadlock_cycle, dependencies, 
 from multicube.hdl.networks import HypercubeNetwork, PacketNetwork, TorusNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
 from multicube.sim.command.deadlock import deadlock as command
+from refusals import refusals
 
 
 def test_dependencies_of_fixed_paths() -> None:

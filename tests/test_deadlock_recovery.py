@@ -7,7 +7,6 @@ from typing import Any
 import networkx as nx
 import pytest
 from deadlock_monitor import Monitor
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench import bench_for
@@ -16,6 +15,7 @@ from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.measure.result import SimulationError
+from refusals import refusals
 
 SEED = 21
 LOCKED = "man-yo stages=3 length=4 depth=2 channels=1"

@@ -9,7 +9,6 @@ from operator import call
 
 import pytest
 from amaranth.lib.wiring import In, Out
-from kit.refusals import refusals
 from multicube.hdl import build
 from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.hdl.links.packet import Packet
@@ -17,6 +16,7 @@ from multicube.hdl.networks import DeflectionTorus
 from multicube.hdl.routers.deflection_router import DeflectionRouter
 from multicube.sim import simulate
 from multicube.sim.engines.compiled import CompiledEngine
+from refusals import refusals
 
 SEED = 26
 Node = tuple[int, int]

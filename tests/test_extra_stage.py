@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Signal, Value
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import FabricComponent
@@ -31,6 +30,7 @@ from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.workload.faults import inject, places
 from multicube.sim.workload.injection import Injection
+from refusals import refusals
 
 SIZES = [2, 4, 8, 16, 64]
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Value
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.boxes.circuit import CircuitBox
@@ -25,6 +24,7 @@ from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.workload.fault_cells import LinkFault, StuckBox
 from multicube.sim.workload.faults import inject, places
 from multicube.sim.workload.injection import FORMS, Injection, parse_fault
+from refusals import refusals
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import networkx as nx
 import pytest
-from kit.refusals import refusals
 from multicube.hdl.graphs import graph as graph_module
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
 from multicube.hdl.graphs.graph import Channel, Link, ListedGraph, Turn
 from multicube.hdl.graphs.routing import relation as relation_module
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
 from multicube.hdl.graphs.routing.relation import RoutedGraph, check_relation
+from refusals import refusals
 
 
 class Ring(RoutedGraph):

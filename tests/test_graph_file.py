@@ -9,12 +9,12 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from kit.refusals import refusals
 from multicube.hdl import GraphNetwork, build
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
 from multicube.hdl.graphs.graph import Link, ListedGraph
 from multicube.hdl.graphs.graph_file import read_graph
 from multicube.sim import simulate
+from refusals import refusals
 
 SQUARE = {"nodes": 4, "links": [[0, 1], [1, 2], [2, 3], [3, 0]]}
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Value
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.fabric import Pin
@@ -30,6 +29,7 @@ from multicube.hdl.routers.hypercube_logic import HypercubeLogic
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
 from multicube.sim.command import main
+from refusals import refusals
 
 SEED = 7
 Worm = list[int]

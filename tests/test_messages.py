@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Shape, Signal, signed, unsigned
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.networks.connection_machine import ConnectionMachine
@@ -22,6 +21,7 @@ from multicube.hdl.routers.connection_machine.node import HypercubeNode
 from multicube.sim import Copies, Message, Messenger, SimulationError, send_messages
 from multicube.sim import simulate as run_packets
 from multicube.sim.run import messages as messages_module
+from refusals import refusals
 
 FOLDS: dict[str, Callable[[list[int]], int]] = {
     "add": lambda values: sum(values) % 2**16,

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from amaranth.hdl import Value
 from amaranth.lib import data
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.boxes import InterchangeBox
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks.multistage.multidimensional_memory import MultidimensionalMemory
 from multicube.sim.engines.compiled import CompiledEngine
+from refusals import refusals
 
 
 @dataclass

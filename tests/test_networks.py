@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.graphs.plans.multistage import PLANS
 from multicube.hdl.networks import PacketNetwork
 from multicube.hdl.networks.catalogue import find
+from refusals import refusals
 
 SWITCHES = ["output-queued", "input-queued"]
 SIZES = [(2, 2), (4, 2), (8, 2), (4, 4), (8, 8), (27, 3), (64, 2), (64, 4), (64, 8)]

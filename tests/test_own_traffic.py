@@ -14,7 +14,6 @@ import pytest
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.bench.bursts import Bursts
 from multicube.hdl.graphs.permutations import neighbor, random_permutation, tornado
@@ -22,6 +21,7 @@ from multicube.hdl.graphs.tags import AddressCode
 from multicube.hdl.networks import build
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs, sweep
 from multicube.sim.workload.matrix import destination_tables, table_slots
+from refusals import refusals
 from scipy import stats
 
 SEED = 20260

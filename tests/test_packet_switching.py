@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.bench.geometric import bit_probabilities, geometric_length
@@ -20,6 +19,7 @@ from multicube.sim.papers.dandamudi_rtl import Point, clocked, measured
 from multicube.sim.papers.item import Options
 from multicube.sim.theory.hierarchical import Rates, TwoLevel
 from multicube.sim.workload.trace import Trace, TracePacket
+from refusals import refusals
 
 SEED = 5
 MODEL = "routing=minimal channels=1 allow_deadlock=1 switching=packet"

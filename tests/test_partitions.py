@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.export.verilog import port_list, verilog_text
@@ -34,6 +33,7 @@ from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.terminals.partition import PartitionInterface
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
+from refusals import refusals
 
 _spec = spec_from_file_location("broadcast", Path(__file__).with_name("test_broadcast.py"))
 broadcast = module_from_spec(_spec)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import wiring
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import ProcessorMemoryNetwork
 from multicube.hdl.boxes.wormhole import WormholeSwitch
@@ -21,6 +20,7 @@ from multicube.hdl.terminals.memory_module import MemoryModule
 from multicube.hdl.terminals.memory_words import MemoryEnd, ProcessorEnd
 from multicube.sim import simulate
 from multicube.sim.run.programs import Request, run_programs
+from refusals import refusals
 
 SMALL = {"ports": 4, "rows": 4, "outstanding": 4, "width": 8, "operations": "ultracomputer"}
 

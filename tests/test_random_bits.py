@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kit.refusals import refusals
 from multicube.hdl.primitives.random_bits import LAGS, RandomBits, RandomOrder, scattered_seed
+from refusals import refusals
 from scipy import stats
 
 UNLIKELY = 1e-4

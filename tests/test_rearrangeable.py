@@ -16,7 +16,6 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 from click.testing import CliRunner
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import GraphNetwork, build, write_verilog
 from multicube.hdl.fabric.fabric import member
@@ -33,6 +32,7 @@ from multicube.hdl.networks.multistage.box_controlled import BoxControlledNetwor
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.command.permute import permute
 from multicube.sim.measure.graph_measures import graph_measures
+from refusals import refusals
 
 GRAPHS: list[RearrangeableGraph] = [
     *(Clos(n, m, r) for n, m, r in ((2, 2, 2), (2, 3, 4), (4, 7, 3), (3, 2, 2), (2, 1, 2))),

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
-from kit.refusals import refusals
 from multicube.hdl.boxes.rejecting_wormhole import RejectingWormholeSwitch
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.links.rejecting_link import RejectingLink
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
+from refusals import refusals
 
 
 @dataclass

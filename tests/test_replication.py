@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from amaranth.hdl import Cat, Module, Value
 from claims import Claims, needs_yosys
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.replication import Distributor, Merger
+from refusals import refusals
 from scipy import stats
 
 PAYLOAD = 14

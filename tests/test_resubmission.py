@@ -11,12 +11,12 @@ import pytest
 from amaranth.hdl import Module, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
 from claims import Claims, any_bits, needs_yosys
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.resubmission import Acceptor, Resubmitter
 from proof_table import proves
+from refusals import refusals
 from scipy import stats
 
 __all__ = ["any_bits"]

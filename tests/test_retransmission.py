@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from amaranth.lib.wiring import In, Out
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.graphs.tags import AddressCode, TagScheme, address_tags
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.retransmission import RetransmissionInterface, acknowledged
 from multicube.sim.engines.compiled import CompiledEngine
+from refusals import refusals
 
 SEED = 21
 BITS = 2

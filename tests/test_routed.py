@@ -13,7 +13,6 @@ import networkx as nx
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.graphs.conversion import from_networkx
@@ -27,6 +26,7 @@ from multicube.hdl.networks.routed import RoutedNetwork
 from multicube.hdl.routers.shape import SWITCHINGS
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
+from refusals import refusals
 
 SEED = 5
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.graphs.conversion import from_networkx, to_networkx
@@ -25,6 +24,7 @@ from multicube.hdl.networks.route_tables import weight_bits, weights_of
 from multicube.hdl.routers.selection import SELECTIONS, Selector
 from multicube.hdl.routers.shape import InputChannel, RouterShape
 from multicube.sim import simulate as run
+from refusals import refusals
 
 SEED = 21
 CHOSEN = [name for name in SELECTIONS if name != "first-free"]

@@ -16,7 +16,6 @@ from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.boxes import InterchangeBox
@@ -31,6 +30,7 @@ from multicube.hdl.networks.multistage.stage_sequenced import StageSequencedNetw
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
+from refusals import refusals
 
 BYTE = data.StructLayout({"low": 4, "high": 4})
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import build
 from multicube.hdl.graphs.conversion import to_networkx
@@ -30,6 +29,7 @@ from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.networks import RingNetwork, TorusNetwork
 from multicube.sim import Trace, TracePacket, simulate
+from refusals import refusals
 
 ROUTED: list[RoutedGraph] = [
     *map(Complete, (2, 3, 8)),

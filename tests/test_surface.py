@@ -16,7 +16,6 @@ import multicube.hdl.graphs
 import multicube.sim
 import pytest
 from amaranth.lib import wiring
-from kit.refusals import refusals
 from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.bench import bench_for
 from multicube.hdl.fabric.errors import InvalidType, InvalidValue
@@ -36,6 +35,7 @@ from multicube.sim import (
 )
 from multicube.sim.command.entry import multicube as command
 from multicube.sim.run.programs import Program
+from refusals import refusals
 
 SHORT = {"cycles": 50, "warmup": 0, "bins": 8, "source_depth": 4, "engine": "amaranth"}
 

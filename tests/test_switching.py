@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from kit.refusals import refusals
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.flits import parse_lengths
 from multicube.hdl.networks.multistage.switching import SWITCHES
 from multicube.sim.command import main
+from refusals import refusals
 
 SWITCH_NAMES = [
     "unbuffered",

@@ -5,13 +5,13 @@ import math
 from collections.abc import Callable
 
 import pytest
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import MultistageNetwork
 from multicube.hdl.fabric.fabric import Fabric, Pin
 from multicube.hdl.graphs.plans.multistage import ALIASES, PLANS, MultistagePlan, multistage_plan
 from multicube.hdl.graphs.tags import AddressCode, TagScheme, check_routing
 from multicube.hdl.networks.catalogue import FAMILIES, find
+from refusals import refusals
 
 SIZES: list[tuple[int, int | str]] = [
     *[(2, 2), (4, 2), (8, 2), (16, 2), (4, 4), (16, 4), (8, 8), (27, 3)],

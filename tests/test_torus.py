@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Const
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
@@ -25,6 +24,7 @@ from multicube.sim.run.probe import Probe, crossings
 from multicube.sim.run.run import Run
 from multicube.sim.run.simulation import simulate_runs
 from multicube.sim.workload.traffic import TRACE_START, pattern
+from refusals import refusals
 
 SEED = 7
 FORMS: dict[str, dict[str, Any]] = {

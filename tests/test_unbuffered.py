@@ -11,7 +11,6 @@ import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
-from kit.refusals import refusals
 from long_runs import long
 from multicube.hdl.boxes.unbuffered import UnbufferedSwitch, later_bits, verdict_delay
 from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, FabricComponent, Pin
@@ -19,6 +18,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.links.verdict_link import VerdictLink
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.resubmission import Acceptor
+from refusals import refusals
 from scipy import stats
 
 PAYLOAD = 12

@@ -1,13 +1,14 @@
 """The claims that proofs prove, and the page `docs/proofs.md` that lists them.
 
 A test that proves something says so by the decorator `proves`, right above it. The page is made
-from these and from `NOT_PROVED`: `python tests/proof_table.py` writes it.
+from these and from `NOT_PROVED`: `python tests/kit/proof_table.py` writes it.
 """
 
 import functools
 import importlib
 import math
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ __all__ = [
     "proves",
 ]
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "proofs.md"
 
 FOLDERS = {
@@ -240,11 +241,12 @@ def table() -> Iterator[str]:
 
 def page() -> str:
     """The text of the page."""
-    return (ROOT / "tests" / "proofs_head.md").read_text() + "\n".join(table()) + "\n"
+    return Path(__file__).with_name("proofs_head.md").read_text() + "\n".join(table()) + "\n"
 
 
 if __name__ == "__main__":
     # The tests add to the list of the module that they import, which is not this one.
+    sys.path.append(str(ROOT / "tests"))
     import proof_table
 
     proof_table.load()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 __all__ = ["PAGES", "ROOT", "Block", "Command", "commands", "files", "python_blocks"]
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _PYTHON = re.compile(r"^```python\n(.*?)^```\n(.*?)(?=^```|\Z)", re.M | re.S)
