@@ -5,16 +5,13 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module, Mux, Signal, Value
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
@@ -25,12 +22,12 @@ from multicube.hdl.boxes import (
     packet_switches,
 )
 from multicube.hdl.boxes.broadcast import CopyTracker
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.sim.engines.compiled import CompiledEngine
 from proof_table import proves
 from refusals import refusals
+from scripted_terminals import records_of, scripted, word_of
 
 SWITCHES = [OutputQueuedSwitch, InputQueuedSwitch]
 PAYLOAD = 20
@@ -481,100 +478,6 @@ def test_proof_finds_a_lost_or_repeated_copy(
 # Networks.
 
 
-class Terminal(wiring.Component):
-    """Sends the packets of its script as fast as they are taken, and records what it is given.
-
-    With `seed` 0 it is always ready, else in three cycles of four, at random.
-    """
-
-    def __init__(self, packet: Packet, rows: int, records: int, script: Sequence[int] = ()) -> None:
-        self.script = Memory(shape=packet.size, depth=rows, init=script)
-        self.record = Memory(shape=packet.size, depth=records, init=[])
-        super().__init__(
-            {
-                "o": Out(stream.Signature(packet)),
-                "i": In(stream.Signature(packet)),
-                "limit": In(range(rows + 1)),
-                "seed": In(16),
-                "sent": Out(range(rows + 1)),
-                "taken": Out(range(records + 1)),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.script, m.submodules.record = self.script, self.record
-        script = self.script.read_port(domain="comb")
-        record = self.record.write_port()
-        noise = Signal(16, init=0xACE1)
-        m.d.sync += noise.eq(Cat(noise[0] ^ noise[2] ^ noise[3] ^ noise[5], noise)[:16])
-        lively = (noise & self.seed).xor() | (noise.rotate_left(5) & self.seed).xor()
-        m.d.comb += [
-            script.addr.eq(self.sent),
-            Value.cast(self.o.payload).eq(script.data),
-            self.o.valid.eq(self.sent < self.limit),
-            self.i.ready.eq((self.seed == 0) | lively),
-            record.addr.eq(self.taken),
-            record.data.eq(self.i.payload),
-            record.en.eq(self.i.valid & self.i.ready),
-        ]
-        m.d.sync += self.sent.eq(self.sent + (self.o.valid & self.o.ready))
-        m.d.sync += self.taken.eq(self.taken + record.en)
-        return m
-
-
-def scripted(
-    network: Any,
-    scripts: list[list[int]],
-    records: int,
-    *,
-    waits: bool,
-    limits: Sequence[str] | None = None,
-) -> Fabric:
-    """A network, or what has streams like one, with terminals that send what is in their scripts.
-
-    Each may send its first `limit` packets, or as many as the input named for it in `limits` says;
-    the other ports of the network stay at the boundary.
-    """
-    rows = len(scripts[0])
-    members = dict(network.fabric.signature.members)
-    others = {name: member for name, member in members.items() if name not in ("i", "o")}
-    limits = limits or ["limit"] * len(scripts)
-    fabric = Fabric({**{name: In(range(rows + 1)) for name in limits}, **others})
-    for cell in network.fabric.cells.values():
-        fabric.place(cell)
-    kind = CellType(Terminal, packet=network.packet, rows=rows, records=records)
-    for index, script in enumerate(scripts):
-        seed = (2 * index + 1) * 0x2F15 % 2**16 if waits else 0
-        fabric.place(Cell(f"terminal_{index}", kind, {"seed": seed}, {"script": tuple(script)}))
-        fabric.link(Pin(None, (limits[index],)), Pin(f"terminal_{index}", ("limit",)))
-
-    def end(pin: Pin) -> Pin:
-        if pin.cell is None and pin.path[0] in ("i", "o"):
-            other = {"i": "o", "o": "i"}[pin.path[0]]
-            return Pin(f"terminal_{pin.path[1]}", (other,))
-        return pin
-
-    for a, b in network.fabric.links:
-        fabric.link(end(a), end(b))
-    return fabric
-
-
-def records_of(engine: Any, ports: int, run: int = 0) -> list[list[int]]:
-    """What each terminal was given so far, in order."""
-    names = [f"terminal_{index}" for index in range(ports)]
-    taken = engine.read(names, "taken", run)
-    return [engine.memory(name, "record", run)[:count] for name, count in zip(names, taken)]
-
-
-def word(packet: Packet, tag: int, mask: int, payload: int) -> int:
-    return packet.const({"tag": tag, "mask": mask, "payload": payload}).as_value().value
-
-
-def payload_of(packet: Packet, word: int) -> int:
-    return word >> packet["payload"].offset
-
-
 @every_routing
 @pytest.mark.parametrize(
     ("ports", "radix", "wiring", "switch"),
@@ -604,7 +507,7 @@ def test_all_broadcasts_of_a_network(
         script = []
         for number, (tag, mask) in enumerate(words):
             payload = number * ports + source
-            script.append(word(network.packet, tag, mask, payload))
+            script.append(word_of(network.packet, tag, mask, payload))
             for destination in _destinations(network, tag, mask, source):
                 expected[destination][script[-1]] += 1
         scripts.append(script)
@@ -641,7 +544,7 @@ def test_figure_3(transport: Callable[..., list], routing: str) -> None:
     network = MultistageNetwork(8, broadcast=1, routing=routing, switch="input-queued")
     tag, mask = network.tags.broadcast(0, [4, 5, 6, 7])
     assert (tag, mask) == (0b100, 0b011)
-    packet = word(network.packet, tag, mask, 33)
+    packet = word_of(network.packet, tag, mask, 33)
     trace = transport(
         network,
         network.i,
@@ -669,7 +572,7 @@ def test_broadcasts_of_all_to_all_end(switch: str) -> None:
     network = MultistageNetwork(8, broadcast=1, switch=switch, depth=1)
     rounds = 50
     scripts = [
-        [word(network.packet, 0, 7, 8 * number + source) for number in range(rounds)]
+        [word_of(network.packet, 0, 7, 8 * number + source) for number in range(rounds)]
         for source in range(8)
     ]
     engine = CompiledEngine(scripted(network, scripts, 8 * rounds + 8, waits=False))

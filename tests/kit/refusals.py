@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Tables of what is refused, and how."""
 
 import re
