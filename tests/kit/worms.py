@@ -22,7 +22,7 @@ def worm(
     width = network.tags.code.width
     flits = []
     for index in range(length):
-        field = (5 * index + 1) % (1 << width)
+        field = (5 * index + 3 * number + 1) % (1 << width)
         tag, marks = field, ~field % (1 << width)
         if index == 0:
             tag, marks = network.tags.tag(source, destination), mask
@@ -31,6 +31,13 @@ def worm(
         given = {key: fields[key] for key in network.packet.members}
         flits.append(network.packet.const(given).as_value().value)
     return flits
+
+
+def destinations(network: PacketNetwork, source: int, destination: int, mask: int) -> list[int]:
+    """By the definition: those whose own tag differs from this one's only where the mask is 1."""
+    tag = network.tags.tag(source, destination)
+    ports = range(network.ports)
+    return [port for port in ports if (network.tags.tag(source, port) ^ tag) & ~mask == 0]
 
 
 class Load:
@@ -49,13 +56,12 @@ class Load:
         if cycle < self.cycles and not self.rest[port]:
             length = self.random.randint(*self.network.lengths)
             destination, number = self.random.randrange(self.network.ports), self.numbers[port]
-            mask, code = 0, self.network.tags.code
+            mask, tags = 0, self.network.tags
             if self.network.packet.broadcast:
-                mask = self.random.getrandbits(code.width) & self.random.getrandbits(code.width)
+                mask = self.random.getrandbits(tags.code.width) & self.random.getrandbits(99)
             flits = worm(self.network, port, destination, number, length, mask)
-            for other in range(self.network.ports):
-                if (code.encode(other) ^ code.encode(destination)) & ~mask == 0:
-                    self.sent[port, other, number] = flits
+            for other in destinations(self.network, port, destination, mask):
+                self.sent[port, other, number] = flits
             self.rest[port] = flits[:]
             self.numbers[port] += 1
         return self.rest[port].pop(0) if self.rest[port] else None
