@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat
+from command_line import exit_status
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.graphs.families.hypercube import Hypercube
@@ -19,7 +20,6 @@ from multicube.hdl.networks import build
 from multicube.hdl.networks.connection_machine import ConnectionMachine
 from multicube.hdl.routers.connection_machine import HypercubeNode
 from multicube.sim import Run, simulate
-from multicube.sim.command import main
 from multicube.sim.workload.traffic import Pattern, Trace, TracePacket, pattern
 from refusals import refusals
 
@@ -166,9 +166,7 @@ def test_other_networks_have_no_routers() -> None:
 
 
 def run_command(words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    with pytest.raises(SystemExit) as exit_:
-        main([*words.split(), "--json"])
-    assert exit_.value.code == 0
+    assert exit_status(*words.split(), "--json") == 0
     return json.loads(capsys.readouterr().out)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Value
+from command_line import exit_status
 from long_runs import long
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.fabric import Pin
@@ -27,7 +28,6 @@ from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.routers.hypercube_logic import HypercubeLogic
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
-from multicube.sim.command import main
 from refusals import refusals
 from worms import Load, worm
 
@@ -408,9 +408,7 @@ def test_adaptive_routing_carries_more_where_e_cube_crowds() -> None:
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     words = "sim hypercube n=2 routing=ecube --load 0.1 --cycles 200 --json"
-    with pytest.raises(SystemExit) as exit_:
-        main(words.split())
-    assert exit_.value.code == 0
+    assert exit_status(*words.split()) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["network"] == "hypercube"
     assert record["parameters"] == {

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import pytest
+from command_line import exit_status
 from multicube.hdl.networks import MultistageNetwork, build
 from multicube.hdl.networks.flits import parse_lengths
 from multicube.hdl.networks.multistage.switching import SWITCHES
-from multicube.sim.command import main
 from refusals import refusals
 
 SWITCH_NAMES = [
@@ -416,9 +416,7 @@ def test_order_is_promised_where_there_is_one_way(given: dict[str, Any], ordered
 
 
 def _list(capsys: pytest.CaptureFixture[str], *options: str) -> str:
-    with pytest.raises(SystemExit) as exit_:
-        main(["list", *options])
-    assert exit_.value.code == 0
+    assert exit_status("list", *options) == 0
     return capsys.readouterr().out
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Const
+from command_line import exit_status
 from long_runs import long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
@@ -18,7 +19,6 @@ from multicube.hdl.graphs.families.torus import Hop, Torus
 from multicube.hdl.networks import TorusNetwork
 from multicube.hdl.routers.torus_logic import TorusLogic
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
-from multicube.sim.command import main
 from multicube.sim.engines.compiled.engine import CompiledEngine
 from multicube.sim.run.probe import Probe, crossings
 from multicube.sim.run.run import Run
@@ -319,9 +319,7 @@ def test_verilog(
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     words = "sim torus k=3 n=1 length=2 decision=2 --load 0.05 --cycles 200 --json"
-    with pytest.raises(SystemExit) as exit_:
-        main(words.split())
-    assert exit_.value.code == 0
+    assert exit_status(*words.split()) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["network"] == "torus"
     assert record["parameters"] == {
