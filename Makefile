@@ -43,8 +43,8 @@ BENCHES ?= 50
 CASES = --seed $(SEED) --modules $(MODULES) --networks $(NETWORKS) --benches $(BENCHES) --jobs $(JOBS)
 
 nightly: $(TOOLS)
-	$(BIN)/python tests/nightly.py $(CASES)
-	$(BIN)/python tests/nightly.py $(CASES) --sanitize
+	$(BIN)/python tests/kit/nightly.py $(CASES)
+	$(BIN)/python tests/kit/nightly.py $(CASES) --sanitize
 
 # What the short tests run of the library; they take longer so.
 coverage: $(TOOLS)

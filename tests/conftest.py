@@ -18,7 +18,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, Const, Elaboratable, Value
 from amaranth.lib import stream
 from amaranth.sim import Simulator
-from multicube.sim.command import main
+from command_line import exit_status
 from multicube.sim.engines.compiled.netlist import lowered
 
 # Most runs of tests are so short that a quick compilation is worth more than quick code.
@@ -281,8 +281,6 @@ def call(
 
     def run(*arguments: str) -> Outcome:
         capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main([*arguments])
-        return Outcome(left.value.code, *capsys.readouterr())
+        return Outcome(exit_status(*arguments), *capsys.readouterr())
 
     return run

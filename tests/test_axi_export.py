@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import exit_status
 from multicube.hdl import build
 from multicube.hdl.export.verilog import Clock, port_list, verilog_text, write_verilog
 from multicube.hdl.fabric.fabric import CellType, Fabric, Pin
 from multicube.hdl.networks import AXI_CLOCK, AxiStreamNetwork, PacketNetwork
 from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.primitives.round_robin import RoundRobin
-from multicube.sim.command import main
 from multicube.sim.engines.compiled.netlist import lower
 
 yaml = pytest.importorskip("yaml")
@@ -288,9 +288,8 @@ def test_latency(
 
 
 def _call(capsys: pytest.CaptureFixture, *words: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as left:
-        main(list(words))
-    return left.value.code, *capsys.readouterr()
+    left = exit_status(*words)
+    return left, *capsys.readouterr()
 
 
 def test_command(

@@ -5,16 +5,13 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module, Mux, Signal, Value
 from claims import Claims, needs_yosys
 from long_runs import long
 from multicube.hdl import MultistageNetwork
@@ -25,14 +22,15 @@ from multicube.hdl.boxes import (
     packet_switches,
 )
 from multicube.hdl.boxes.broadcast import CopyTracker
-from multicube.hdl.fabric.fabric import Cell, CellType, Fabric, Pin
 from multicube.hdl.graphs.plans.multistage import PLANS, multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.sim.engines.compiled import CompiledEngine
 from proof_table import proves
+from refusals import refusals
+from scripted_terminals import records_of, scripted, word_of
+from switch_models import InputQueuedModel, OutputQueuedModel, Wires
 
 SWITCHES = [OutputQueuedSwitch, InputQueuedSwitch]
-PAYLOAD = 20
 
 
 every_switch = pytest.mark.parametrize("switch", SWITCHES)
@@ -73,132 +71,16 @@ def test_one_output_is_a_broadcast_with_no_mask() -> None:
         assert tags.broadcast(source, [destination]) == (tags.tag(source, destination), 0)
 
 
-@pytest.mark.parametrize(
-    ("outputs", "message"),
-    [
-        ([], "A broadcast must have at least one output, not none"),
-        ([2, 1], "Outputs of a broadcast must be all that agree in some address bits, not 1, 2"),
-        (
-            range(3),
-            "Outputs of a broadcast must be all that agree in some address bits, not 0, 1, 2",
-        ),
-        ([8], "Address must be from 0 to 7, not 8"),
-    ],
+test_broadcast_rejects_outputs = refusals(
+    lambda outputs: multistage_plan("cube", 8).tags().broadcast(0, outputs),
+    ([], "A broadcast must have at least one output, not none"),
+    ([2, 1], "Outputs of a broadcast must be all that agree in some address bits, not 1, 2"),
+    (range(3), "Outputs of a broadcast must be all that agree in some address bits, not 0, 1, 2"),
+    ([8], "Address must be from 0 to 7, not 8"),
 )
-def test_broadcast_rejects_outputs(outputs: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        multistage_plan("cube", 8).tags().broadcast(0, outputs)
 
 
 # One switch.
-
-
-class Wires:
-    """Packets of one switch as integers: two digits of tag, as much mask, number and input."""
-
-    def __init__(self, radix: int, routing: str) -> None:
-        self.radix, self.routing = radix, routing
-        self.bits = (radix - 1).bit_length()
-        self.layout = Packet(2 * self.bits, PAYLOAD, broadcast=True)
-
-    def make(self, input_: int, digit: int, mask: int, number: int) -> int:
-        """A packet with this digit and mask for this switch, and others for the next."""
-        tag = digit << self.bits | 1
-        masks = mask << self.bits | number % self.radix
-        return tag | masks << 2 * self.bits | (number << 3 | input_) << 4 * self.bits
-
-    def outputs(self, packet: int, input_: int) -> list[int]:
-        low = (1 << self.bits) - 1
-        digit, mask = packet >> self.bits & low, packet >> 3 * self.bits & low
-        if self.routing == "xor":
-            digit ^= input_
-        return [j for j in range(self.radix) if (j ^ digit) & ~mask & low == 0]
-
-    def forwarded(self, packet: int) -> int:
-        low = (1 << self.bits) - 1
-        digits = [packet >> at * self.bits & low for at in range(4)]
-        for at, digit in enumerate([digits[1], digits[0], digits[3], digits[2]]):
-            packet = packet & ~(low << at * self.bits) | digit << at * self.bits
-        return packet
-
-    def name(self, packet: int) -> tuple[int, int]:
-        """Input and number of a packet."""
-        name = packet >> 4 * self.bits
-        return name & 7, name >> 3
-
-
-class OutputQueuedModel:
-    """A list at each output; arrivals of a cycle enter it in turn, each copy when it has room."""
-
-    def __init__(self, wires: Wires, depth: int) -> None:
-        self.wires, self.depth = wires, depth
-        self.queues: list[list[int]] = [[] for _ in range(wires.radix)]
-        self.arrivals = [0] * wires.radix
-        self.given: list[set[int]] = [set() for _ in range(wires.radix)]
-
-    def cycle(self, offered: list, ready: list[bool]) -> tuple[list[bool], list]:
-        radix = self.wires.radix
-        shown = [queue[0] if queue else None for queue in self.queues]
-        wanted = [
-            set() if packet is None else set(self.wires.outputs(packet, i)) - self.given[i]
-            for i, packet in enumerate(offered)
-        ]
-        for j, queue in enumerate(self.queues):
-            pop = bool(queue) and ready[j]
-            room = self.depth - len(queue) + (pop and self.depth == 1)
-            first = self.arrivals[j] % radix
-            for i in [*range(first, radix), *range(first)]:
-                if j in wanted[i] and room > 0:
-                    wanted[i].remove(j)
-                    self.given[i].add(j)
-                    room -= 1
-                    self.arrivals[j] += 1
-                    queue.append(self.wires.forwarded(offered[i]))
-            if pop:
-                queue.pop(0)
-        accepted = [packet is not None and not wants for packet, wants in zip(offered, wanted)]
-        for i in range(radix):
-            if accepted[i]:
-                self.given[i] = set()
-        return accepted, shown
-
-
-class InputQueuedModel:
-    """A list at each input; each output serves, in turn, the heads that still owe it a copy."""
-
-    def __init__(self, wires: Wires, depth: int) -> None:
-        self.wires, self.depth = wires, depth
-        self.queues: list[list[int]] = [[] for _ in range(wires.radix)]
-        self.first = [0] * wires.radix
-        self.given: list[set[int]] = [set() for _ in range(wires.radix)]
-
-    def cycle(self, offered: list, ready: list[bool]) -> tuple[list[bool], list]:
-        radix = self.wires.radix
-        shown: list[int | None] = [None] * radix
-        wanted = [
-            set(self.wires.outputs(queue[0], i)) - self.given[i] if queue else set()
-            for i, queue in enumerate(self.queues)
-        ]
-        for j in range(radix):
-            for i in [*range(self.first[j], radix), *range(self.first[j])]:
-                if j in wanted[i]:
-                    shown[j] = self.wires.forwarded(self.queues[i][0])
-                    if ready[j]:
-                        wanted[i].remove(j)
-                        self.given[i].add(j)
-                    self.first[j] = (i + ready[j]) % radix
-                    break
-        accepted = [False] * radix
-        for i, queue in enumerate(self.queues):
-            popped = bool(queue) and not wanted[i]
-            room = len(queue) - (popped and self.depth == 1) < self.depth
-            if popped:
-                queue.pop(0)
-                self.given[i] = set()
-            if offered[i] is not None and room:
-                accepted[i] = True
-                queue.append(offered[i])
-        return accepted, shown
 
 
 MODELS = {OutputQueuedSwitch: OutputQueuedModel, InputQueuedSwitch: InputQueuedModel}
@@ -219,7 +101,7 @@ def traffic(
         digit, mask = generator.randrange(wires.radix), generator.randrange(wires.radix)
         if generator.random() < one_to_one:
             mask = 0
-        return wires.make(port, digit, mask, numbers[port])
+        return wires.make(port, digit, numbers[port], mask=mask)
 
     return offer
 
@@ -232,7 +114,7 @@ def test_switch_follows_the_model(
 ) -> None:
     """Cycle by cycle, broadcasts among one-to-one packets, under random waits. All copies are
     delivered once, and those of one input to one output in their order."""
-    wires = Wires(radix, routing)
+    wires = Wires(radix, routing, broadcast=True)
     dut = switch(wires.layout, radix=radix, depth=depth, routing=routing)
     model = MODELS[switch](wires, depth)
     busy = traffic(wires, 10 * radix + depth, 0.7)
@@ -257,7 +139,7 @@ def test_switch_follows_the_model(
             assert packet is None or cycle.accepted[i] == accepted[i], (number, i)
         partly += any(model.given)
         for i, packet in cycle.entered():
-            for j in wires.outputs(packet, i):
+            for j in wires.to(packet, i):
                 sent.setdefault((i, j), []).append(wires.name(packet))
         for j, packet in cycle.moved():
             received.setdefault((wires.name(packet)[0], j), []).append(wires.name(packet))
@@ -272,7 +154,7 @@ def test_broadcast_of_free_outputs_takes_one_cycle(
     transport: Callable[..., list], switch: type, routing: str, radix: int, depth: int
 ) -> None:
     """One input broadcasts every cycle to all outputs; each carries a packet every cycle."""
-    wires = Wires(radix, routing)
+    wires = Wires(radix, routing, broadcast=True)
     dut = switch(wires.layout, radix=radix, depth=depth, routing=routing)
     trace = transport(
         dut,
@@ -280,12 +162,12 @@ def test_broadcast_of_free_outputs_takes_one_cycle(
         dut.o,
         cycles=30,
         offer=lambda port, cycle: (
-            wires.make(port, 0, radix - 1, cycle) if port == radix - 1 else None
+            wires.make(port, 0, cycle, mask=radix - 1) if port == radix - 1 else None
         ),
     )
     for number, cycle in enumerate(trace):
         assert cycle.accepted[radix - 1]
-        packet = wires.forwarded(wires.make(radix - 1, 0, radix - 1, number - 1))
+        packet = wires.forwarded(wires.make(radix - 1, 0, number - 1, mask=radix - 1))
         assert cycle.shown == [packet if number else None] * radix
 
 
@@ -295,14 +177,14 @@ def test_blocked_output_does_not_block_the_other_copies(
     transport: Callable[..., list], switch: type, radix: int
 ) -> None:
     """While output 0 waits, the others get their one copy, and no second one."""
-    wires = Wires(radix, "destination")
+    wires = Wires(radix, "destination", broadcast=True)
     dut = switch(wires.layout, radix=radix, depth=1)
     trace = transport(
         dut,
         dut.i,
         dut.o,
         cycles=30,
-        offer=lambda port, cycle: wires.make(0, 0, radix - 1, cycle) if port == 0 else None,
+        offer=lambda port, cycle: wires.make(0, 0, cycle, mask=radix - 1) if port == 0 else None,
         ready=lambda port, cycle: port > 0 or cycle >= 20,
     )
     for j in range(radix):
@@ -322,7 +204,7 @@ def test_broadcasts_and_single_packets_are_served_in_turn(
     transport: Callable[..., list], switch: type, radix: int
 ) -> None:
     """Input 0 broadcasts for ever, the others all want output 1: each gets its share of it."""
-    wires = Wires(radix, "destination")
+    wires = Wires(radix, "destination", broadcast=True)
     dut = switch(wires.layout, radix=radix, depth=2)
     generator = random.Random(radix)
     print(f"seed {radix}")
@@ -331,7 +213,7 @@ def test_broadcasts_and_single_packets_are_served_in_turn(
         dut.i,
         dut.o,
         cycles=200,
-        offer=lambda port, cycle: wires.make(port, 1, 0 if port else radix - 1, cycle),
+        offer=lambda port, cycle: wires.make(port, 1, cycle, mask=0 if port else radix - 1),
         ready=lambda port, cycle: generator.random() < 0.7,
     )
     served = Counter(wires.name(p)[0] for cycle in trace for j, p in cycle.moved() if j == 1)
@@ -351,7 +233,7 @@ def test_interchange_box_broadcasts(
         return boxes[-1]
 
     monkeypatch.setattr(packet_switches, "InterchangeBox", recording)
-    wires = Wires(2, "xor")
+    wires = Wires(2, "xor", broadcast=True)
     dut = InputQueuedSwitch(wires.layout, radix=2, depth=2, routing="xor")
     trace = transport(
         dut,
@@ -488,100 +370,6 @@ def test_proof_finds_a_lost_or_repeated_copy(
 # Networks.
 
 
-class Terminal(wiring.Component):
-    """Sends the packets of its script as fast as they are taken, and records what it is given.
-
-    With `seed` 0 it is always ready, else in three cycles of four, at random.
-    """
-
-    def __init__(self, packet: Packet, rows: int, records: int, script: Sequence[int] = ()) -> None:
-        self.script = Memory(shape=packet.size, depth=rows, init=script)
-        self.record = Memory(shape=packet.size, depth=records, init=[])
-        super().__init__(
-            {
-                "o": Out(stream.Signature(packet)),
-                "i": In(stream.Signature(packet)),
-                "limit": In(range(rows + 1)),
-                "seed": In(16),
-                "sent": Out(range(rows + 1)),
-                "taken": Out(range(records + 1)),
-            }
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.script, m.submodules.record = self.script, self.record
-        script = self.script.read_port(domain="comb")
-        record = self.record.write_port()
-        noise = Signal(16, init=0xACE1)
-        m.d.sync += noise.eq(Cat(noise[0] ^ noise[2] ^ noise[3] ^ noise[5], noise)[:16])
-        lively = (noise & self.seed).xor() | (noise.rotate_left(5) & self.seed).xor()
-        m.d.comb += [
-            script.addr.eq(self.sent),
-            Value.cast(self.o.payload).eq(script.data),
-            self.o.valid.eq(self.sent < self.limit),
-            self.i.ready.eq((self.seed == 0) | lively),
-            record.addr.eq(self.taken),
-            record.data.eq(self.i.payload),
-            record.en.eq(self.i.valid & self.i.ready),
-        ]
-        m.d.sync += self.sent.eq(self.sent + (self.o.valid & self.o.ready))
-        m.d.sync += self.taken.eq(self.taken + record.en)
-        return m
-
-
-def scripted(
-    network: Any,
-    scripts: list[list[int]],
-    records: int,
-    *,
-    waits: bool,
-    limits: Sequence[str] | None = None,
-) -> Fabric:
-    """A network, or what has streams like one, with terminals that send what is in their scripts.
-
-    Each may send its first `limit` packets, or as many as the input named for it in `limits` says;
-    the other ports of the network stay at the boundary.
-    """
-    rows = len(scripts[0])
-    members = dict(network.fabric.signature.members)
-    others = {name: member for name, member in members.items() if name not in ("i", "o")}
-    limits = limits or ["limit"] * len(scripts)
-    fabric = Fabric({**{name: In(range(rows + 1)) for name in limits}, **others})
-    for cell in network.fabric.cells.values():
-        fabric.place(cell)
-    kind = CellType(Terminal, packet=network.packet, rows=rows, records=records)
-    for index, script in enumerate(scripts):
-        seed = (2 * index + 1) * 0x2F15 % 2**16 if waits else 0
-        fabric.place(Cell(f"terminal_{index}", kind, {"seed": seed}, {"script": tuple(script)}))
-        fabric.link(Pin(None, (limits[index],)), Pin(f"terminal_{index}", ("limit",)))
-
-    def end(pin: Pin) -> Pin:
-        if pin.cell is None and pin.path[0] in ("i", "o"):
-            other = {"i": "o", "o": "i"}[pin.path[0]]
-            return Pin(f"terminal_{pin.path[1]}", (other,))
-        return pin
-
-    for a, b in network.fabric.links:
-        fabric.link(end(a), end(b))
-    return fabric
-
-
-def records_of(engine: Any, ports: int, run: int = 0) -> list[list[int]]:
-    """What each terminal was given so far, in order."""
-    names = [f"terminal_{index}" for index in range(ports)]
-    taken = engine.read(names, "taken", run)
-    return [engine.memory(name, "record", run)[:count] for name, count in zip(names, taken)]
-
-
-def word(packet: Packet, tag: int, mask: int, payload: int) -> int:
-    return packet.const({"tag": tag, "mask": mask, "payload": payload}).as_value().value
-
-
-def payload_of(packet: Packet, word: int) -> int:
-    return word >> packet["payload"].offset
-
-
 @every_routing
 @pytest.mark.parametrize(
     ("ports", "radix", "wiring", "switch"),
@@ -611,7 +399,7 @@ def test_all_broadcasts_of_a_network(
         script = []
         for number, (tag, mask) in enumerate(words):
             payload = number * ports + source
-            script.append(word(network.packet, tag, mask, payload))
+            script.append(word_of(network.packet, tag, mask, payload))
             for destination in _destinations(network, tag, mask, source):
                 expected[destination][script[-1]] += 1
         scripts.append(script)
@@ -648,7 +436,7 @@ def test_figure_3(transport: Callable[..., list], routing: str) -> None:
     network = MultistageNetwork(8, broadcast=1, routing=routing, switch="input-queued")
     tag, mask = network.tags.broadcast(0, [4, 5, 6, 7])
     assert (tag, mask) == (0b100, 0b011)
-    packet = word(network.packet, tag, mask, 33)
+    packet = word_of(network.packet, tag, mask, 33)
     trace = transport(
         network,
         network.i,
@@ -676,7 +464,7 @@ def test_broadcasts_of_all_to_all_end(switch: str) -> None:
     network = MultistageNetwork(8, broadcast=1, switch=switch, depth=1)
     rounds = 50
     scripts = [
-        [word(network.packet, 0, 7, 8 * number + source) for number in range(rounds)]
+        [word_of(network.packet, 0, 7, 8 * number + source) for number in range(rounds)]
         for source in range(8)
     ]
     engine = CompiledEngine(scripted(network, scripts, 8 * rounds + 8, waits=False))

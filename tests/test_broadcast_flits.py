@@ -2,7 +2,6 @@
 """Broadcasts of packets of several flits or words: wormhole, cut-through and circuit switched."""
 
 import random
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,11 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.networks.multistage.parameters import MultistageParameters
 from multicube.sim import SimulationError, Trace, TracePacket, simulate
 from proof_table import proves
+from refusals import refusals
+from worms import Load, destinations
 
 LONGEST = 4
+
 SEED = 5
 NETWORKS: dict[str, dict[str, Any]] = {
     "wormhole": {"switch": "wormhole", "depth": LONGEST},
@@ -64,48 +66,13 @@ def network_of(name: str, **others: Any) -> MultistageNetwork:
     return MultistageNetwork(**given | NETWORKS[name] | others)
 
 
-def destinations(network: MultistageNetwork, tag: int, mask: int, source: int) -> list[int]:
-    """By the definition: those whose own tag differs only where the mask is 1."""
-    tags = network.tags
-    return [d for d in range(network.ports) if (tags.tag(source, d) ^ tag) & ~mask == 0]
-
-
-class Load:
-    """Packets of random tags, masks and lengths; the flits behind headers have random fields."""
-
-    def __init__(self, network: MultistageNetwork, cycles: int) -> None:
-        print("seed", SEED)
-        self.network, self.cycles = network, cycles
-        self.random = random.Random(SEED)
-        self.rest: list[list[int]] = [[] for _ in range(network.ports)]
-        self.due: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
-
-    def offer(self, port: int, cycle: int) -> int | None:
-        rng, packet = self.random, self.network.packet
-        width = packet.members["tag"]
-        if not self.rest[port] and cycle < self.cycles and rng.random() < 0.7:
-            tag = self.network.tags.tag(port, rng.randrange(self.network.ports))
-            mask = rng.getrandbits(width) if rng.random() < 0.5 else 0
-            length = rng.randint(1, LONGEST)
-            flits = []
-            for index in range(length):
-                head = (tag, mask) if index == 0 else (rng.getrandbits(width),) * 2
-                fields = dict(zip(("tag", "mask"), head), last=index == length - 1)
-                fields["payload"] = port << 20 | rng.getrandbits(20)
-                flits.append(packet.const(fields).as_value().value)
-            for destination in destinations(self.network, tag, mask, port):
-                self.due[port, destination].append(flits)
-            self.rest[port] = flits.copy()
-        return self.rest[port].pop(0) if self.rest[port] else None
-
-
 @pytest.mark.parametrize("name", [n if n in QUICK else long(n) for n in NETWORKS])
 def test_each_destination_gets_each_packet_once_and_in_order(
     transport: Callable[..., list], name: str
 ) -> None:
     """Whole, with no flits of others in between, through outputs that wait at random."""
     network = network_of(name)
-    load = Load(network, 40)
+    load = Load(network, 40, seed=SEED)
     waits = random.Random(SEED)
     quiet = (60 if name in QUICK else 150) * (4 if "circuit" in name else 1)
     trace = transport(
@@ -116,19 +83,8 @@ def test_each_destination_gets_each_packet_once_and_in_order(
         offer=load.offer,
         ready=lambda port, cycle: cycle > 40 or waits.random() < 0.6,
     )
-    packet = network.packet
-    found: dict[tuple[int, int], list[list[int]]] = defaultdict(list)
-    partial: dict[int, list[int]] = defaultdict(list)
-    for cycle in trace:
-        for output, flit in cycle.moved():
-            partial[output].append(flit)
-            if flit >> packet["last"].offset & 1:
-                flits = partial.pop(output)
-                source = flits[0] >> packet["payload"].offset + 20 & 15
-                found[source, output].append(flits)
-    assert not partial
-    assert found == load.due
-    assert sum(map(len, found.values())) > 20
+    assert load.check(trace) == 0
+    assert len(load.sent) > 20
 
 
 @pytest.mark.parametrize("name", [n if n in ("wormhole", "circuit") else long(n) for n in NETWORKS])
@@ -165,7 +121,7 @@ def test_an_unhindered_broadcast_takes_no_longer_than_a_packet(
     delay = stages - 1 + stored + ("circuit" in name)
     for turn in range(turns):
         source = turn % network.ports
-        to = destinations(network, network.tags.tag(source, 3), masks[turn % 3], source)
+        to = destinations(network, source, 3, masks[turn % 3])
         for at in range(period):
             shown = trace[turn * period + at].moved()
             index = at - delay - 1
@@ -331,13 +287,8 @@ def test_the_model_finds_a_missing_copy(
         test_each_destination_gets_each_packet_once_and_in_order(transport, "wormhole")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"readers": 1, "depth": 2}, "Radix must be at least 2, not 1"),
-        ({"readers": 2, "depth": 0}, "Depth must be at least 1, not 0"),
-    ],
+test_replicating_queue_rejects = refusals(
+    lambda given: ReplicatingQueue(Packet(1, 1, flits=True), **given),
+    ({"readers": 1, "depth": 2}, "Radix must be at least 2, not 1"),
+    ({"readers": 2, "depth": 0}, "Depth must be at least 1, not 0"),
 )
-def test_replicating_queue_rejects(given: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        ReplicatingQueue(Packet(1, 1, flits=True), **given)

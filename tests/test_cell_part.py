@@ -4,12 +4,12 @@ import json
 import sys
 
 import pytest
+from command_line import exit_status
 from multicube.hdl import build
 from multicube.hdl.export.verilog import verilog_text
 from multicube.hdl.fabric.cell_part import cell_part
 from multicube.hdl.fabric.errors import InvalidValue
 from multicube.hdl.fabric.fabric import Pin
-from multicube.sim.command.entry import main
 from multicube.sim.synthesis.design import Design
 from multicube.sim.synthesis.devices import Area
 from multicube.sim.synthesis.measurement import Setup
@@ -108,9 +108,7 @@ def test_cost_of_a_cell(capsys: pytest.CaptureFixture) -> None:
     ]
     found = []
     for option in (["--cell", "router_1"], ["--node"]):
-        with pytest.raises(SystemExit) as left:
-            main([*words, *option])
-        assert left.value.code == 0
+        assert exit_status(*words, *option) == 0
         found.append(json.loads(capsys.readouterr().out))
     own, node = found
     assert own["cell"] == "router_1"

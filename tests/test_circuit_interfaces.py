@@ -12,6 +12,7 @@ from amaranth.lib import wiring
 from multicube.hdl.graphs.plans.multistage import multistage_plan
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.terminals.circuit_terminals import CircuitInitiator, CircuitResponder
+from refusals import refusals
 from scipy.stats import chisquare
 
 TAGS = multistage_plan("omega", 8).tags("destination")
@@ -215,14 +216,9 @@ def test_replies_come_back_over_the_path_of_the_request(simulate: Callable[..., 
     assert answers == [[*(word & 63 for word in words), len(words)] for words in asked]
 
 
-@pytest.mark.parametrize(
-    ("delay", "error", "message"),
-    [
-        (-1, ValueError, r"^Delay must be at least 0, not -1$"),
-        (1.5, TypeError, r"^Delay must be an integer, not 1\.5$"),
-        (6, ValueError, r"^Delay must be 0 or a power of two, not 6$"),
-    ],
+test_circuit_initiator_rejects_delay = refusals(
+    lambda delay: CircuitInitiator(PACKET, delay=delay),
+    (-1, "Delay must be at least 0, not -1"),
+    (1.5, TypeError, "Delay must be an integer, not 1.5"),
+    (6, "Delay must be 0 or a power of two, not 6"),
 )
-def test_circuit_initiator_rejects_delay(delay: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        CircuitInitiator(PACKET, delay=delay)

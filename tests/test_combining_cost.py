@@ -10,9 +10,9 @@ from types import ModuleType
 
 import pytest
 from long_runs import long
+from modules import load_example
 
 ROOT = Path(__file__).parent.parent
-EXAMPLE = ROOT / "examples" / "combining_cost.py"
 PAGE = ROOT / "docs" / "combining-cost.md"
 
 QUICK = ["rp3", "fetch-and-add, pairwise"]
@@ -30,11 +30,7 @@ OTHERS = [
 
 @pytest.fixture(scope="module")
 def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("combining_cost_example", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("combining_cost")
 
 
 def boxes(example: ModuleType) -> list[str]:

@@ -3,6 +3,7 @@
 
 import itertools
 from collections.abc import Callable
+from operator import call
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from multicube.hdl.operations.memory import (
     Rules,
     find_operation,
 )
+from refusals import refusals
 
 XOR = Operation("fetch-and-xor", lambda x, e: x ^ e)
 EXTENDED = (*OPERATIONS, XOR)
@@ -148,26 +150,14 @@ def test_units_agree_with_python() -> None:
         simulator.run()
 
 
-def test_rules_reject_operations() -> None:
-    with pytest.raises(
-        TypeError, match=r"^Operations must be a tuple of operations, not \['add'\]$"
-    ):
-        Rules(["add"])
-    with pytest.raises(ValueError, match=r"^At least one operation is needed$"):
-        Rules(())
-    with pytest.raises(
-        ValueError, match=r"^Operations must have distinct names, not 'fetch-and-xor' twice$"
-    ):
-        Rules((XOR, XOR))
-
-
-def test_rules_reject_policy() -> None:
-    with pytest.raises(
-        ValueError, match=r"^Policy must be one of none, rp3, ultracomputer, all, not 'some'$"
-    ):
-        Rules(OPERATIONS, "some")
-
-
-def test_find_operation_rejects_name() -> None:
-    with pytest.raises(ValueError, match=r"^Operation must be one of load, .*, not 'add'$"):
-        find_operation("add")
+test_refuses = refusals(
+    call,
+    (lambda: Rules(["add"]), TypeError, "Operations must be a tuple of operations, not ['add']"),
+    (lambda: Rules(()), "At least one operation is needed"),
+    (lambda: Rules((XOR, XOR)), "Operations must have distinct names, not 'fetch-and-xor' twice"),
+    (
+        lambda: Rules(OPERATIONS, "some"),
+        "Policy must be one of none, rp3, ultracomputer, all, not 'some'",
+    ),
+    (lambda: find_operation("add"), "Operation must be one of load, ..., not 'add'"),
+)

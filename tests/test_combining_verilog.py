@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import exit_status
 from long_runs import long
 from multicube.hdl import build, write_verilog
 from multicube.hdl.boxes.combining import CombiningBox, InputBufferedBox
@@ -18,7 +19,6 @@ from multicube.hdl.fabric.fabric import CellType, Fabric
 from multicube.hdl.links.memory_link import MemoryLink
 from multicube.hdl.networks import CombiningNetwork
 from multicube.hdl.terminals.memory_module import MemoryModule
-from multicube.sim.command import main
 
 BY_COMMAND = "combining"
 """The one that the command exports."""
@@ -49,13 +49,6 @@ FABRICS: dict[str, Callable[[], Fabric]] = {
 }
 
 
-def call(*words: str) -> int:
-    """The status with which the command ends."""
-    with pytest.raises(SystemExit) as exit_:
-        main(list(words))
-    return exit_.value.code
-
-
 SMALL = [name for name in FABRICS if "alone" in name]
 """Fabrics that are written in little time."""
 
@@ -72,7 +65,7 @@ def exported(
     folder = tmp_path_factory.mktemp("exported")
     names = [BY_COMMAND, *request.param]
     paths = {name: folder / f"{re.sub(r'[^a-z0-9]', '_', name)}.v" for name in names}
-    assert call("export", BY_COMMAND, "ports=8", "-o", str(paths[BY_COMMAND])) == 0
+    assert exit_status("export", BY_COMMAND, "ports=8", "-o", str(paths[BY_COMMAND])) == 0
     for name in request.param:
         write_verilog(FABRICS[name](), paths[name])
     return paths
@@ -221,6 +214,6 @@ def test_bad_input(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert call("export", "combining", *words.split(), "-o", "x.v") == 2
+    assert exit_status("export", "combining", *words.split(), "-o", "x.v") == 2
     assert tuple(capsys.readouterr()) == ("", f"multicube: {line}\n")
     assert list(tmp_path.iterdir()) == []

@@ -13,12 +13,20 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
+from example_networks import (
+    WORDS,
+    assert_one_line,
+    assert_refused,
+    example,
+    legs_of,
+    packets_of,
+    pairs_of,
+    skip_if_combining,
+)
 from long_runs import ALIKE, families, long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
@@ -26,97 +34,25 @@ from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.graphs.isolation import shared_channel
 from multicube.hdl.graphs.partitions import Partition, Subnetwork, check_mask
 from multicube.hdl.graphs.routing.deadlock import deadlock_cycle
-from multicube.hdl.graphs.routing.relation import Relation
-from multicube.hdl.networks import Network, PacketNetwork, PartitionedNetwork
+from multicube.hdl.networks import PacketNetwork, PartitionedNetwork
 from multicube.hdl.networks.catalogue import find
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate_runs
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.run.probe import Probe, crossings
 from multicube.sim.workload.traffic import TRACE_START
-
-_spec = spec_from_file_location("broadcast", Path(__file__).with_name("test_broadcast.py"))
-broadcast = module_from_spec(_spec)
-_spec.loader.exec_module(broadcast)
+from scripted_terminals import records_of, scripted
 
 Call = Callable[..., Any]
 SEED = 16
 
 
-def every_word() -> Iterator[str]:
-    """All words of networks with cells of their own; of the others, each word of one, in turn."""
-    others: dict[str, list[str]] = {}
-    for family in FAMILIES.values():
-        for parameter in family.parameters if family.preset is None else ():
-            for choice in parameter.choices:
-                if choice == parameter.default or choice.isupper():
-                    continue
-                word = f"{parameter.name}={choice}"
-                if family.name in ALIKE:
-                    others.setdefault(word, []).append(family.name)
-                else:
-                    yield f"{family.name} {word}"
-    for turn, (word, names) in enumerate(others.items()):
-        yield f"{names[turn % len(names)]} {word}"
-
-
-WORDS = list(every_word())
 LOCK_STEP = {"combining", "connection-machine", "cube", "dcsh", "hypercube", "omega", "torus"}
 """Networks that tests of their own run in lock step on both engines, in short runs too."""
 
 every = pytest.mark.parametrize("name", FAMILIES)
 every_kind = pytest.mark.parametrize("words", [*FAMILIES, *map(long, WORDS)])
 every_kind_compiled = pytest.mark.parametrize("words", [*families(), *map(long, WORDS)])
-
-
-@cache
-def example(words: str) -> Network:
-    """A small network: an entry's example, with one parameter as it is told."""
-    name, *changes = words.split()
-    given = dict(change.split("=") for change in changes)
-    try:
-        return build(name, **{**FAMILIES[name].example, **given})
-    except ValueError as refusal:
-        assert_one_line(str(refusal))
-        pytest.skip(f"refused: {refusal}")
-
-
-def packets_of(words: str) -> PacketNetwork:
-    """The same, if it is one that carries packets."""
-    network = example(words)
-    if not isinstance(network, PacketNetwork):
-        pytest.skip("it carries requests")
-    return network
-
-
-def assert_one_line(text: str) -> None:
-    assert re.fullmatch(r"[A-Z].{10,}[^.]", text), text
-
-
-def assert_refused(outcome: Any, *parts: str) -> None:
-    """Status 2, and one line that names what is wrong."""
-    assert (outcome.status, outcome.out) == (2, ""), outcome
-    assert outcome.err.startswith("multicube: "), outcome
-    assert outcome.err.endswith("\n"), outcome
-    assert_one_line(outcome.err.removeprefix("multicube: ").rstrip("\n"))
-    for part in parts:
-        assert part in outcome.err, outcome
-
-
-def legs_of(network: Network) -> tuple[Relation, Relation] | None:
-    """The routing to an intermediate terminal and from there on, if packets go by way of one."""
-    return network.relation.legs if network.relation else None
-
-
-def pairs_of(network: Network) -> Iterator[tuple[int, int]]:
-    """All pairs of a source and a sink."""
-    return itertools.product(range(network.sources), range(network.sinks))
-
-
-def skip_if_combining(network: Network) -> None:
-    """Packets that become one can't be traced; `send_messages` has the books of such networks."""
-    if getattr(network, "combine", "none") != "none":
-        pytest.skip("packets are combined")
 
 
 # The catalogue.
@@ -454,7 +390,7 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
     flits = length * packets
     scripts = [[flit(source, number) for number in range(flits)] for source in range(network.ports)]
     limits = [f"limit_{partition.of(source).members[0]}" for source in range(network.ports)]
-    fabric = broadcast.scripted(parted, scripts, network.ports * flits, waits=True, limits=limits)
+    fabric = scripted(parted, scripts, network.ports * flits, waits=True, limits=limits)
     pairs = itertools.product(range(network.ports), repeat=2)
     channels = {pin for pair in pairs for pin in network.channels(*pair)}
     offers = {pin: Pin(pin.cell, (*pin.path, "valid")) for pin in channels}
@@ -477,7 +413,7 @@ def test_packets_stay_in_their_subnetwork(words: str) -> None:
                 assert used <= free
                 taken |= used
                 idle = 0 if used else idle + 1
-        records = broadcast.records_of(engine, network.ports)
+        records = records_of(engine, network.ports)
     offset = parted.packet["payload"].offset
     for terminal, record in enumerate(records):
         senders = {word >> offset & 0xFFFF for word in record}

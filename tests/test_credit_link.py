@@ -9,6 +9,7 @@ import pytest
 from amaranth.hdl import Cat
 from multicube.hdl.links.packet import Packet
 from multicube.hdl.routers.credit_link import CreditLink
+from refusals import refusals
 
 SEED = 3
 
@@ -72,14 +73,11 @@ def test_credits(simulate: Callable[..., None], channels: int, latency: int, dep
         assert len(sent[c]) - len(seen[c]) < latency
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"channels": 0}, "Channels must be at least 1, not 0"),
-        ({"latency": 1}, "Latency must be at least 2, not 1"),
-        ({"depth": 0}, "Depth must be at least 1, not 0"),
-    ],
+test_link_rejects = refusals(
+    lambda given: CreditLink(
+        Packet(2, 8, flits=True), **{"channels": 1, "latency": 2, "depth": 2, **given}
+    ),
+    ({"channels": 0}, "Channels must be at least 1, not 0"),
+    ({"latency": 1}, "Latency must be at least 2, not 1"),
+    ({"depth": 0}, "Depth must be at least 1, not 0"),
 )
-def test_link_rejects(given: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        CreditLink(Packet(2, 8, flits=True), **{"channels": 1, "latency": 2, "depth": 2, **given})

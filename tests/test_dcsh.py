@@ -19,9 +19,10 @@ from multicube.hdl.networks import DCSHNetwork
 from multicube.hdl.routers.cluster import ClusterMultiplexer
 from multicube.sim import Result, SimulationError, simulate
 from multicube.sim.workload.traffic import Trace, TracePacket
+from refusals import refusals
+from worms import Load, worm
 
 SEED = 11
-Worm = list[int]
 
 
 def digits(dut: DCSHNetwork, node: int) -> list[int]:
@@ -31,23 +32,6 @@ def digits(dut: DCSHNetwork, node: int) -> list[int]:
 
 def distance(dut: DCSHNetwork, source: int, destination: int) -> int:
     return sum(a != b for a, b in zip(digits(dut, source), digits(dut, destination)))
-
-
-def worm(
-    dut: DCSHNetwork, source: int, destination: int, number: int, length: int, mask: int = 0
-) -> Worm:
-    """The flits of a packet: source, number and index are its payload; the tag is data too."""
-    width = dut.tags.code.width
-    flits = []
-    for index in range(length):
-        tag = dut.tags.tag(source, destination) if index == 0 else (5 * index + 1) % (1 << width)
-        at, word = width, tag
-        if dut.packet.broadcast:
-            word |= (mask if index == 0 else ~tag % (1 << width)) << at
-            at += width
-        name = index << 12 | number % 256 << 4 | source
-        flits.append(word | name << at | (index == length - 1) << at + 16)
-    return flits
 
 
 def run_turns(
@@ -114,55 +98,6 @@ def test_permutations_of_the_omega_network_take_no_longer(
     run_turns(transport, DCSHNetwork(2, 3, decision=2, length=3), turns, 3)
 
 
-class Load:
-    """Random packets of some lengths, as fast as the network takes them, up to some cycle."""
-
-    def __init__(self, dut: DCSHNetwork, cycles: int) -> None:
-        print("seed", SEED)
-        self.dut, self.cycles = dut, cycles
-        self.random = random.Random(SEED)
-        self.rest: list[Worm] = [[] for _ in range(dut.ports)]
-        self.numbers = [0] * dut.ports
-        self.sent: dict[tuple[int, int, int], Worm] = {}
-
-    def offer(self, port: int, cycle: int) -> int | None:
-        if cycle < self.cycles and not self.rest[port]:
-            length = self.random.randint(*self.dut.lengths)
-            destination, number = self.random.randrange(self.dut.ports), self.numbers[port]
-            mask, code = 0, self.dut.tags.code
-            if self.dut.packet.broadcast:
-                mask = self.random.getrandbits(code.width) & self.random.getrandbits(code.width)
-            flits = worm(self.dut, port, destination, number, length, mask)
-            for other in range(self.dut.ports):
-                if (code.encode(other) ^ code.encode(destination)) & ~mask == 0:
-                    self.sent[port, other, number] = flits
-            self.rest[port] = flits[:]
-            self.numbers[port] += 1
-        return self.rest[port].pop(0) if self.rest[port] else None
-
-
-def check_arrivals(load: Load, trace: list) -> None:
-    """Each packet arrives whole, unmixed, unchanged, once, and in its flow's order."""
-    last = load.dut.tags.code.width * (1 + load.dut.packet.broadcast) + 16
-    came: dict[tuple[int, int, int], Worm] = {}
-    open_: dict[int, Worm] = {}
-    flows: dict[tuple[int, int], int] = {}
-    for cycle in trace:
-        for output, flit in cycle.moved():
-            open_.setdefault(output, []).append(flit)
-            if flit >> last:
-                flits = open_.pop(output)
-                name = flits[0] >> last - 16
-                source, number = name & 15, name >> 4 & 255
-                assert (source, output, number) not in came
-                came[source, output, number] = flits
-                assert number > flows.get((source, output), -1)
-                flows[source, output] = number
-    assert not open_
-    assert came == load.sent
-    assert len(came) > 4 * load.dut.ports
-
-
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -181,7 +116,7 @@ def test_waiting_terminals_deadlock_nothing(
     """Full load, outputs that wait at random: everything that was sent arrives."""
     dut = DCSHNetwork(**parameters)
     busy = 80 if dut.packet.broadcast else 150
-    load = Load(dut, busy)
+    load = Load(dut, busy, seed=SEED)
     trace = transport(
         dut,
         dut.i,
@@ -190,7 +125,8 @@ def test_waiting_terminals_deadlock_nothing(
         offer=load.offer,
         ready=lambda port, cycle: cycle >= busy or load.random.random() < 0.7,
     )
-    check_arrivals(load, trace)
+    assert load.check(trace) == 0
+    assert len(load.sent) > 4 * dut.ports
 
 
 def run(network: DCSHNetwork, **options: Any) -> Result:
@@ -385,34 +321,23 @@ def test_catalogue_builds_it() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"k": 1}, ValueError, "Cluster size k must be at least 2, not 1"),
-        ({"n": "2"}, TypeError, "Dimensions n must be an integer, not '2'"),
-        (
-            {"k": 64, "n": 3},
-            ValueError,
-            r"Queues n \(k - 1\) k\^n must be at most 524288, not with k=64 and n=3",
-        ),
-        (
-            {"k": 2, "n": 10**12},
-            ValueError,
-            r"Queues n \(k - 1\) k\^n must be at most 524288, not with k=2 and n=1000000000000",
-        ),
-        ({"decision": 0}, ValueError, "Decision time must be from 1 to 1024, not 0"),
-        ({"decision": 1025}, ValueError, "Decision time must be from 1 to 1024, not 1025"),
-        ({"depth": 0}, ValueError, "Depth must be from 1 to 65536, not 0"),
-        ({"payload": 0}, ValueError, "Payload must be from 1 to 4096, not 0"),
-        ({"length": 0}, ValueError, "Length must be from 1 to 1024, not 0"),
-        ({"broadcast": 2}, ValueError, "Broadcast must be from 0 to 1, not 2"),
-        (
-            {"broadcast": 1, "length": "1:5"},
-            ValueError,
-            "Depth must be at least the length of 5 flits with broadcast=1, not 4",
-        ),
-    ],
+test_network_rejects = refusals(
+    lambda parameters: DCSHNetwork(**parameters),
+    ({"k": 1}, "Cluster size k must be at least 2, not 1"),
+    ({"n": "2"}, TypeError, "Dimensions n must be an integer, not '2'"),
+    ({"k": 64, "n": 3}, "Queues n (k - 1) k^n must be at most 524288, not with k=64 and n=3"),
+    (
+        {"k": 2, "n": 10**12},
+        "Queues n (k - 1) k^n must be at most 524288, not with k=2 and n=1000000000000",
+    ),
+    ({"decision": 0}, "Decision time must be from 1 to 1024, not 0"),
+    ({"decision": 1025}, "Decision time must be from 1 to 1024, not 1025"),
+    ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
+    ({"payload": 0}, "Payload must be from 1 to 4096, not 0"),
+    ({"length": 0}, "Length must be from 1 to 1024, not 0"),
+    ({"broadcast": 2}, "Broadcast must be from 0 to 1, not 2"),
+    (
+        {"broadcast": 1, "length": "1:5"},
+        "Depth must be at least the length of 5 flits with broadcast=1, not 4",
+    ),
 )
-def test_network_rejects(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=f"^{message}$"):
-        DCSHNetwork(**parameters)

@@ -5,6 +5,7 @@ import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import call
 
 import pytest
 from amaranth.lib.wiring import In, Out
@@ -15,6 +16,7 @@ from multicube.hdl.networks import DeflectionTorus
 from multicube.hdl.routers.deflection_router import DeflectionRouter
 from multicube.sim import simulate
 from multicube.sim.engines.compiled import CompiledEngine
+from refusals import refusals
 
 SEED = 26
 Node = tuple[int, int]
@@ -197,13 +199,15 @@ def test_latency_at_hardly_any_load_is_that_of_single_packets() -> None:
     assert result.statistics["missed_exits"] == 0
 
 
-def test_deflection_router_rejects_packets() -> None:
-    with pytest.raises(ValueError, match=r"^Tag of a packet must have 4 bits with digit=2, not 3$"):
-        DeflectionRouter(Packet(3, 8), digit=2)
-    with pytest.raises(ValueError, match=r"^Packets of a deflection router must be single flits"):
-        DeflectionRouter(Packet(4, 8, flits=True), digit=2)
-
-
-def test_deflection_rejects_sizes() -> None:
-    with pytest.raises(ValueError, match=r"^Radix k must be a number, or two .*, not '2x2x2'$"):
-        DeflectionTorus("2x2x2")
+test_refuses = refusals(
+    call,
+    (
+        lambda: DeflectionRouter(Packet(3, 8), digit=2),
+        "Tag of a packet must have 4 bits with digit=2, not 3",
+    ),
+    (
+        lambda: DeflectionRouter(Packet(4, 8, flits=True), digit=2),
+        "Packets of a deflection router must be single flits...",
+    ),
+    (lambda: DeflectionTorus("2x2x2"), "Radix k must be a number, or two ..., not '2x2x2'"),
+)

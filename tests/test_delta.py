@@ -17,6 +17,7 @@ from multicube.hdl.graphs.plans.multistage import PLANS, MultistagePlan, delta_p
 from multicube.hdl.networks import AxiStreamNetwork, Network
 from multicube.sim import Trace, TracePacket, predict, simulate
 from multicube.sim.theory.multistage_cube import sinks_per_source, unbuffered_throughput
+from refusals import refusals
 
 Call = Callable[..., Any]
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
@@ -228,7 +229,7 @@ def test_rates_are_per_source_and_per_sink(words: str, load: float) -> None:
 
 
 def test_hot_spots_and_single_packets() -> None:
-    network = build("delta switch=input-queued")
+    network = build("delta switch=input-queued...")
     hot = simulate(network, traffic="hotspot:1:8", load=0.05, cycles=500, source_depth=8)
     assert hot.terminals["delivered"][:8] == [0] * 8
     once = simulate(network, traffic="all-to-one:3")
@@ -238,7 +239,7 @@ def test_hot_spots_and_single_packets() -> None:
 
 
 def test_axi_streams_and_copies() -> None:
-    network = build("delta switch=input-queued")
+    network = build("delta switch=input-queued...")
     names = {name for (name,) in AxiStreamNetwork(network).fabric.boundary}
     assert {name for name in names if name.endswith("tvalid")} == {
         *(f"s_axis_{source}_tvalid" for source in range(16)),
@@ -314,24 +315,19 @@ def test_unbuffered_boxes_follow_patels_recurrence(sides: Sides, load: float) ->
 # Refusals.
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("delta inputs=1", "Inputs must be from 2 to 64, not 1"),
-        ("delta inputs=4y2", "Inputs must be a number of at least 2, or several such as 4x2"),
-        ("delta inputs=4x4x4 outputs=2x2", "Outputs must be one number, or 3 for 3 stages"),
-        ("delta outputs=2x2 stages=3", "Outputs must be one number, or 3 for 3 stages, not 2x2"),
-        ("sw-banyan fanout=2x2x2 levels=2", "Fanout must be one number, or 2 for 2 levels"),
-        ("delta inputs=64 stages=3", "Lines between stages must be at most 65536, not 262144"),
-        ("delta inputs=2x64x64 outputs=64x64x2", "Lines between stages must be at most 65536"),
-        ("delta switch=circuit", "Parameter switch must be one of unbuffered"),
-        ("delta routing=xor", "Parameter of delta must be one of"),
-        ("delta switch=input-queued length=2", "Length must be 1 with switch=input-queued"),
-    ],
+test_delta_rejects = refusals(
+    build,
+    ("delta inputs=1", "Inputs must be from 2 to 64, not 1"),
+    ("delta inputs=4y2", "Inputs must be a number of at least 2, or several such as 4x2..."),
+    ("delta inputs=4x4x4 outputs=2x2", "Outputs must be one number, or 3 for 3 stages..."),
+    ("delta outputs=2x2 stages=3", "Outputs must be one number, or 3 for 3 stages, not 2x2"),
+    ("sw-banyan fanout=2x2x2 levels=2", "Fanout must be one number, or 2 for 2 levels..."),
+    ("delta inputs=64 stages=3", "Lines between stages must be at most 65536, not 262144..."),
+    ("delta inputs=2x64x64 outputs=64x64x2", "Lines between stages must be at most 65536..."),
+    ("delta switch=circuit", "Parameter switch must be one of unbuffered..."),
+    ("delta routing=xor", "Parameter of delta must be one of..."),
+    ("delta switch=input-queued length=2", "Length must be 1 with switch=input-queued..."),
 )
-def test_delta_rejects(words: str, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}"):
-        build(words)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_line import exit_status
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import build
 from multicube.sim import Run, pattern
-from multicube.sim.command import main
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorTimeout
 from multicube.sim.run import engine_timings as module
@@ -86,9 +86,7 @@ def test_engines_that_differ(
     monkeypatch.setattr(module, "finished_jobs", wrong)
     with pytest.raises(EnginesDiffer, match=r"verilator counted \(9,\), not \(8,\)"):
         list(time_engines(build("cube", ports=2)))
-    with pytest.raises(SystemExit) as exit_:
-        main(["bench", "cube", "ports=2"])
-    assert exit_.value.code == 70
+    assert exit_status("bench", "cube", "ports=2") == 70
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -108,10 +106,8 @@ def test_killed_process(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.long
 def test_command_json(capsys: pytest.CaptureFixture[str]) -> None:
     words = "bench cube ports=4 --seconds 0.1 --runs 2 --verilator-limit 0.05 --json"
-    with pytest.raises(SystemExit) as exit_:
-        main(words.split())
+    assert exit_status(*words.split()) == 0
     out, err = capsys.readouterr()
-    assert exit_.value.code == 0
     timings = json.loads(out)["timings"]
     assert [timing["engine"] for timing in timings] == [
         "amaranth",
@@ -137,10 +133,8 @@ def test_table_is_not_cut(
     ]
     module = importlib.import_module("multicube.sim.run.engine_timings")
     monkeypatch.setattr(module, "time_engines", lambda *_, **options: iter(timings))
-    with pytest.raises(SystemExit) as exit_:
-        main(["bench", "cube", "ports=2"])
+    assert exit_status("bench", "cube", "ports=2") == 0
     out = capsys.readouterr().out
-    assert exit_.value.code == 0
     row = next(line for line in out.splitlines() if "compiled" in line)
     for figure in ("2,345,678", "58,642", "1.23", "234,567,890", "12.5", "1234"):
         assert f" {figure} " in row
@@ -156,10 +150,9 @@ def test_table_is_not_cut(
     ],
 )
 def test_bad_options(options: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(["bench", "cube", "ports=4", *options.split()])
+    end = exit_status("bench", "cube", "ports=4", *options.split())
     out, err = capsys.readouterr()
-    assert (exit_.value.code, out, err.count("\n")) == (2, "", 1)
+    assert (end, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("multicube: ")
 
 

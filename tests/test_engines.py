@@ -14,12 +14,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from command_line import exit_status
 from long_runs import long
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Pin
 from multicube.hdl.networks import build
 from multicube.sim import Run, Trace, TracePacket, pattern, simulate, simulate_runs
-from multicube.sim.command import main
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine, State
 from multicube.sim.engines.compiled import build as builder
@@ -313,9 +313,7 @@ def test_too_little_memory(
     monkeypatch.setattr(engine_module.psutil, "virtual_memory", lambda: memory)
     with pytest.raises(NotEnoughMemory, match=r"needs 0\.00 GB of memory; 0\.00 GB are free"):
         CompiledEngine(bench())
-    with pytest.raises(SystemExit) as exit_:
-        main(["sim", "cube", "ports=4", "--engine", "compiled"])
-    assert exit_.value.code == 2
+    assert exit_status("sim", "cube", "ports=4", "--engine", "compiled") == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -339,10 +337,9 @@ def test_compiled_without_compiler(
         monkeypatch.setenv("CC", compiler)
     with pytest.raises(NoCompiler):
         open_engines("compiled", [bench(ports=2)])
-    with pytest.raises(SystemExit) as exit_:
-        main(["sim", "cube", "ports=2", "--engine", "compiled"])
+    end = exit_status("sim", "cube", "ports=2", "--engine", "compiled")
     out, err = capsys.readouterr()
-    assert (exit_.value.code, out, err.count("\n")) == (2, "", 1)
+    assert (end, out, err.count("\n")) == (2, "", 1)
     assert (compiler or "ziglang") in err
 
 

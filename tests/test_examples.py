@@ -1,7 +1,6 @@
 """The examples do what they say."""
 
 import csv
-import importlib.util
 import itertools
 import math
 import re
@@ -14,11 +13,12 @@ from types import ModuleType
 import networkx as nx
 import numpy as np
 import pytest
+from command_line import exit_status
 from long_runs import long
+from modules import load_example
 from multicube.hdl import build
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.sim import Trace, simulate
-from multicube.sim.command import main
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "fft.py"
@@ -26,11 +26,7 @@ EXAMPLE = ROOT / "examples" / "fft.py"
 
 @pytest.fixture(scope="module")
 def fft() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("fft_example", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("fft")
 
 
 def _points(count: int) -> np.ndarray:
@@ -111,9 +107,7 @@ def test_demo_of_a_small_fft(tmp_path: Path) -> None:
     rows = list(csv.reader((folder / "fft.csv").read_text().splitlines()))
     assert rows[0] == ["cycle", "source", "destination"]
     assert len(rows) == 1 + 8 + 8 - 4
-    with pytest.raises(SystemExit) as left:
-        main(["sim", "cube", "ports=2", "--trace", str(folder / "fft.csv"), "--json"])
-    assert left.value.code == 0
+    assert exit_status("sim", "cube", "ports=2", "--trace", str(folder / "fft.csv"), "--json") == 0
 
 
 @pytest.mark.long
@@ -185,12 +179,7 @@ printf 'Packet latency average = 32.5 (1 samples)\\nTotal run time 0.5\\n'
 def test_booksim(tmp_path: Path) -> None:
     """What it says is read, from a program that says what BookSim2 says; its checkout is needed."""
     path = ROOT / "examples" / "booksim.py"
-    spec = importlib.util.spec_from_file_location("booksim_example", path)
-    assert spec is not None
-    assert spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = example  # for its dataclasses
-    spec.loader.exec_module(example)
+    example = load_example("booksim")
     (tmp_path / "src").mkdir()
     (tmp_path / "build").mkdir()
     (tmp_path / "src" / "Makefile").write_text("all:\n\tchmod +x booksim\n")
@@ -210,11 +199,7 @@ OWN_PAGE = ROOT / "docs" / "how-to" / "own-network.md"
 
 @pytest.fixture(scope="module")
 def own() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("own_network_example", OWN)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("own_network")
 
 
 def test_own_network(own: ModuleType, tmp_path: Path) -> None:
@@ -251,9 +236,7 @@ def test_own_network(own: ModuleType, tmp_path: Path) -> None:
 @pytest.mark.parametrize("processors", [4, long(16)])
 def test_a_system_of_amaranth_soc_sums_what_all_have(processors: int) -> None:
     pytest.importorskip("luna_soc.gateware.vendor.amaranth_soc")
-    spec = importlib.util.spec_from_file_location("soc", ROOT / "examples" / "soc.py")
-    soc = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(soc)
+    soc = load_example("soc")
     numbers = np.random.default_rng(5).integers(0, 1 << 32, (processors, soc.NUMBERS)).tolist()
     totals, cycles = soc.run(numbers)
     assert totals == [sum(map(sum, numbers)) % (1 << 32)] * processors

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, reduce
-from importlib.util import module_from_spec, spec_from_file_location
 from operator import or_
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,7 @@ from multicube.hdl.graphs.plans.extra_stage import ExtraStagePlan, Fault, extra_
 from multicube.hdl.graphs.tags import Routing
 from multicube.hdl.networks import PartitionedNetwork
 from multicube.hdl.terminals.mask_guard import MaskGuard
-
-_spec = spec_from_file_location("radices", Path(__file__).with_name("test_radices.py"))
-radices = module_from_spec(_spec)
-_spec.loader.exec_module(radices)
+from subsets import legal_sets, tilings
 
 EVEN_ODD = Partition.of_members(8, [[0, 2, 4, 6], [1, 3, 5, 7]])
 
@@ -42,7 +38,7 @@ Used = dict[tuple[int, ...], set[Fault]]
 def partitions(ports: int, radix: int | str = 2) -> list[Partition]:
     """All partitions into subnetworks."""
     code = extra_stage_plan(ports, radix).code
-    groups = radices.tilings(ports, radices.legal_sets(code.radices))
+    groups = tilings(ports, legal_sets(code.radices))
     return [Partition.of_members(code, each) for each in groups]
 
 
@@ -150,7 +146,7 @@ def test_refusals_are_exact_in_base_b(ports: int, radix: int | str, routing: Rou
     """By pairs of subnetworks: two that are kept share no line, and one that is not kept shares one
     with a terminal outside, which every partition has."""
     plan = extra_stage_plan(ports, radix)
-    members = radices.legal_sets(plan.code.radices)
+    members = legal_sets(plan.code.radices)
     parts = [Subnetwork.of(plan.code, each) for each in members]
     for fault in plan.faults():
         if fault.stage in (0, plan.last):

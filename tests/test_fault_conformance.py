@@ -6,13 +6,20 @@ missed. Here the books are added up a second time, from the counts of the result
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from example_networks import (
+    WORDS,
+    assert_one_line,
+    example,
+    legs_of,
+    packets_of,
+    pairs_of,
+    skip_if_combining,
+)
 from long_runs import ALIKE, long
 from multicube.hdl import FAMILIES
 from multicube.hdl.fabric.errors import InvalidValue
@@ -27,10 +34,6 @@ from multicube.sim.workload.faults import cut
 from multicube.sim.workload.injection import EFFECTS
 from multicube.sim.workload.random_faults import network_links
 
-_spec = spec_from_file_location("conformance", Path(__file__).with_name("test_conformance.py"))
-conformance = module_from_spec(_spec)
-_spec.loader.exec_module(conformance)
-
 REJECTING = [
     "omega switch=wormhole policy=drop",
     "omega switch=wormhole policy=drop resubmit=0 length=3",
@@ -41,7 +44,7 @@ REJECTING = [
 """Networks whose links tell the sender the fate of its packets."""
 
 SORTS = ("dead", "lossy", "severed", "babbling", "flip=0", "stuck1=0")
-WORDS = [*FAMILIES, *REJECTING, *conformance.WORDS]
+WORDS = [*FAMILIES, *REJECTING, *WORDS]
 SHORT = {*FAMILIES} - ALIKE | {"gp1000", *REJECTING}
 
 every_kind = pytest.mark.parametrize(
@@ -57,7 +60,7 @@ def outcome(network: Network, *faults: str, **options: object) -> Result | str:
     except SimulationError as error:
         refusal, found = error, error.result
     except InvalidValue as error:
-        conformance.assert_one_line(str(error))
+        assert_one_line(str(error))
         return str(error)
     else:
         refusal = None
@@ -75,9 +78,9 @@ def test_sorts_are_all_effects() -> None:
 
 @every_kind
 def test_each_kind_of_fault_works_or_is_refused(words: str) -> None:
-    network = conformance.example(words)
+    network = example(words)
     if not network.has_memory:
-        conformance.skip_if_combining(network)
+        skip_if_combining(network)
     time = ":from=20:for=10"
     faults = [f"random:1:link:{sort}{time}" for sort in SORTS]
     faults += [f"random:1:cell:dead{time}", "random:1:state:flip:from=20", "box:0:0:straight"]
@@ -104,14 +107,14 @@ def test_each_kind_of_fault_works_or_is_refused(words: str) -> None:
 @every_kind
 def test_a_lossy_link_loses_what_crosses_it(words: str) -> None:
     """And nothing else, of packets that are each alone in the network."""
-    network = conformance.packets_of(words)
-    conformance.skip_if_combining(network)
+    network = packets_of(words)
+    skip_if_combining(network)
     links = {str(pin) for pin in network_links(network)}
     if network.recovers or (network.relation is not None and network.relation.choice):
         pytest.skip("lost packets are sent again, or headers have a choice")
-    if conformance.legs_of(network) or not network.punctual or "replication" in words:
+    if legs_of(network) or not network.punctual or "replication" in words:
         pytest.skip("packets take one of several paths")
-    pairs = list(conformance.pairs_of(network))[::3]
+    pairs = list(pairs_of(network))[::3]
     crossed = {pair: {str(pin) for pin in network.path(*pair)} & links for pair in pairs}
     used = sorted(set().union(*crossed.values()))
     if not used:
@@ -133,7 +136,7 @@ def test_a_lossy_link_loses_what_crosses_it(words: str) -> None:
 @pytest.mark.parametrize("words", [words for words in REJECTING if "resubmit=0" not in words])
 def test_links_that_tell_the_fate_of_packets_lose_none_while_dead(words: str) -> None:
     """Links that are dead for a time, in turn: who is told sends again."""
-    network = conformance.example(words)
+    network = example(words)
     for link in network_links(network)[::5]:
         found = outcome(network, f"link:{link}:dead:from=10:for=15:every=40", load=0.1)
         assert isinstance(found, Result)
@@ -145,8 +148,8 @@ def test_links_that_tell_the_fate_of_packets_lose_none_while_dead(words: str) ->
     "words", [words if words in REJECTING[:3:2] else long(words) for words in WORDS]
 )
 def test_engines_agree_on_faults(words: str) -> None:
-    network = conformance.example(words)
-    conformance.skip_if_combining(network)
+    network = example(words)
+    skip_if_combining(network)
     faults = [
         f"random:1:link:{effect}:seed={seed}"
         for seed, effect in enumerate(
@@ -293,7 +296,7 @@ def test_a_link_of_another_kind_is_refused() -> None:
 
 def test_faults_at_random_places_are_in_links_of_memories_too() -> None:
     """They have a stream in each direction."""
-    network = conformance.example("combining")
+    network = example("combining")
     pins = network_links(network)
     cells = network.fabric.cells
     assert {pin.path[-1] for pin in pins} == {"request", "reply"}

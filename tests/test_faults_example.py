@@ -1,27 +1,17 @@
 """The example of faults: coverage as a formula and enumeration say, and measured throughput."""
 
-import importlib.util
 import random
-import sys
 from itertools import product
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from modules import load_example
 from multicube.hdl.graphs.routing.relation import Relation
-
-EXAMPLE = Path(__file__).parent.parent / "examples" / "faults.py"
 
 
 @pytest.fixture(scope="module")
 def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("faults_example", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["faults_example"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("faults")
 
 
 def test_coverage_of_a_cube_is_that_of_its_paths(example: ModuleType) -> None:

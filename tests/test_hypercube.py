@@ -3,13 +3,13 @@
 
 import itertools
 import json
-import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module, Value
+from command_line import exit_status
 from long_runs import long
 from multicube.hdl import FAMILIES, build
 from multicube.hdl.fabric.fabric import Pin
@@ -28,25 +28,15 @@ from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.routers.hypercube_logic import HypercubeLogic
 from multicube.hdl.routers.worm_router import WormRouter
 from multicube.sim import Result, SimulationError, Trace, TracePacket, simulate
-from multicube.sim.command import main
+from refusals import refusals
+from worms import Load, worm
 
 SEED = 7
-Worm = list[int]
 
 
 def any_order(node: int, destination: int) -> list[int]:
     """Minimal routing that crosses dimensions in any order: it can deadlock."""
     return [i for i in range(16) if (node ^ destination) >> i & 1]
-
-
-def worm(dut: HypercubeNetwork, source: int, destination: int, number: int, length: int) -> Worm:
-    """The flits of a packet: source, number and index are its payload; the tag is data too."""
-    flits = []
-    for index in range(length):
-        tag = dut.tags.tag(source, destination) if index == 0 else (5 * index + 1) % dut.ports
-        name = index << 12 | number % 256 << 4 | source
-        flits.append(tag | name << dut.relation.n | (index == length - 1) << dut.relation.n + 16)
-    return flits
 
 
 def transfers(dut: HypercubeNetwork) -> Callable[[], Value]:
@@ -144,27 +134,6 @@ def test_each_pair_takes_its_path_in_h_plus_c_cycles(
     assert [dict(cycle.moved()) for cycle in trace] == arrivals
 
 
-class Load:
-    """Random packets of some lengths, as fast as the network takes them, up to some cycle."""
-
-    def __init__(self, dut: HypercubeNetwork, cycles: int) -> None:
-        print("seed", SEED)
-        self.dut, self.cycles = dut, cycles
-        self.random = random.Random(SEED)
-        self.rest: list[Worm] = [[] for _ in range(dut.ports)]
-        self.numbers = [0] * dut.ports
-        self.sent: dict[tuple[int, int, int], Worm] = {}
-
-    def offer(self, port: int, cycle: int) -> int | None:
-        if cycle < self.cycles and not self.rest[port]:
-            destination, number = self.random.randrange(self.dut.ports), self.numbers[port]
-            flits = worm(self.dut, port, destination, number, self.random.randint(1, 8))
-            self.sent[port, destination, number] = flits
-            self.rest[port] = flits[:]
-            self.numbers[port] += 1
-        return self.rest[port].pop(0) if self.rest[port] else None
-
-
 @pytest.mark.parametrize(("n", "depth"), [long(1, 1), (2, 3), long(3, 1), long(3, 2)])
 @pytest.mark.parametrize("routing", ["ecube", long("pcube"), "adaptive"])
 def test_waiting_terminals_deadlock_nothing(
@@ -172,7 +141,7 @@ def test_waiting_terminals_deadlock_nothing(
 ) -> None:
     """Full load, outputs that wait at random: each packet arrives whole, unmixed and unchanged."""
     dut = HypercubeNetwork(n, routing=routing, length="1:8", depth=depth)
-    load = Load(dut, 200)
+    load = Load(dut, 200, seed=SEED)
     trace = transport(
         dut,
         dut.i,
@@ -182,25 +151,9 @@ def test_waiting_terminals_deadlock_nothing(
         ready=lambda port, cycle: cycle >= 200 or load.random.random() < 0.7,
         watch=transfers(dut),
     )
-    came: dict[tuple[int, int, int], Worm] = {}
-    open_: dict[int, Worm] = {}
-    flows: dict[tuple[int, int], int] = {}
-    overtaken = 0
-    for cycle in trace:
-        for output, flit in cycle.moved():
-            open_.setdefault(output, []).append(flit)
-            if flit >> n + 16:
-                flits = open_.pop(output)
-                name = flits[0] >> n
-                source, number = name & 15, name >> 4 & 255
-                assert (source, output, number) not in came
-                came[source, output, number] = flits
-                overtaken += number < flows.get((source, output), -1)
-                flows[source, output] = number
-    assert not open_
-    assert came == load.sent
+    overtaken = load.check(trace)
     # Every path is a shortest one; the two channels of a link never send at once.
-    hops = sum(((a ^ b).bit_count() + 1) * len(flits) for (a, b, _), flits in came.items())
+    hops = sum(((a ^ b).bit_count() + 1) * len(flits) for (a, b, _), flits in load.sent.items())
     assert sum(cycle.watched.bit_count() for cycle in trace) == hops
     if routing == "adaptive":
         places = [crossed(dut, cycle.watched) for cycle in trace]
@@ -209,7 +162,7 @@ def test_waiting_terminals_deadlock_nothing(
         for cycle in places:
             links = [(node, output // 2) for node, output in cycle if output != 2 * n]
             assert len(links) == len(set(links))
-    assert len(came) > 8 * dut.ports
+    assert len(load.sent) > 8 * dut.ports
     if routing == "ecube":
         assert overtaken == 0
 
@@ -455,9 +408,7 @@ def test_adaptive_routing_carries_more_where_e_cube_crowds() -> None:
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     words = "sim hypercube n=2 routing=ecube --load 0.1 --cycles 200 --json"
-    with pytest.raises(SystemExit) as exit_:
-        main(words.split())
-    assert exit_.value.code == 0
+    assert exit_status(*words.split()) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["network"] == "hypercube"
     assert record["parameters"] == {
@@ -511,27 +462,18 @@ def test_catalogue_builds_hypercubes() -> None:
     assert "ecube" in FAMILIES["hypercube"].description
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"n": 0}, ValueError, "Dimension n must be from 1 to 12, not 0"),
-        ({"n": 13}, ValueError, "Dimension n must be from 1 to 12, not 13"),
-        ({"n": 2.0}, TypeError, "Dimension n must be an integer, not 2.0"),
-        (
-            {"routing": "xor"},
-            ValueError,
-            "Routing must be one of ecube, pcube, adaptive, not 'xor'",
-        ),
-        ({"depth": 0}, ValueError, "Depth must be from 1 to 65536, not 0"),
-        ({"depth": 65537}, ValueError, "Depth must be from 1 to 65536, not 65537"),
-        ({"payload": 0}, ValueError, "Payload must be from 1 to 4096, not 0"),
-        ({"payload": 4097}, ValueError, "Payload must be from 1 to 4096, not 4097"),
-        ({"length": "3:2"}, ValueError, "Length must be LOW:HIGH with LOW at most HIGH, not '3:2'"),
-    ],
+test_network_rejects = refusals(
+    lambda parameters: HypercubeNetwork(**parameters),
+    ({"n": 0}, "Dimension n must be from 1 to 12, not 0"),
+    ({"n": 13}, "Dimension n must be from 1 to 12, not 13"),
+    ({"n": 2.0}, TypeError, "Dimension n must be an integer, not 2.0"),
+    ({"routing": "xor"}, "Routing must be one of ecube, pcube, adaptive, not 'xor'"),
+    ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
+    ({"depth": 65537}, "Depth must be from 1 to 65536, not 65537"),
+    ({"payload": 0}, "Payload must be from 1 to 4096, not 0"),
+    ({"payload": 4097}, "Payload must be from 1 to 4096, not 4097"),
+    ({"length": "3:2"}, "Length must be LOW:HIGH with LOW at most HIGH, not '3:2'"),
 )
-def test_network_rejects(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=f"^{message}$"):
-        HypercubeNetwork(**parameters)
 
 
 def test_routing_rejects_other_names() -> None:

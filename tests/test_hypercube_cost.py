@@ -1,27 +1,21 @@
 # amaranth: UnusedElaboratable=no
 """What nodes of hypercubes have to store, in the netlist, by the example and in the document."""
 
-import importlib.util
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from modules import load_example
 
 ROOT = Path(__file__).parent.parent
-EXAMPLE = ROOT / "examples" / "hypercube_cost.py"
 PAGE = ROOT / "docs" / "hypercube-cost.md"
 
 
 @pytest.fixture(scope="module")
 def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("hypercube_cost_example", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("hypercube_cost")
 
 
 @pytest.mark.long

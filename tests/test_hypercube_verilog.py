@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat
 from amaranth.lib.wiring import In
+from command_line import exit_status
 from long_runs import long
 from multicube.hdl import write_verilog
 from multicube.hdl.fabric.fabric import Fabric, FabricComponent, member
 from multicube.hdl.graphs.families.hypercube_routing import HYPERCUBE_ROUTINGS
 from multicube.hdl.networks import HypercubeNetwork
 from multicube.hdl.networks.connection_machine import ConnectionMachine
-from multicube.sim.command import main
 
 SEED = 5
 
@@ -161,17 +161,10 @@ def test_tools_read_it_and_it_does_what_amaranths_simulator_does(
     assert len(set(expected)) > 20
 
 
-def call(*words: str) -> int:
-    """The status with which the command ends."""
-    with pytest.raises(SystemExit) as exit_:
-        main(list(words))
-    return exit_.value.code
-
-
 def test_command_writes_a_node_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "router.v"
     words = "export hypercube n=2 routing=pcube payload=3 --node --top router -o"
-    assert call(*words.split(), str(path)) == 0
+    assert exit_status(*words.split(), str(path)) == 0
     assert f"{path}: module router with 1 cell of 1 distinct module(s);" in capsys.readouterr().out
     heading = path.read_text().split("\n\n")[0]
     assert heading.startswith("// Module router: one worm router.\n")
@@ -219,7 +212,7 @@ def test_ports_of_a_node_alone(tmp_path: Path) -> None:
 def test_a_node_alone_of_networks_that_have_several(
     words: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("export", *words.split(), "--node", "-o", str(tmp_path / "x.v")) == 2
+    assert exit_status("export", *words.split(), "--node", "-o", str(tmp_path / "x.v")) == 2
     error = capsys.readouterr().err
     assert error == f"multicube: Option --node needs a network whose cells are all alike, {line}\n"
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,5 @@
 """No store gives the numbers of another run: resume, checkpoint, saved states, records, heat."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from modules import load_module
 from multicube.hdl import build
 from multicube.hdl.bench import PacketBench
 from multicube.hdl.fabric.fabric import Fabric
@@ -252,13 +252,7 @@ def imported(depth: int, folder: Path) -> ModuleType:
     """The module with this depth in its switch, as a new interpreter would import it."""
     path = folder / "own_switch.py"
     path.write_text(OWN.replace("DEPTH", str(depth)))
-    spec = importlib.util.spec_from_file_location("own_switch", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["own_switch"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_module(path, "own_switch")
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from multicube.hdl.routers.connection_machine.node import HypercubeNode
 from multicube.sim import Copies, Message, Messenger, SimulationError, send_messages
 from multicube.sim import simulate as run_packets
 from multicube.sim.run import messages as messages_module
+from refusals import refusals
 
 FOLDS: dict[str, Callable[[list[int]], int]] = {
     "add": lambda values: sum(values) % 2**16,
@@ -241,41 +242,30 @@ def test_copies_rejected(small: Messenger, copies: list[Any], message: str) -> N
         small.copy(Copies(*given) for given in copies)
 
 
-@pytest.mark.parametrize(
-    ("network", "operation", "error", "message"),
-    [
-        (
-            lambda: ConnectionMachine(1, combine="add"),
-            "or",
-            ValueError,
-            "^Operation must be add, the network's own, not 'or'$",
-        ),
-        (
-            lambda: ConnectionMachine(1),
-            "xor",
-            ValueError,
-            "^Operation must be one of add, or, max, overwrite, not 'xor'",
-        ),
-        (lambda: "cube", None, TypeError, "^Network must be a PacketNetwork, not 'cube'$"),
-        (
-            lambda: build("cube", ports=4, broadcast=1),
-            None,
-            ValueError,
-            "^Network must not be one that has broadcast masks",
-        ),
-        (
-            lambda: build("cube", ports=4, switch="unbuffered"),
-            None,
-            ValueError,
-            "^Network must not be one that loses packets",
-        ),
-    ],
+test_networks_rejected = refusals(
+    lambda network, operation: Messenger(network(), operation),
+    (
+        lambda: ConnectionMachine(1, combine="add"),
+        "or",
+        "Operation must be add, the network's own, not 'or'",
+    ),
+    (
+        lambda: ConnectionMachine(1),
+        "xor",
+        "Operation must be one of add, or, max, overwrite, not 'xor'...",
+    ),
+    (lambda: "cube", None, TypeError, "Network must be a PacketNetwork, not 'cube'"),
+    (
+        lambda: build("cube", ports=4, broadcast=1),
+        None,
+        "Network must not be one that has broadcast masks...",
+    ),
+    (
+        lambda: build("cube", ports=4, switch="unbuffered"),
+        None,
+        "Network must not be one that loses packets...",
+    ),
 )
-def test_networks_rejected(
-    network: Callable[[], Any], operation: str | None, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        Messenger(network(), operation)
 
 
 def test_doctest() -> None:

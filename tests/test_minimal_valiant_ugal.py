@@ -1,23 +1,16 @@
 """The example that compares shortest paths, Valiant's routing and UGAL."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
-
-EXAMPLE = Path(__file__).parent.parent / "examples" / "minimal_valiant_ugal.py"
+from modules import load_example
 
 
 @pytest.fixture(scope="module")
 def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("minimal_valiant_ugal", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("minimal_valiant_ugal")
 
 
 @pytest.mark.parametrize(

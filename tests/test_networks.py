@@ -3,7 +3,6 @@
 
 import itertools
 import random
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +14,7 @@ from multicube.hdl import FAMILIES, MultistageNetwork, build
 from multicube.hdl.graphs.plans.multistage import PLANS
 from multicube.hdl.networks import PacketNetwork
 from multicube.hdl.networks.catalogue import find
+from refusals import refusals
 
 SWITCHES = ["output-queued", "input-queued"]
 SIZES = [(2, 2), (4, 2), (8, 2), (4, 4), (8, 8), (27, 3), (64, 2), (64, 4), (64, 8)]
@@ -303,62 +303,43 @@ def test_catalogue_builds_each_family(name: str) -> None:
     assert all(find(alias).name == name for alias in FAMILIES[name].aliases)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "message"),
-    [
-        ("tours", {}, "Network must be one of cube, omega, baseline, indirect-cube, butterfly, "),
-        ("cube", {"port": 8}, "Parameter of cube must be one of ports, radix, switch, depth, "),
-        ("cube", {"ports": "many"}, "Parameter ports must be an integer or auto, not 'many'"),
-        ("cube", {"ports": "0"}, "Ports must be from 2 to 65536, not 0"),
-        ("cube", {"ports": 12}, "Ports must be a power of the radix 2, not 12"),
-        ("cube", {"radix": 1}, "Radix must be from 2 to 64, not 1"),
-        ("cube", {"depth": 0}, "Depth must be from 1 to 65536, not 0"),
-        ("cube", {"payload": 0}, "Payload must be from 1 to 4096, not 0"),
-        (
-            "cube",
-            {"switch": "optical"},
-            "Parameter switch must be one of unbuffered, single-buffered, input-queued, "
-            "output-queued, wormhole, cut-through, store-and-forward, "
-            "circuit, not 'optical'",
-        ),
-        (
-            "fly",
-            {"routing": "random"},
-            "Parameter routing must be one of destination, xor, difference, not 'random'",
-        ),
-        (
-            "cube",
-            {"ports": 9, "radix": 3, "routing": "xor"},
-            "XOR tags need a radix that is a power of two, not 3",
-        ),
-    ],
-    ids=lambda value: "-".join(map(str, value.items())) if isinstance(value, dict) else "",
+test_build_rejects = refusals(
+    lambda name, parameters: build(name, **parameters),
+    ("tours", {}, "Network must be one of cube, omega, baseline, indirect-cube, butterfly, ..."),
+    ("cube", {"port": 8}, "Parameter of cube must be one of ports, radix, switch, depth, ..."),
+    ("cube", {"ports": "many"}, "Parameter ports must be an integer or auto, not 'many'"),
+    ("cube", {"ports": "0"}, "Ports must be from 2 to 65536, not 0"),
+    ("cube", {"ports": 12}, "Ports must be a power of the radix 2, not 12"),
+    ("cube", {"radix": 1}, "Radix must be from 2 to 64, not 1"),
+    ("cube", {"depth": 0}, "Depth must be from 1 to 65536, not 0"),
+    ("cube", {"payload": 0}, "Payload must be from 1 to 4096, not 0"),
+    (
+        "cube",
+        {"switch": "optical"},
+        "Parameter switch must be one of unbuffered, single-buffered, input-queued, "
+        "output-queued, wormhole, cut-through, store-and-forward, circuit, not 'optical'",
+    ),
+    (
+        "fly",
+        {"routing": "random"},
+        "Parameter routing must be one of destination, xor, difference, not 'random'",
+    ),
+    (
+        "cube",
+        {"ports": 9, "radix": 3, "routing": "xor"},
+        "XOR tags need a radix that is a power of two, not 3",
+    ),
 )
-def test_build_rejects(name: str, parameters: dict[str, Any], message: str) -> None:
-    end = "$" if message[-1] not in " " else ""
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}{end}"):
-        build(name, **parameters)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (
-            {"switch": "optical"},
-            "Switch must be one of unbuffered, single-buffered, input-queued, output-queued, "
-            "wormhole, cut-through, store-and-forward, "
-            "circuit, not 'optical'",
-        ),
-        ({"wiring": "mesh"}, "Wiring must be one of cube, "),
-        (
-            {"routing": "random"},
-            "Routing must be one of destination, xor, difference, not 'random'",
-        ),
-        ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
-    ],
-    ids=lambda value: "-".join(map(str, value.items())) if isinstance(value, dict) else "",
+test_multistage_network_rejects = refusals(
+    lambda parameters: MultistageNetwork(8, **parameters),
+    (
+        {"switch": "optical"},
+        "Switch must be one of unbuffered, single-buffered, input-queued, output-queued, "
+        "wormhole, cut-through, store-and-forward, circuit, not 'optical'",
+    ),
+    ({"wiring": "mesh"}, "Wiring must be one of cube, ..."),
+    ({"routing": "random"}, "Routing must be one of destination, xor, difference, not 'random'"),
+    ({"depth": 0}, "Depth must be from 1 to 65536, not 0"),
 )
-def test_multistage_network_rejects(parameters: dict[str, Any], message: str) -> None:
-    end = "$" if message[-1] not in " " else ""
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}{end}"):
-        MultistageNetwork(8, **parameters)

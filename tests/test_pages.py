@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import exit_status
 from long_runs import long
-from multicube.sim.command import main
 from multicube.sim.engines.selection import resolve_engine
 from page_code import PAGES, ROOT, commands, files, python_blocks
 
@@ -52,13 +52,6 @@ def _run(folder: Path, *command: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def _multicube(*arguments: str, status: int) -> None:
-    """The command, in this process and folder."""
-    with pytest.raises(SystemExit) as left:
-        main([*arguments])
-    assert left.value.code == status, arguments
 
 
 @pytest.mark.parametrize("page", _cases(filter(python_blocks, PAGES), SLOW_PYTHON))
@@ -105,7 +98,7 @@ def test_commands_of_the_pages(
             refused = printed is not None and printed.startswith("multicube: ")
             status = 2 if refused else " ".join(arguments) in CAN_DEADLOCK
             capsys.readouterr()
-            _multicube(*arguments, status=status)
+            assert exit_status(*arguments) == status, arguments
             found = capsys.readouterr()
             if printed is not None and resolve_engine("auto") == "compiled":
                 assert (found.err if refused else found.out) == printed

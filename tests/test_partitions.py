@@ -7,8 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+from operator import call
 from typing import Any
 
 import pytest
@@ -32,10 +31,9 @@ from multicube.hdl.networks.partitioned import PartitionedNetwork
 from multicube.hdl.terminals.partition import PartitionInterface
 from multicube.sim.engines.amaranth import AmaranthEngine
 from multicube.sim.engines.compiled import CompiledEngine
-
-_spec = spec_from_file_location("broadcast", Path(__file__).with_name("test_broadcast.py"))
-broadcast = module_from_spec(_spec)
-_spec.loader.exec_module(broadcast)
+from refusals import refusals
+from scripted_terminals import payload_of, records_of, scripted, word_of
+from subsets import tilings
 
 PARTITIONABLE = ["cube", "omega", "indirect-cube", "flip"]
 
@@ -48,27 +46,12 @@ def legal(members: tuple[int, ...], bits: int) -> bool:
     return len(members) == 2 ** (bits - len(agreeing))
 
 
-def tilings(ports: int) -> Iterator[list[tuple[int, ...]]]:
+def legal_tilings(ports: int) -> Iterator[list[tuple[int, ...]]]:
     """All ways to divide all terminals into legal sets, found by trying all sets."""
     bits = ports.bit_length() - 1
-    sets = [
-        members
-        for size in range(1, ports + 1)
-        for members in itertools.combinations(range(ports), size)
-        if legal(members, bits)
-    ]
-
-    def cover(free: frozenset[int]) -> Iterator[list[tuple[int, ...]]]:
-        if not free:
-            yield []
-            return
-        first = min(free)
-        for members in sets:
-            if members[0] == first and free.issuperset(members):
-                for others in cover(free - set(members)):
-                    yield [members, *others]
-
-    return cover(frozenset(range(ports)))
+    sizes = range(1, ports + 1)
+    subsets = (s for size in sizes for s in itertools.combinations(range(ports), size))
+    return tilings(ports, {members for members in subsets if legal(members, bits)})
 
 
 def halvings(ports: int) -> set[frozenset[frozenset[int]]]:
@@ -120,9 +103,9 @@ def test_subnetworks_are_the_legal_sets(bits: int) -> None:
 @pytest.mark.parametrize(("ports", "count"), [(2, 2), (4, 8), (8, 154)])
 def test_all_partitions(ports: int, count: int) -> None:
     """As many as there are ways to divide a cube into subcubes (OEIS A018926)."""
-    partitions = [Partition.of_members(ports, groups) for groups in tilings(ports)]
+    partitions = [Partition.of_members(ports, groups) for groups in legal_tilings(ports)]
     assert len(partitions) == count
-    for partition, groups in zip(partitions, tilings(ports)):
+    for partition, groups in zip(partitions, legal_tilings(ports)):
         for members in groups:
             for member in members:
                 assert partition.of(member).members == list(members)
@@ -135,7 +118,7 @@ def test_halving_gives_most_partitions() -> None:
     """All of 4 terminals; of 8 all but those around one of the four diagonals of the cube, left
     or right: three pairs in three directions, and two terminals alone."""
     assert len(halvings(4)) == 8
-    all_of_8 = {frozenset(map(frozenset, groups)) for groups in tilings(8)}
+    all_of_8 = {frozenset(map(frozenset, groups)) for groups in legal_tilings(8)}
     others = all_of_8 - halvings(8)
     assert halvings(8) < all_of_8
     assert frozenset(map(frozenset, ([0], [7], [1, 3], [2, 6], [4, 5]))) in others
@@ -162,65 +145,54 @@ def test_terminal_of_no_subnetwork_is_alone() -> None:
 
 
 # One case for each way of getting it wrong.
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (
-            lambda: Partition.of_members(8, [[0, 1, 2]]),
-            "Members of a subnetwork must be all terminals whose addresses agree in some bits, "
-            "not 0, 1, 2",
-        ),
-        (
-            lambda: Partition.of_members(8, [[0, 3]]),
-            "Members of a subnetwork must be all terminals whose addresses agree in some bits, "
-            "not 0, 3",
-        ),
-        (
-            lambda: Partition.of_members(8, [[1, 1]]),
-            "Members of a subnetwork must be distinct, not 1, 1",
-        ),
-        (
-            lambda: Partition.of_members(8, [[]]),
-            "A subnetwork must have at least one member, not none",
-        ),
-        (lambda: Partition.of_members(8, [[8]]), "Member must be from 0 to 7, not 8"),
-        (
-            lambda: Partition.of_members(8, [[4, 5], [0, 1, 4, 5]]),
-            "Subnetworks 0 and 1 must be disjoint; both have terminal 4",
-        ),
-        (
-            lambda: Partition.of_bits(8, [{0: 1}, {1: 1}]),
-            "Subnetworks 0 and 1 must be disjoint; both have terminal 3",
-        ),
-        (lambda: Partition.of_bits(8, [{3: 0}]), "Bit must be from 0 to 2, not 3"),
-        (lambda: Partition.of_bits(8, [{1: 2}]), "Value of bit 1 must be from 0 to 1, not 2"),
-        (
-            lambda: Partition.whole(12),
-            "Ports of a partitioned network must be a power of two, not 12",
-        ),
-        (
-            lambda: Partition.whole(8).halved(0, 2).halved(0, 2),
-            "Bit that divides a subnetwork must be one in which its members differ (0, 1), not 2",
-        ),
-        (
-            lambda: Partition.of_members(8, [[4]]).halved(4, 0),
-            "Bit that divides a subnetwork must be one in which its members differ "
-            "(there is none), not 0",
-        ),
-        (lambda: Partition.whole(8).mask(8), "Terminal must be from 0 to 7, not 8"),
-        (
-            lambda: Subnetwork(3, 0b110, 0b011),
-            "Value of a subnetwork must be 0 where its mask 110 is 1, not 011",
-        ),
-        (
-            lambda: Partition(3, (Subnetwork(2, 0, 0),)),
-            "Addresses of subnetwork 0 must have 3 bits, not 2 bits",
-        ),
-    ],
+test_partition_rejects = refusals(
+    call,
+    (
+        lambda: Partition.of_members(8, [[0, 1, 2]]),
+        "Members of a subnetwork must be all terminals whose addresses agree in some "
+        "bits, not 0, 1, 2",
+    ),
+    (
+        lambda: Partition.of_members(8, [[0, 3]]),
+        "Members of a subnetwork must be all terminals whose addresses agree in some "
+        "bits, not 0, 3",
+    ),
+    (
+        lambda: Partition.of_members(8, [[1, 1]]),
+        "Members of a subnetwork must be distinct, not 1, 1",
+    ),
+    (lambda: Partition.of_members(8, [[]]), "A subnetwork must have at least one member, not none"),
+    (lambda: Partition.of_members(8, [[8]]), "Member must be from 0 to 7, not 8"),
+    (
+        lambda: Partition.of_members(8, [[4, 5], [0, 1, 4, 5]]),
+        "Subnetworks 0 and 1 must be disjoint; both have terminal 4",
+    ),
+    (
+        lambda: Partition.of_bits(8, [{0: 1}, {1: 1}]),
+        "Subnetworks 0 and 1 must be disjoint; both have terminal 3",
+    ),
+    (lambda: Partition.of_bits(8, [{3: 0}]), "Bit must be from 0 to 2, not 3"),
+    (lambda: Partition.of_bits(8, [{1: 2}]), "Value of bit 1 must be from 0 to 1, not 2"),
+    (lambda: Partition.whole(12), "Ports of a partitioned network must be a power of two, not 12"),
+    (
+        lambda: Partition.whole(8).halved(0, 2).halved(0, 2),
+        "Bit that divides a subnetwork must be one in which its members differ (0, 1), not 2",
+    ),
+    (
+        lambda: Partition.of_members(8, [[4]]).halved(4, 0),
+        "Bit that divides a subnetwork must be one in which its members differ (there is "
+        "none), not 0",
+    ),
+    (lambda: Partition.whole(8).mask(8), "Terminal must be from 0 to 7, not 8"),
+    (
+        lambda: Subnetwork(3, 0b110, 0b011),
+        "Value of a subnetwork must be 0 where its mask 110 is 1, not 011",
+    ),
+    (
+        lambda: Partition(3, (Subnetwork(2, 0, 0),)),
+        "Addresses of subnetwork 0 must have 3 bits, not 2 bits",
+    ),
 )
-def test_partition_rejects(build: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        build()
 
 
 # Tags and links.
@@ -276,7 +248,7 @@ def test_subnetworks_share_no_link(name: str) -> None:
     """In no partition of 8 terminals, for the wirings that are allowed; the others are not,
     because there they do."""
     separate = True
-    for groups in tilings(8):
+    for groups in legal_tilings(8):
         used = [links(name, 8, list(members)) for members in groups]
         separate &= sum(map(len, used)) == len(set().union(*used))
     tags = multistage_plan(name, 8).tags()
@@ -327,32 +299,25 @@ def test_shared_channel(sharing: list[tuple[int, int]], found: tuple[str, str] |
         assert (shared.channel, *map(str, shared.subnetworks)) == ("shared", *found)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "message"),
-    [
-        (
-            "ring",
-            {"k": 8, "n": 1},
-            "Partitions need subnetworks that share no channel; here those of terminals 0, 2 and "
-            "of 1, 3 would share router_1.o.0",
-        ),
-        (
-            "connection-machine",
-            {"n": 3},
-            "A network that deflects messages, over any free wire, can't be partitioned",
-        ),
-        (
-            "torus",
-            {"k": 32},
-            "Partitions of this network can be checked for up to 256 terminals, not 1024",
-        ),
-    ],
+test_networks_that_share_channels_are_refused = refusals(
+    lambda name, parameters: PartitionedNetwork(build(name, **parameters)),
+    (
+        "ring",
+        {"k": 8, "n": 1},
+        "Partitions need subnetworks that share no channel; here those of terminals 0, 2 "
+        "and of 1, 3 would share router_1.o.0",
+    ),
+    (
+        "connection-machine",
+        {"n": 3},
+        "A network that deflects messages, over any free wire, can't be partitioned",
+    ),
+    (
+        "torus",
+        {"k": 32},
+        "Partitions of this network can be checked for up to 256 terminals, not 1024",
+    ),
 )
-def test_networks_that_share_channels_are_refused(
-    name: str, parameters: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        PartitionedNetwork(build(name, **parameters))
 
 
 @pytest.mark.parametrize(
@@ -488,13 +453,13 @@ class Machine:
         layout = self.network.packet
         words = [
             [
-                broadcast.word(layout, tag, doubled, number * self.ports + source)
+                word_of(layout, tag, doubled, number * self.ports + source)
                 for number, (tag, doubled) in enumerate(script)
             ]
             for source, script in enumerate(self.scripts)
         ]
         # A packet may have as many destinations as there are terminals.
-        self.fabric: Fabric = broadcast.scripted(
+        self.fabric: Fabric = scripted(
             PartitionedNetwork(self.network), words, 16 * phases * packets, waits=waits
         )
 
@@ -509,7 +474,7 @@ class Machine:
             engine.set("mask_write", 0)
             engine.set("limit", (phase + 1) * self.packets)
             engine.step(cycles)
-        return broadcast.records_of(engine, self.ports)
+        return records_of(engine, self.ports)
 
     def expected(self) -> tuple[list[Counter[int]], int]:
         """What each terminal must be given, as payloads, by the paper's formulas; and how many
@@ -559,7 +524,7 @@ def test_partitioned_network(
     expected, stray = machine.expected()
     assert stray > machine.ports * packets // 4
     layout = machine.network.packet
-    given = [Counter(broadcast.payload_of(layout, word) for word in words) for words in records]
+    given = [Counter(payload_of(layout, word) for word in words) for words in records]
     assert given == expected
     for phase, partition in enumerate(machine.partitions):
         numbers = range(phase * packets, (phase + 1) * packets)
@@ -597,7 +562,7 @@ def test_packets_of_flits_in_a_partition(switch: str, routing: str) -> None:
             script += flits
             expected[network.tags.destination(header, source)][tuple(received)] += 1
         scripts.append(script)
-    fabric = broadcast.scripted(PartitionedNetwork(network), scripts, 2000, waits=True)
+    fabric = scripted(PartitionedNetwork(network), scripts, 2000, waits=True)
     engine = CompiledEngine(fabric)
     for part in partition.subnetworks:
         engine.set("mask", part.mask)
@@ -607,7 +572,7 @@ def test_packets_of_flits_in_a_partition(switch: str, routing: str) -> None:
     engine.set("mask_write", 0)
     engine.set("limit", 3 * packets)
     engine.step(3000)
-    for words, wanted in zip(broadcast.records_of(engine, 8), expected):
+    for words, wanted in zip(records_of(engine, 8), expected):
         arrived = [tuple(words[at : at + 3]) for at in range(0, len(words), 3)]
         assert Counter(arrived) == wanted
 

@@ -15,7 +15,7 @@ def _tests() -> None:
 
 
 def test_the_page_is_that_of_the_tests() -> None:
-    """If not: `python tests/proof_table.py`."""
+    """If not: `python tests/kit/proof_table.py`."""
     assert PAGE.read_text() == page()
 
 

@@ -7,12 +7,11 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from deliveries import deliveries
 from long_runs import long
 from multicube.hdl import MultistageNetwork, build
 from multicube.hdl.export.verilog import verilog_text
@@ -25,17 +24,8 @@ from multicube.sim import simulate
 from multicube.sim.engines.compiled import CompiledEngine
 from multicube.sim.theory.multistage_cube import dilated_throughput, unbuffered_throughput
 from multicube.sim.theory.prediction import predict
-
-
-def _module(name: str) -> Any:
-    spec = spec_from_file_location(name, Path(__file__).with_name(f"test_{name}.py"))
-    found = module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
-broadcast = _module("broadcast")
-extra_stage = _module("extra_stage")
+from scripted_terminals import payload_of, records_of, scripted, word_of
+from subsets import legal_sets, tilings
 
 SAME_DIGITS = ["cube", "omega", "indirect-cube", "flip"]
 every_routing = pytest.mark.parametrize("routing", ["destination", "difference"])
@@ -153,16 +143,16 @@ def test_all_broadcasts_of_a_network(
         script = []
         for number, (destination, mask) in enumerate(pairs):
             tag = network.tags.tag(source, destination)
-            word = broadcast.word(network.packet, tag, mask, number % 2**11 << 5 | source)
+            word = word_of(network.packet, tag, mask, number % 2**11 << 5 | source)
             script.append(word)
             for reached in copies(network.plan, routing, source, tag, mask):
                 expected[reached][word] += 1
         scripts.append(script)
     most = max(counter.total() for counter in expected)
-    engine = CompiledEngine(broadcast.scripted(network, scripts, most + 8, waits=True))
+    engine = CompiledEngine(scripted(network, scripts, most + 8, waits=True))
     engine.set("limit", len(scripts[0]))
     engine.step(4 * most)
-    assert [Counter(words) for words in broadcast.records_of(engine, ports)] == expected
+    assert [Counter(words) for words in records_of(engine, ports)] == expected
 
 
 def test_random_broadcasts_are_counted() -> None:
@@ -173,45 +163,6 @@ def test_random_broadcasts_are_counted() -> None:
 
 
 # Partitions
-
-BLOCKS = {
-    2: [{0}, {1}, {0, 1}],
-    3: [{0}, {1}, {2}, {0, 1, 2}],
-    4: [*({j} for j in range(4)), {0, 1}, {2, 3}, {0, 2}, {1, 3}, {0, 1, 2, 3}],
-    5: [*({j} for j in range(5)), set(range(5))],
-    6: [*({j} for j in range(6)), {0, 1}, {2, 3}, {4, 5}, {0, 2, 4}, {1, 3, 5}, set(range(6))],
-}
-"""For each radix the sets of digits that a mask can leave: they agree in bits, and divide all
-digits evenly."""
-
-
-def legal_sets(radices: Sequence[int]) -> set[tuple[int, ...]]:
-    weights = [math.prod(radices[:j]) for j in range(len(radices))]
-    return {
-        tuple(
-            sorted(
-                sum(d * weight for d, weight in zip(digits, weights))
-                for digits in itertools.product(*blocks)
-            )
-        )
-        for blocks in itertools.product(*(BLOCKS[radix] for radix in radices))
-    }
-
-
-def tilings(ports: int, sets: set[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    """All ways to divide all terminals into these sets."""
-
-    def cover(free: frozenset[int]) -> Iterator[list[tuple[int, ...]]]:
-        if not free:
-            yield []
-            return
-        for members in sets:
-            if members[0] == min(free) and free.issuperset(members):
-                for others in cover(free - set(members)):
-                    yield [members, *others]
-
-    return cover(frozenset(range(ports)))
-
 
 RADICES = [(9, 3), (5, 5), (6, 6), (6, "2x3"), long(12, "3x4")]
 
@@ -307,14 +258,14 @@ def test_partitioned_hardware(routing: str) -> None:
             for to in range(9):
                 tag, mask = tags.tag(source, to), generator.randrange(16)
                 payload = phase << 8 | to << 4 | source
-                script.append(broadcast.word(network.packet, tag, mask, payload))
+                script.append(word_of(network.packet, tag, mask, payload))
                 sent = effective_tag(tags, part.mask, source, tag)
                 reached = copies(network.plan, routing, source, sent, mask & allowed)
                 assert set(part.members).issuperset(reached)
                 for destination in reached:
                     expected[destination][payload] += 1
         scripts.append(script)
-    fabric = broadcast.scripted(PartitionedNetwork(network), scripts, 2000, waits=True)
+    fabric = scripted(PartitionedNetwork(network), scripts, 2000, waits=True)
     engine = CompiledEngine(fabric)
     for phase, partition in enumerate(partitions, start=1):
         for part in partition.subnetworks:
@@ -326,8 +277,8 @@ def test_partitioned_hardware(routing: str) -> None:
         engine.set("limit", 9 * phase)
         engine.step(300)
     given = [
-        Counter(broadcast.payload_of(network.packet, word) for word in words)
-        for words in broadcast.records_of(engine, 9)
+        Counter(payload_of(network.packet, word) for word in words)
+        for words in records_of(engine, 9)
     ]
     assert given == expected
 
@@ -423,7 +374,7 @@ def test_hardware_tolerates_single_faults(parameters: dict[str, Any], step: int)
     network = MultistageNetwork(**parameters, extra_stage=1)
     faults = list(network.plan.faults())[::step]
     cycles = 900 if network.transparent else 250
-    results = extra_stage.deliveries(network, [(str(fault), [fault]) for fault in faults], cycles)
+    results = deliveries(network, [(str(fault), [fault]) for fault in faults], cycles)
     pairs = network.ports**2
     assert results == [(pairs, pairs)] * len(faults)
 
@@ -432,7 +383,7 @@ def test_hardware_tolerates_single_faults(parameters: dict[str, Any], step: int)
 def test_hardware_that_is_told_wrong_loses_packets() -> None:
     network = MultistageNetwork(9, radix=3, extra_stage=1)
     cases = [(f"link:1:{told}", [Fault("link", 1, dead)]) for told in (2, 3) for dead in (2, 3)]
-    results = extra_stage.deliveries(network, cases, 250)
+    results = deliveries(network, cases, 250)
     assert [delivered == 81 for _, delivered in results] == [True, False, False, True]
 
 

@@ -8,6 +8,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Sequence
+from operator import call
 from typing import Any
 
 import networkx as nx
@@ -31,6 +32,7 @@ from multicube.hdl.networks.multistage.box_controlled import BoxControlledNetwor
 from multicube.sim import Trace, TracePacket, simulate
 from multicube.sim.command.permute import permute
 from multicube.sim.measure.graph_measures import graph_measures
+from refusals import refusals
 
 GRAPHS: list[RearrangeableGraph] = [
     *(Clos(n, m, r) for n, m, r in ((2, 2, 2), (2, 3, 4), (4, 7, 3), (3, 2, 2), (2, 1, 2))),
@@ -168,19 +170,6 @@ def test_terminals_that_send_nothing() -> None:
     assert performed(Clos(2, 2, 2), clos_settings([2, None, None, 1], 2, 2)) == [2, 0, 3, 1]
 
 
-def test_settings_reject() -> None:
-    with pytest.raises(ValueError, match=r"^Middle boxes must be at least 3 to pass .* not 2$"):
-        Clos(3, 2, 2).settings([0, 1, 2, 3, 4, 5])
-    with pytest.raises(ValueError, match=r"^Terminals of a Benes network must be a power of two"):
-        benes_settings([0, 1, 2])
-    with pytest.raises(ValueError, match=r"^Destination 1 must be given only once$"):
-        Benes(4).settings([0, 1, 1, 2])
-    with pytest.raises(ValueError, match=r"^Permutation must have 4 destinations, not 2$"):
-        Benes(4).settings([1, 0])
-    with pytest.raises(ValueError, match=r"^Ports must be a power of two, not 12$"):
-        build("benes ports=12")
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_edge_colouring(seed: int) -> None:
     """Of random bipartite multigraphs; by networkx, that edges of one colour never meet."""
@@ -252,9 +241,22 @@ def test_verilog_of_boxes(tmp_path: Any) -> None:
     assert "select_0__1__2" in text
 
 
-def test_box_controlled_network_rejects() -> None:
-    with pytest.raises(TypeError, match=r"^Graph must be a Clos or Benes network, not 4$"):
-        BoxControlledNetwork(4, shape=1)  # type: ignore[arg-type]
+test_refuses = refusals(
+    call,
+    (
+        lambda: Clos(3, 2, 2).settings([0, 1, 2, 3, 4, 5]),
+        "Middle boxes must be at least 3 to pass ... not 2",
+    ),
+    (lambda: benes_settings([0, 1, 2]), "Terminals of a Benes network must be a power of two..."),
+    (lambda: Benes(4).settings([0, 1, 1, 2]), "Destination 1 must be given only once"),
+    (lambda: Benes(4).settings([1, 0]), "Permutation must have 4 destinations, not 2"),
+    (lambda: build("benes ports=12"), "Ports must be a power of two, not 12"),
+    (
+        lambda: BoxControlledNetwork(4, shape=1),
+        TypeError,
+        "Graph must be a Clos or Benes network, not 4",
+    ),
+)
 
 
 # Packets that route themselves.

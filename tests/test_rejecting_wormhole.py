@@ -5,6 +5,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import call
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.links.rejecting_link import RejectingLink
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.retry import RetryInterface, RetryReceiver
+from refusals import refusals
 
 
 @dataclass
@@ -389,31 +391,24 @@ def test_rejecting_parts_keep_their_parameters() -> None:
     assert RetryReceiver(packet).packet == packet
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"length_max": 0}, ValueError, "Greatest length must be at least 1, not 0"),
-        ({"length_max": "4"}, TypeError, "Greatest length must be an integer, not '4'"),
-        ({"delay": 3}, ValueError, "Delay must be 0 or a power of two, not 3"),
-        ({"delay": -1}, ValueError, "Delay must be at least 0, not -1"),
-        ({"stages": 0}, ValueError, "Stages must be at least 1, not 0"),
-        ({"packet": Packet(2, 8)}, ValueError, "Packet must have flits"),
-    ],
-    ids=lambda value: "-".join(map(str, value)) if isinstance(value, dict) else "",
+test_retry_interface_rejects = refusals(
+    lambda parameters: RetryInterface(
+        **{"packet": LAYOUT, "length_max": 4, "delay": 4, "stages": 2, **parameters}
+    ),
+    ({"length_max": 0}, "Greatest length must be at least 1, not 0"),
+    ({"length_max": "4"}, TypeError, "Greatest length must be an integer, not '4'"),
+    ({"delay": 3}, "Delay must be 0 or a power of two, not 3"),
+    ({"delay": -1}, "Delay must be at least 0, not -1"),
+    ({"stages": 0}, "Stages must be at least 1, not 0"),
+    ({"packet": Packet(2, 8)}, "Packet must have flits"),
 )
-def test_retry_interface_rejects(
-    parameters: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    given = {"packet": LAYOUT, "length_max": 4, "delay": 4, "stages": 2, **parameters}
-    with pytest.raises(error, match=f"^{message}$"):
-        RetryInterface(**given)
 
 
-def test_other_rejecting_parts_reject_packets_without_flits() -> None:
-    with pytest.raises(ValueError, match=r"^Packet must have flits$"):
-        RejectingWormholeSwitch(Packet(2, 8), radix=2)
-    with pytest.raises(ValueError, match=r"^Packet must have flits$"):
-        RetryReceiver(Packet(2, 8))
+test_other_rejecting_parts_reject_packets_without_flits = refusals(
+    call,
+    (lambda: RejectingWormholeSwitch(Packet(2, 8), radix=2), "Packet must have flits"),
+    (lambda: RetryReceiver(Packet(2, 8)), "Packet must have flits"),
+)
 
 
 def test_rejecting_switch_rejects_broadcast_masks() -> None:

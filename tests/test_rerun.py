@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import exit_status
 from long_runs import families
 from multicube.hdl import build
 from multicube.hdl.fabric.errors import InvalidValue
@@ -28,7 +29,6 @@ from multicube.sim import (
     simulate_runs,
     sweep,
 )
-from multicube.sim.command import main
 from multicube.sim.measure.row import row_of
 from multicube.sim.workload.traffic import Pattern, pattern, read_trace
 
@@ -160,12 +160,12 @@ def test_a_run_that_loses_packets_is_compared(
     assert lossy.lost
     assert same(rerun(lossy), lossy)
     path = tmp_path / "lossy.json"
-    for lost, status in ((lossy.lost, 0), (0, 1)):
+    for lost, code in ((lossy.lost, 0), (0, 1)):
         path.write_text(json.dumps(lossy.to_json() | {"lost": lost}))
         end, out, err = command(str(path), capsys=capsys)
-        assert (end, err) == (status, "")
+        assert (end, err) == (code, "")
         what = f"DIFFERENT (cube, uniform, load 0.2): lost {lossy.lost}, not 0"
-        assert out == f"row 1: {what if status else 'equal (cube, uniform, load 0.2)'}\n"
+        assert out == f"row 1: {what if code else 'equal (cube, uniform, load 0.2)'}\n"
 
 
 def test_trace_is_read_from_its_file(tmp_path: Path) -> None:
@@ -217,11 +217,9 @@ def test_random_runs_again() -> None:
 
 
 def command(*words: str, capsys: pytest.CaptureFixture) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as end:
-        main(["rerun", *words])
+    end = exit_status("rerun", *words)
     out, err = capsys.readouterr()
-    assert isinstance(end.value.code, int)
-    return end.value.code, out, err
+    return end, out, err
 
 
 def test_command_says_equal(joined: Callable[[str], Path], capsys: pytest.CaptureFixture) -> None:

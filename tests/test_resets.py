@@ -12,7 +12,6 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from example_networks import WORDS, example, skip_if_combining
 from long_runs import ALIKE, long
 from multicube.hdl import FAMILIES, build, write_verilog
 from multicube.hdl.bench import bench_for
@@ -49,10 +49,6 @@ from multicube.sim.workload.random_faults import network_links
 from random_modules import flat
 from resets import AxisEnds, Ends, Scoreboard, check_resets, counters, pulses, reset_bench, start
 
-_spec = spec_from_file_location("conformance", Path(__file__).with_name("test_conformance.py"))
-conformance = module_from_spec(_spec)
-_spec.loader.exec_module(conformance)
-
 SEED = 44
 
 MORE = [
@@ -68,8 +64,8 @@ MORE = [
 
 
 def network_of(words: str) -> Network:
-    network = conformance.example(words)
-    conformance.skip_if_combining(network)
+    network = example(words)
+    skip_if_combining(network)
     return network
 
 
@@ -208,7 +204,7 @@ def test_a_checkpoint_knows_of_resets(tmp_path: Path) -> None:
     [
         *(long(name) if name in ALIKE else name for name in FAMILIES),
         *MORE,
-        *map(long, conformance.WORDS),
+        *map(long, WORDS),
     ],
 )
 def test_a_network_is_new_after_a_reset(words: str) -> None:
@@ -300,7 +296,7 @@ def test_fetch_and_add_is_conserved(words: str) -> None:
     """A reset leaves the words as they are. From then on each is what it was and the sum of what
     was added, all of it once; the replies have a serial order."""
     print("seed", SEED)
-    network = conformance.example(words)
+    network = example(words)
     add = "fetch-and-add"
     run = Run(
         pattern("hotspot:0.5:0", network.ports), 0.7, seed=SEED, source_depth=4, operations=(add,)

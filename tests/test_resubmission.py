@@ -16,6 +16,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.resubmission import Acceptor, Resubmitter
 from proof_table import proves
+from refusals import refusals
 from scipy import stats
 
 __all__ = ["any_bits"]
@@ -216,17 +217,10 @@ def test_acceptor_accepts(tmp_path: Path) -> None:
     assert claims.hold(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"stages": 0}, ValueError, r"^Stages must be at least 1, not 0$"),
-        ({"delay": 0}, ValueError, r"^Delay must be at least 1, not 0$"),
-        ({"delay": 12}, ValueError, r"^Delay must be a power of two, not 12$"),
-        ({"delay": "auto"}, TypeError, r"^Delay must be an integer, not 'auto'$"),
-    ],
+test_resubmitter_rejects = refusals(
+    lambda parameters: Resubmitter(Packet(1, 1), **({"stages": 2, "delay": 4} | parameters)),
+    ({"stages": 0}, "Stages must be at least 1, not 0"),
+    ({"delay": 0}, "Delay must be at least 1, not 0"),
+    ({"delay": 12}, "Delay must be a power of two, not 12"),
+    ({"delay": "auto"}, TypeError, "Delay must be an integer, not 'auto'"),
 )
-def test_resubmitter_rejects(
-    parameters: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        Resubmitter(Packet(1, 1), **({"stages": 2, "delay": 4} | parameters))

@@ -5,6 +5,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable
+from operator import call
 from typing import Any
 
 import networkx as nx
@@ -23,6 +24,7 @@ from multicube.hdl.networks.route_tables import weight_bits, weights_of
 from multicube.hdl.routers.selection import SELECTIONS, Selector
 from multicube.hdl.routers.shape import InputChannel, RouterShape
 from multicube.sim import simulate as run
+from refusals import refusals
 
 SEED = 21
 CHOSEN = [name for name in SELECTIONS if name != "first-free"]
@@ -325,8 +327,14 @@ def test_stored_packets_with_deep_queues() -> None:
     assert result.delivered == result.injected
 
 
-def test_needs_a_choice() -> None:
-    with pytest.raises(ValueError, match="Selection must be first-free if packets have no choice"):
-        build("hypercube n=3 selection=random")
-    with pytest.raises(ValueError, match="selection must be one of first-free, random"):
-        build("hypercube n=3 selection=longest-queue")
+test_needs_a_choice = refusals(
+    call,
+    (
+        lambda: build("hypercube n=3 selection=random"),
+        "...Selection must be first-free if packets have no choice...",
+    ),
+    (
+        lambda: build("hypercube n=3 selection=longest-queue"),
+        "...selection must be one of first-free, random...",
+    ),
+)

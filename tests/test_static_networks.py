@@ -4,9 +4,7 @@ Each is compared with another definition: a generator of networkx, or the paper'
 """
 
 import itertools
-import re
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
@@ -31,6 +29,7 @@ from multicube.hdl.graphs.routing.relation import RoutedGraph
 from multicube.hdl.graphs.routing.survey import survey
 from multicube.hdl.networks import RingNetwork, TorusNetwork
 from multicube.sim import Trace, TracePacket, simulate
+from refusals import refusals
 
 ROUTED: list[RoutedGraph] = [
     *map(Complete, (2, 3, 8)),
@@ -281,50 +280,41 @@ def test_a_graph_gets_an_algorithm() -> None:
         build("psnn routing=own")
 
 
-@pytest.mark.parametrize(
-    ("kind", "given", "message"),
-    [
-        (Complete, {"nodes": 1}, "Nodes must be from 2 to 256, not 1"),
-        (Complete, {"nodes": 1024}, "Nodes must be from 2 to 256, not 1024"),
-        (Star, {"nodes": 257}, "Nodes must be from 2 to 256, not 257"),
-        (Tree, {"branching": 1}, "Branching must be from 2 to 64, not 1"),
-        (
-            ChordalRing,
-            {"nodes": 15},
-            "Nodes must be even and at least 6 with one chord at a node, not 15",
-        ),
-        (
-            ChordalRing,
-            {"chord": 4},
-            "Chord must be odd and from 3 to 7 with 16 nodes and chords=1, not 4",
-        ),
-        (
-            ChordalRing,
-            {"chords": 2, "chord": 8},
-            "Chord must be from 2 to 7 with 16 nodes and chords=2, not 8",
-        ),
-        (RoutedChordalRing, {}, "Chords must be 2 for this routing, not 1"),
-        (ShuffleExchange, {"n": 1}, "Bits n must be from 2 to 16, not 1"),
-        (
-            LeisersonFatTree,
-            {"capacity": "1x2"},
-            "Capacity must be one number or 3 with levels=4, not 1x2",
-        ),
-        (
-            LeisersonFatTree,
-            {"capacity": "1xa"},
-            "Capacity must be auto, a number of at least 1, or several such as 1x2x4, not '1xa'",
-        ),
-        (
-            LeisersonFatTree,
-            {"levels": 9},
-            "Ports of a switch of level 7 must be at most 256, not 512",
-        ),
-    ],
+test_rejects = refusals(
+    lambda kind, given: kind(**given),
+    (Complete, {"nodes": 1}, "Nodes must be from 2 to 256, not 1"),
+    (Complete, {"nodes": 1024}, "Nodes must be from 2 to 256, not 1024"),
+    (Star, {"nodes": 257}, "Nodes must be from 2 to 256, not 257"),
+    (Tree, {"branching": 1}, "Branching must be from 2 to 64, not 1"),
+    (
+        ChordalRing,
+        {"nodes": 15},
+        "Nodes must be even and at least 6 with one chord at a node, not 15",
+    ),
+    (
+        ChordalRing,
+        {"chord": 4},
+        "Chord must be odd and from 3 to 7 with 16 nodes and chords=1, not 4",
+    ),
+    (
+        ChordalRing,
+        {"chords": 2, "chord": 8},
+        "Chord must be from 2 to 7 with 16 nodes and chords=2, not 8",
+    ),
+    (RoutedChordalRing, {}, "Chords must be 2 for this routing, not 1"),
+    (ShuffleExchange, {"n": 1}, "Bits n must be from 2 to 16, not 1"),
+    (
+        LeisersonFatTree,
+        {"capacity": "1x2"},
+        "Capacity must be one number or 3 with levels=4, not 1x2",
+    ),
+    (
+        LeisersonFatTree,
+        {"capacity": "1xa"},
+        "Capacity must be auto, a number of at least 1, or several such as 1x2x4, not '1xa'",
+    ),
+    (LeisersonFatTree, {"levels": 9}, "Ports of a switch of level 7 must be at most 256, not 512"),
 )
-def test_rejects(kind: Callable[..., Graph], given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        kind(**given)
 
 
 @pytest.mark.parametrize("words", [long("complete nodes=16"), long("star nodes=8")])

@@ -1,6 +1,5 @@
 """Synchronisation at work, on the hardware of combining networks."""
 
-import importlib.util
 import re
 import sys
 from dataclasses import replace
@@ -10,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from long_runs import long
+from modules import load_example
 from multicube.hdl import CombiningNetwork
 from multicube.hdl.operations.memory import find_operation
 from multicube.sim import MulticubeError, Pause, ProgramRun, ProgramsStuck, Request, run_programs
@@ -32,11 +32,7 @@ machines = pytest.mark.parametrize(("ports", "combine"), MACHINES)
 
 @pytest.fixture(scope="module")
 def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("synchronisation_example", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_example("synchronisation")
 
 
 def network(ports: int, combine: str = "all") -> CombiningNetwork:

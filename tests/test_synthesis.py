@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import exit_status
 from multicube.hdl import build
 from multicube.hdl.fabric.fabric import Fabric
-from multicube.sim.command import main
 from multicube.sim.synthesis import (
     DEVICES,
     Area,
@@ -285,9 +285,7 @@ def test_area_counts_tables_below_carries_and_memories() -> None:
 
 
 def _call(*words: str) -> int:
-    with pytest.raises(SystemExit) as left:
-        main(["synth", *words])
-    return left.value.code
+    return exit_status("synth", *words)
 
 
 def test_small_network_from_end_to_end(nextpnr: None, capsys: pytest.CaptureFixture) -> None:

@@ -18,6 +18,7 @@ from multicube.hdl.links.packet import Packet
 from multicube.hdl.links.verdict_link import VerdictLink
 from multicube.hdl.primitives.random_bits import scattered_seed
 from multicube.hdl.terminals.resubmission import Acceptor
+from refusals import refusals
 from scipy import stats
 
 PAYLOAD = 12
@@ -386,38 +387,21 @@ def test_verdicts_come_back_two_cycles_a_stage_after_the_packet(
     assert outcomes[True, 1]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"radix": 1}, ValueError, r"^Radix must be at least 2, not 1$"),
-        ({"dilation_in": 0}, ValueError, r"^Dilation must be at least 1, not 0$"),
-        ({"dilation_out": 1.5}, TypeError, r"^Dilation must be an integer, not 1\.5$"),
-        ({"reject": -1}, ValueError, r"^Reject must be at least 0, not -1$"),
-        ({"routing": "random"}, ValueError, r"^Routing must be "),
-        (
-            {"radix": 16, "dilation_in": 8},
-            ValueError,
-            r"^Input links of an unbuffered switch must be from 2 to 64, not 128$",
-        ),
-        (
-            {"radix": 32},
-            ValueError,
-            r"^Tag of a packet must have at least 5 bits for a switch of radix 32, not 4$",
-        ),
-        (
-            {"packet": Packet(4, 1, flits=True)},
-            ValueError,
-            r"^Packets of an unbuffered switch must be single flits$",
-        ),
-        (
-            {"packet": Packet(4, 1, broadcast=True), "reject": 2},
-            ValueError,
-            r"^Packets with a broadcast mask can't have a reject signal$",
-        ),
-    ],
+test_unbuffered_switch_rejects = refusals(
+    lambda parameters: UnbufferedSwitch(**({"packet": Packet(4, 1), "radix": 2} | parameters)),
+    ({"radix": 1}, "Radix must be at least 2, not 1"),
+    ({"dilation_in": 0}, "Dilation must be at least 1, not 0"),
+    ({"dilation_out": 1.5}, TypeError, "Dilation must be an integer, not 1.5"),
+    ({"reject": -1}, "Reject must be at least 0, not -1"),
+    ({"routing": "random"}, "Routing must be ..."),
+    (
+        {"radix": 16, "dilation_in": 8},
+        "Input links of an unbuffered switch must be from 2 to 64, not 128",
+    ),
+    ({"radix": 32}, "Tag of a packet must have at least 5 bits for a switch of radix 32, not 4"),
+    ({"packet": Packet(4, 1, flits=True)}, "Packets of an unbuffered switch must be single flits"),
+    (
+        {"packet": Packet(4, 1, broadcast=True), "reject": 2},
+        "Packets with a broadcast mask can't have a reject signal",
+    ),
 )
-def test_unbuffered_switch_rejects(
-    parameters: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        UnbufferedSwitch(**({"packet": Packet(4, 1), "radix": 2} | parameters))

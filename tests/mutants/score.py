@@ -1,19 +1,26 @@
 """The mutation score: do the short tests find each seeded bug of this folder?
 
-Each `NAME.patch` is a unified diff of the library. The lines before it start with "# " and say what
-is wrong; the last of them, "# tests:", names the tests of which one should fail. All patches are
-tried, or those whose names are given, by JOBS processes (2). Status 1 if a bug is not found.
+`ROOM.toml` has the bugs of a room of the library, a table each. `what` says what is wrong, and
+`tests` names the tests of which one should fail. `at` is a module and the qualified name of a
+function, class, method or constant in it; a module alone, or the path of a file that is not Python,
+is the whole file. `old` stands there exactly once, however its lines are broken; `new` takes its
+place. All bugs are tried, or those whose names are given, by JOBS processes (2). Status 1 if a bug
+is not found.
 """
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
+from collections.abc import Iterator
 from compileall import compile_dir
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from queue import SimpleQueue
@@ -26,43 +33,93 @@ LIMIT = 300
 """Seconds that the tests of a bug may take, on a busy machine."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Mutant:
-    """A patch: what is wrong, the tests that should find it, and the changes of each file."""
+    """A bug: what is wrong, the tests that should find it, its place, and the change there."""
 
     name: str
     what: str
     tests: list[str]
-    changes: list[tuple[str, str, str]]
+    at: str
+    old: str
+    new: str
 
-    @classmethod
-    def read(cls, path: Path) -> "Mutant":
-        said, _, diff = path.read_text().partition("\n--- ")
-        *what, tests = (line.removeprefix("# ") for line in said.splitlines())
-        changes = []
-        for part in f"\n--- {diff}".split("\n--- ")[1:]:
-            file, *hunks = re.split(r"\n@@.*@@.*\n", part.partition("\n+++ b/")[2])
-            for hunk in hunks:
-                lines = hunk.rstrip("\n").split("\n")
-                old, new = ("\n".join(x[1:] for x in lines if x[0] != sign) for sign in "+-")
-                changes.append((file, old, new))
-        return cls(path.stem, " ".join(what), tests.removeprefix("tests: ").split(), changes)
+    @property
+    def file(self) -> str:
+        """The file of the place, seen from the root of the tree."""
+        place = self.at.partition(":")[0]
+        if "/" in place:
+            return place
+        path = place.removeprefix("multicube.").replace(".", "/")
+        return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
 
-    def applied(self, root: Path) -> dict[str, str]:
-        """The changed files. ValueError if a part of the patch does not fit exactly one place."""
-        texts: dict[str, str] = {}
-        for file, old, new in self.changes:
-            text = texts.get(file) or (root / file).read_text()
-            if text.count(old) != 1:
-                raise ValueError(f"{self.name} fits {text.count(old)} places of {file}, not one")
-            texts[file] = text.replace(old, new)
-        return texts
+    def applied(self, root: Path) -> str:
+        """The changed file. ValueError if the place is gone, or the old text not once in it."""
+        if not (root / self.file).exists():
+            raise ValueError(f"{self.name}: there is no {self.file}")
+        text = (root / self.file).read_text()
+        first, last = self._place(text)
+        found = [m for m in _pattern(self.old).finditer(text, first) if m.end() <= last]
+        if len(found) != 1:
+            raise ValueError(f"{self.name} fits {len(found)} places of {self.at}, not one")
+        start, end = found[0].span()
+        line = text[text.rfind("\n", 0, start) + 1 :]
+        lines = self.new.split("\n")
+        deeper = _indent(line) - _indent(lines[0])
+        new = "\n".join(x and " " * (_indent(x) + deeper) + x.lstrip() for x in lines)
+        return text[:start] + new.lstrip() + text[end:]
+
+    def _place(self, text: str) -> tuple[int, int]:
+        """Where the text begins and ends that the qualified name stands for."""
+        name = self.at.partition(":")[2]
+        if not name:
+            return 0, len(text)
+        nodes: list[ast.AST] = [ast.parse(text)]
+        for part in name.split("."):
+            nodes = [node for outer in nodes for x, node in definitions(outer) if x == part]
+        if len(nodes) != 1:
+            raise ValueError(f"{self.name}: {self.at} is defined {len(nodes)} times, not once")
+        decorators = [x.lineno for x in getattr(nodes[0], "decorator_list", [])]
+        lines = text.splitlines(keepends=True)
+        first, last = min([nodes[0].lineno, *decorators]) - 1, nodes[0].end_lineno
+        return len("".join(lines[:first])), len("".join(lines[:last]))
+
+
+def definitions(node: ast.AST) -> Iterator[tuple[str, ast.stmt]]:
+    """What a block of code defines, with its name."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield child.name, child
+        elif isinstance(child, ast.Assign | ast.AnnAssign):
+            targets = child.targets if isinstance(child, ast.Assign) else [child.target]
+            yield from ((x.id, child) for x in targets if isinstance(x, ast.Name))
+        elif isinstance(child, ast.stmt):
+            yield from definitions(child)
+
+
+def _pattern(code: str) -> re.Pattern[str]:
+    """Finds code wherever its words and signs stand in this order, with any space between."""
+    words = re.findall(r"\w+|[^\w\s]", code)
+    gaps = [r"\s+" if (a + b).isidentifier() else r"\s*" for a, b in pairwise(words)]
+    inner = "".join(re.escape(a) + b for a, b in zip(words, [*gaps, ""]))
+    return re.compile(rf"(?<!\w){inner}" if words[0].isidentifier() else inner)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def mutants(*names: str) -> list[Mutant]:
-    """The patches of these names, or all."""
-    paths = [FOLDER / f"{name}.patch" for name in names] or sorted(FOLDER.glob("*.patch"))
-    return list(map(Mutant.read, paths))
+    """The bugs of these names, or all."""
+    known: dict[str, Mutant] = {}
+    for path in sorted(FOLDER.glob("*.toml")):
+        for name, fields in tomllib.loads(path.read_text()).items():
+            if name in known:
+                raise ValueError(f"Two bugs are called {name}")
+            known[name] = Mutant(name, **fields)
+    if unknown := [name for name in names if name not in known]:
+        raise SystemExit(f"No bug is called {unknown[0]}")
+    return [known[name] for name in names or known]
 
 
 def copy_tree(folder: Path) -> Path:
@@ -106,14 +163,13 @@ def attempt(mutant: Mutant, copies: "SimpleQueue[Path]") -> tuple[str, list[str]
     """`run` with the bug in one of the copies."""
     folder = copies.get()
     try:
-        for file, text in mutant.applied(ROOT).items():
-            (folder / file).write_text(text)
+        (folder / mutant.file).write_text(mutant.applied(ROOT))
         return run(folder, mutant.tests)
     except (OSError, ValueError) as error:
         return "does not apply", [], str(error)
     finally:
-        for file, *_ in mutant.changes:
-            shutil.copy(ROOT / file, folder / file)
+        if (ROOT / mutant.file).exists():
+            shutil.copy(ROOT / mutant.file, folder / mutant.file)
         copies.put(folder)
 
 

@@ -1,0 +1,24 @@
+"""Files of Python that are no part of a package, as modules."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def load_module(path: Path, name: str) -> ModuleType:
+    """The module, run anew."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # for its dataclasses
+    spec.loader.exec_module(module)
+    return module
+
+
+def load_example(name: str) -> ModuleType:
+    """The module `examples/NAME.py`."""
+    return load_module(EXAMPLES / f"{name}.py", f"{name}_example")
