@@ -148,7 +148,7 @@ class RoutedNetwork(PacketNetwork):
             self.zero_load_cycles += 2
             self.longest_delay = LONGEST_WAIT * self._delay
             self.reset_cycles = clearing_cycles(self.packet, self.tags) + 1
-        self.punctual = relation.legs is None and not self.parameters.selects
+        self.path_is_fixed = relation.legs is None and not self.parameters.selects
 
     def _check_deadlock(self) -> None:
         cycle = self.relation.deadlock()

@@ -273,7 +273,7 @@ class _Trial:
 
     def random_and_worst(self, shares: PathShares) -> dict[str, Any]:
         """Mean time of random permutations, half of its confidence interval, and the longest time
-        of a permutation that was found, and which one that is.
+        of the worst permutation found, and its index.
 
         Random ones, named ones, and those that load a link most are timed. Then destinations of the
         slowest ones are exchanged at random, in rounds.
