@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...hdl.routers.selection import Selection
+from ...hdl.switch.selection import Selection
 from ..theory.hierarchical import Hypercube, Rates, TwoLevel
 from .dandamudi_rtl import Measurement, Point, clocked, measured
 from .dandamudi_static import SOURCE
