@@ -19,12 +19,12 @@ from ..primitives.link_end import LinkEnd
 from ..primitives.random_bits import scattered_seed
 from ..routers.credit_link import CreditLink
 from ..routers.detour import detoured
-from ..routers.graph_router import RouteLogic
 from ..routers.packet_router import PacketRouter
 from ..routers.pipelined_router import PipelinedRouter
 from ..routers.route_table import RouteTable
-from ..routers.shape import InputChannel, RouterShape, space_needed
 from ..routers.worm_router import WormRouter
+from ..switch.route import RouteLogic
+from ..switch.shape import InputChannel, RouterShape, space_needed
 from ..terminals.retransmission import LONGEST_WAIT, acknowledged, clearing_cycles
 from .detours import place_detours
 from .flits import parse_lengths

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
-from ....hdl.routers.selection import Selection
+from ....hdl.switch.selection import Selection
 from ...theory.hierarchical import Hypercube, Rates, TwoLevel
 from ..item import Options, Row, deviation, finite
 from ..panels import Lines, Panel, Plot, dots

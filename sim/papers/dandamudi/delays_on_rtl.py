@@ -17,7 +17,7 @@ from tqdm import tqdm
 from ....hdl.graphs.families.hierarchical import Hierarchical
 from ....hdl.graphs.graph import Graph, Link
 from ....hdl.networks.graph import GraphNetwork
-from ....hdl.routers.selection import Selection
+from ....hdl.switch.selection import Selection
 from ...measure.result import Result
 from ...run.run import Run
 from ...run.simulation import whole_runs

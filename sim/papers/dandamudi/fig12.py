@@ -5,7 +5,7 @@ Its largest network stands beside the formula at alpha 0.6 too, with longer and 
 
 from collections.abc import Iterator
 
-from ....hdl.routers.selection import Selection
+from ....hdl.switch.selection import Selection
 from ...theory.hierarchical import Rates, TwoLevel
 from ..item import Item, Options, Row, deviation
 from ..panels import Lines, Panel, dots

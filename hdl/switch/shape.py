@@ -117,6 +117,15 @@ class RouterShape:
         outside = [OutputChannel(end, leaving) for end in own[:exits]]
         return cls(tuple(sides), (*links, *outside), choice, choice and equal_choices)
 
+    @classmethod
+    def box(cls, inputs: int, outputs: int) -> "RouterShape":
+        """The shape of a box: single channels, and turns from all inputs to all outputs."""
+        everything = tuple(range(inputs))
+        return cls(
+            tuple(InputChannel((i, 0)) for i in everything),
+            tuple(OutputChannel((j, 0), everything) for j in range(outputs)),
+        )
+
     @cached_property
     def links(self) -> list[tuple[int, ...]]:
         """For each link that leaves, and each terminal, the outputs that are its channels."""

@@ -1,63 +1,23 @@
-"""What the routers of graphs have in common: their ports, their routing, and the selection."""
+"""What switches with routes have in common: their ports, their routing, and the selection."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..fabric.errors import InvalidValue
-from ..graphs.graph import End
 from ..links.packet import Packet
+from .route import RouteLogic
 from .selection import SELECTIONS, Selection, Selector
 from .shape import RouterShape
 
-__all__ = ["GraphRouter", "RouteLogic"]
+__all__ = ["RoutedSwitch"]
 
 
-class RouteLogic(Protocol):
-    """The gates of a routing relation, which give the same outputs as `Relation.route`.
-
-    It must be hashable: routers with equal logic share a module.
-
-    Attributes
-    ----------
-    address : int
-        Width in bits of a node's position, which it needs; 0 if it needs none.
-    """
-
-    @property
-    def address(self) -> int:
-        """Width in bits of a node's position."""
-
-    def position(self, node: int) -> int:
-        """The position of a node."""
-
-    def exits(
-        self, m: Module, name: str, came: End | None, here: Value, tag: Value
-    ) -> Mapping[End, Value]:
-        """Whether a header may take an output, by the output's port and channel.
-
-        Those left out are never taken. A terminal has port -1, -2, ...
-
-        Parameters
-        ----------
-        m : Module
-            Where signals may be added.
-        name : str
-            A suffix for their names.
-        came : End or None
-            Port and channel of the input; None for a terminal.
-        here : Value
-            The position of this node.
-        tag : Value
-            The tag of the header.
-        """
-
-
-class GraphRouter(wiring.Component):
-    """A router whose inputs and outputs are those of a `RouterShape`.
+class RoutedSwitch(wiring.Component):
+    """A switch whose inputs and outputs are those of a `RouterShape`.
 
     Which outputs a header may take is computed by `logic`, or looked up in a table outside, by the
     port `tag` (combinationally, in the same cycle).

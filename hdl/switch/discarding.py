@@ -7,7 +7,7 @@ __all__ = ["discarding"]
 
 
 def discarding(
-    m: Module, name: str, head: stream.Interface, arrived: Value, timeout: int
+    m: Module, name: str, head: stream.Interface, last: Value, arrived: Value, timeout: int
 ) -> tuple[Value, Value]:
     """Whether the flits of a queue are swallowed, and whether that begins after this cycle.
 
@@ -20,8 +20,9 @@ def discarding(
     name : str
         A suffix for the names of signals.
     head : stream.Interface
-        The head of the queue: flits of packets, as `payload.flit`. `ready` must be 1 while flits
-        are swallowed.
+        The head of the queue. `ready` must be 1 while flits are swallowed.
+    last : Value
+        Whether the flit at the head is a tail.
     arrived : Value
         Whether the header at the head is at its destination. It is not discarded then.
     timeout : int
@@ -35,8 +36,8 @@ def discarding(
     moves = head.valid & head.ready
     m.d.comb += begins.eq(late & head.valid & ~head.ready & ~inside & ~arrived)
     with m.If(moves):
-        m.d.sync += [stood.eq(0), inside.eq(~head.payload.flit.last)]
-        with m.If(head.payload.flit.last):
+        m.d.sync += [stood.eq(0), inside.eq(~last)]
+        with m.If(last):
             m.d.sync += swallows.eq(0)
     with m.Elif(begins):
         m.d.sync += [stood.eq(0), swallows.eq(1)]
