@@ -330,6 +330,7 @@ class RoutedNetwork(PacketNetwork):
             refill=given.refill == "yes",
             levels=self.relation.senses,
             timeout=given.timeout if self.recovers else 0,
+            **({"single": True} if self.lengths[1] == 1 else {}),
             **selecting,
         )
 

@@ -103,6 +103,9 @@ class WormRouter(Switch):
         Whether it tells how many flits are in its queues.
     timeout : int
         Cycles after which a header that does not move is discarded with its packet; 0 for never.
+    single : bool
+        Whether all packets have one flit. Then nothing remembers worms, and `last` is not looked
+        at: it is 1 at all outputs.
 
     Members
     -------

@@ -216,13 +216,25 @@ class Switch(RoutedSwitch):
         )
 
     @property
-    def holds(self) -> bool:
-        """Whether arbiters remember the outputs of worms, by holding their grants."""
+    def unhindered(self) -> bool:
+        """Whether a header that has been granted its output may always leave by it, in turn."""
         hindered = self.shape.choice or self.guarded_outputs or self.grant.timeout
-        if hindered or self.grant.arbiter != "round-robin":
+        return not hindered and self.grant.arbiter == "round-robin"
+
+    @property
+    def behind(self) -> bool:
+        """Whether the outputs of a header are found behind its queue, and not stored in it."""
+        if self.logic is None:
             return False
-        # Exits of worms that are stored, bit by bit, come sooner from a register.
-        return self.single or self._digit > 0
+        return self.logic.behind or (self.single and self.unhindered)
+
+    @property
+    def holds(self) -> bool:
+        """Whether arbiters remember the outputs of worms, by holding their grants.
+
+        If outputs are stored, one bit each, registers for them make a shorter path.
+        """
+        return self.unhindered and (self.single or self.behind)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -249,7 +261,7 @@ class Switch(RoutedSwitch):
     def _receive(self, m: Module, i: int, selector: Selector | None) -> Waiting:
         """The queue of an input, and what is at its head."""
         exits, source = self._exits(i), self.i[i]
-        behind = self.logic is not None and self.logic.behind
+        behind = self.behind
         layout = self._stored_flit
         fields = {"flit": layout, "exits": len(exits)}
         shape = layout if behind else StructLayout(fields)
@@ -341,9 +353,10 @@ class Switch(RoutedSwitch):
     def _aiming(self, m: Module, i: int, one: Waiting) -> Head:
         """What is at the head of a queue, with the outputs that its header, or its worm, is for."""
         exits = self._exits(i)
-        valid, known = one.head.valid, one.tag[len(one.tag) - self._digit :]
-        if not self._digit:
-            known = one.stored
+        valid, known = one.head.valid, one.stored
+        if self.behind:
+            # All that the route needs of the tag.
+            known = one.tag[-self.logic.rotates :] if self.logic.rotates else one.tag
         wanted: Value = known
         active: Value = valid
         if not self.single:
@@ -353,7 +366,7 @@ class Switch(RoutedSwitch):
                 m.d.sync += kept.eq(known)
             m.d.comb += wanted.eq(Mux(following, kept, known))
             active = valid | following
-        if self._digit:
+        if self.behind:
             found = self._permitted(m, i, wanted)
             bits = {j: found[j] for j in exits}
         else:
@@ -365,12 +378,6 @@ class Switch(RoutedSwitch):
             j: bit if self.shape.outputs[j].is_terminal else bit & ready for j, bit in bits.items()
         }
         return Head(one.word, valid, active, aims)
-
-    @property
-    def _digit(self) -> int:
-        """Bits of the digit of the tag that is all that its route needs, if it is found behind the
-        queue."""
-        return self.logic.rotates if self.logic is not None and self.logic.behind else 0
 
     # Registers that keep the outputs of worms.
 
@@ -455,7 +462,7 @@ class Switch(RoutedSwitch):
     def _asked(self, m: Module, i: int, one: Waiting) -> Signal:
         """The outputs that the header at the head of a queue may take, one bit each."""
         asked = Signal(len(self.shape.outputs), name=f"asked_{i}")
-        if self._digit:
+        if self.behind:
             m.d.comb += asked.eq(self._permitted(m, i, one.tag))
         else:
             m.d.comb += [asked[j].eq(bit) for j, bit in zip(self._exits(i), one.stored)]
