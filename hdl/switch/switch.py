@@ -354,7 +354,7 @@ class Switch(RoutedSwitch):
         """What is at the head of a queue, with the outputs that its header, or its worm, is for."""
         exits = self._exits(i)
         valid, known = one.head.valid, one.stored
-        if self.behind:
+        if self.behind and self.logic is not None:
             # All that the route needs of the tag.
             known = one.tag[-self.logic.rotates :] if self.logic.rotates else one.tag
         wanted: Value = known
