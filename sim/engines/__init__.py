@@ -80,10 +80,20 @@ class Engine(PortEngine, Protocol):
 
 
 class EngineType(Protocol):
-    """A class of engines, which `selection` knows by its name."""
+    """A class of engines, which `selection` knows by its name.
+
+    Attributes
+    ----------
+    name : str
+    together : bool
+        Whether one engine runs several fabrics, side by side.
+    """
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def together(self) -> bool: ...
 
     @classmethod
     def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> Sequence[Engine]:

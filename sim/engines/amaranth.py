@@ -41,6 +41,7 @@ class AmaranthEngine:
 
     name = "amaranth"
     runs = 1
+    together = False
 
     def __init__(self, fabric: Fabric) -> None:
         self.cycle = 0

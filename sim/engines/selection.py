@@ -13,7 +13,14 @@ from .compiled.build import compiler_command
 from .compiled.errors import NoCompiler
 from .verilator import VerilatorEngine
 
-__all__ = ["ENGINES", "check_engine", "engines_that_can", "open_engines", "resolve_engine"]
+__all__ = [
+    "ENGINES",
+    "check_engine",
+    "engines_that_can",
+    "open_engines",
+    "resolve_engine",
+    "runs_together",
+]
 
 _OPEN: tuple[EngineType, ...] = (CompiledEngine, AmaranthEngine, VerilatorEngine)
 _TYPES = {each.name: each for each in _OPEN}
@@ -70,6 +77,11 @@ def resolve_engine(name: str, needs: Mapping[str, type] | None = None) -> str:
         print(f"multicube: {error}. Running the slow engine amaranth.", file=sys.stderr)
         return AmaranthEngine.name
     return able[0]
+
+
+def runs_together(name: str) -> bool:
+    """Whether one engine of this name runs several fabrics, side by side."""
+    return _TYPES[name].together
 
 
 def open_engines(

@@ -103,6 +103,7 @@ class VerilatorEngine:
 
     name = "verilator"
     runs = 1
+    together = False
 
     def __init__(
         self,

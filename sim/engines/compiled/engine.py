@@ -68,6 +68,7 @@ class CompiledEngine:
     """
 
     name = "compiled"
+    together = True
 
     def __init__(self, fabrics: Fabric | Sequence[Fabric], *, threads: int | None = None) -> None:
         fabrics = [fabrics] if isinstance(fabrics, Fabric) else list(fabrics)
