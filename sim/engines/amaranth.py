@@ -41,7 +41,6 @@ class AmaranthEngine:
 
     name = "amaranth"
     runs = 1
-    together = False
 
     def __init__(self, fabric: Fabric) -> None:
         self.cycle = 0
@@ -52,11 +51,6 @@ class AmaranthEngine:
         self._simulator.add_clock(CLOCK_PERIOD, if_exists=True)
         self._stack = ExitStack()
         self._given: Any = None
-
-    @classmethod
-    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> list["AmaranthEngine"]:
-        """An engine for each run."""
-        return [cls(fabric) for fabric in fabrics]
 
     def record(self, path: str | os.PathLike[str]) -> None:
         with ExitStack() as stack:

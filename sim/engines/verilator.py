@@ -103,7 +103,6 @@ class VerilatorEngine:
 
     name = "verilator"
     runs = 1
-    together = False
 
     def __init__(
         self,
@@ -141,11 +140,6 @@ class VerilatorEngine:
         library.get.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
         self._library = library
         self._top = library.create()
-
-    @classmethod
-    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> list["VerilatorEngine"]:
-        """An engine for each run."""
-        return [cls(fabric, None) for fabric in fabrics]
 
     def _build(self, folder: Path, fabric: Fabric, limit: float, optimise: str) -> Path:
         program, root = _verilator()
