@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
-from ...hdl.fabric.fabric import Fabric, Pin
+from ...hdl.fabric.fabric import Pin
 
 if TYPE_CHECKING:
     from .compiled.activity import ActivityMeter
@@ -79,17 +79,6 @@ class Engine(PortEngine, Protocol):
         """The sum, row by row, of a memory over many cells of one type."""
 
 
-class EngineType(Protocol):
-    """A class of engines, which `selection` knows by its name."""
-
-    @property
-    def name(self) -> str: ...
-
-    @classmethod
-    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> Sequence[Engine]:
-        """Engines that together run all these fabrics, in order; each may run several of them."""
-
-
 @runtime_checkable
 class ResetEngine(PortEngine, Protocol):
     """An engine that can reset the fabric, as `rst` does in its Verilog."""
@@ -107,7 +96,8 @@ class StateEngine(Engine, Protocol):
     """An engine whose state can be read and overwritten between two cycles.
 
     Signals, registers and memories inside a cell have the names that they have in its Verilog;
-    those in inner submodules have dots, such as `queue_0.level`. ValueError if there is none.
+    those in inner submodules have dots, such as `queue_0.level`. ValueError if there is none, or a
+    value does not fit it.
     """
 
     def signal(self, cell: str, name: str, run: int = 0) -> int:
@@ -132,13 +122,20 @@ class SavingEngine(Engine, Protocol):
     """An engine that saves the state of all its runs, and goes on from a saved one."""
 
     def save(self) -> "State":
-        """The state of all runs."""
+        """The state of all runs, which can be saved to a file and restored in another engine."""
 
     def load(self, path: str | os.PathLike[str], run: str = "") -> "State":
         """The state of this engine, and of a run on it, that a file holds; ValueError if none."""
 
     def restore(self, state: "State") -> None:
-        """Go on from a state of this engine, or of another with the same fabrics."""
+        """Go on from a state of this engine, or of another with the same fabrics.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no state of these fabrics, or holds values that no run can have. The engine is
+            then unchanged.
+        """
 
 
 class ActivityEngine(Engine, Protocol):

@@ -52,11 +52,6 @@ class AmaranthEngine:
         self._stack = ExitStack()
         self._given: Any = None
 
-    @classmethod
-    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> list["AmaranthEngine"]:
-        """An engine for each run."""
-        return [cls(fabric) for fabric in fabrics]
-
     def record(self, path: str | os.PathLike[str]) -> None:
         with ExitStack() as stack:
             stream = stack.enter_context(open(stack.enter_context(whole_file(path)), "w"))

@@ -1,24 +1,46 @@
 """Selects engines by name."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...hdl.fabric.checks import check_word
 from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Fabric
-from . import Engine, EngineType, can
+from . import Engine, can
 from .amaranth import AmaranthEngine
 from .compiled import CompiledEngine
 from .compiled.build import compiler_command
 from .compiled.errors import NoCompiler
 from .verilator import VerilatorEngine
 
-__all__ = ["ENGINES", "check_engine", "engines_that_can", "open_engines", "resolve_engine"]
+__all__ = [
+    "ENGINES",
+    "check_engine",
+    "engines_that_can",
+    "open_engines",
+    "resolve_engine",
+    "runs_together",
+]
 
-_OPEN: tuple[EngineType, ...] = (CompiledEngine, AmaranthEngine, VerilatorEngine)
-_TYPES = {each.name: each for each in _OPEN}
 
-ENGINES = ("auto", *_TYPES)
+class _Kind(NamedTuple):
+    """Engines of a name: their class, how fabrics are opened, and whether one engine runs all."""
+
+    type: type
+    open: Callable[[Sequence[Fabric], int | None], Sequence[Engine]]
+    together: bool = False
+
+
+_KINDS = {
+    "compiled": _Kind(CompiledEngine, lambda all_, n: [CompiledEngine(all_, threads=n)], True),
+    "amaranth": _Kind(AmaranthEngine, lambda all_, _: [AmaranthEngine(each) for each in all_]),
+    "verilator": _Kind(
+        VerilatorEngine, lambda all_, _: [VerilatorEngine(each, None) for each in all_]
+    ),
+}
+
+ENGINES = ("auto", *_KINDS)
 
 
 def check_engine(name: str) -> None:
@@ -28,7 +50,7 @@ def check_engine(name: str) -> None:
 
 def engines_that_can(*capabilities: type) -> list[str]:
     """The names of the engines that have all these protocols, the usual choice first."""
-    return [name for name, kind in _TYPES.items() if all(can(kind, each) for each in capabilities)]
+    return [n for n, kind in _KINDS.items() if all(can(kind.type, each) for each in capabilities)]
 
 
 def resolve_engine(name: str, needs: Mapping[str, type] | None = None) -> str:
@@ -72,6 +94,11 @@ def resolve_engine(name: str, needs: Mapping[str, type] | None = None) -> str:
     return able[0]
 
 
+def runs_together(name: str) -> bool:
+    """Whether one engine of this name runs several fabrics, side by side."""
+    return _KINDS[name].together
+
+
 def open_engines(
     name: str, fabrics: Sequence[Fabric], *, threads: int | None = None
 ) -> Sequence[Engine]:
@@ -86,4 +113,4 @@ def open_engines(
     ValueError
         If there is no such engine.
     """
-    return _TYPES[resolve_engine(name)].opened(fabrics, threads)
+    return _KINDS[resolve_engine(name)].open(fabrics, threads)

@@ -141,11 +141,6 @@ class VerilatorEngine:
         self._library = library
         self._top = library.create()
 
-    @classmethod
-    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> list["VerilatorEngine"]:
-        """An engine for each run."""
-        return [cls(fabric, None) for fabric in fabrics]
-
     def _build(self, folder: Path, fabric: Fabric, limit: float, optimise: str) -> Path:
         program, root = _verilator()
         compiler = shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")

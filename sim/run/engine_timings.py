@@ -12,9 +12,8 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.fabric.fabric import Pin
 from ...hdl.networks import Network
 from ..engines import PortEngine
-from ..engines.amaranth import AmaranthEngine
-from ..engines.compiled import CompiledEngine
 from ..engines.compiled.errors import CompilerFailed, EngineError, NoCompiler
+from ..engines.selection import open_engines
 from ..engines.verilator import VerilatorEngine, VerilatorFailed, VerilatorMissing, VerilatorTimeout
 from ..workload.traffic import check_load, pattern
 from .probe import crossings
@@ -77,10 +76,9 @@ class Timing:
 
 
 def _open(name: str, benches: Sequence[Bench], verilator_limit: float) -> PortEngine:
-    if name == "amaranth":
-        return AmaranthEngine(benches[0])
-    if name == "compiled":
-        return CompiledEngine(benches)
+    if name != VerilatorEngine.name:
+        return open_engines(name, benches)[0]
+    # What a run does not read is left out, so that the compiler has less to do.
     bench = benches[0]
     visible = [Pin(sink, (port,)) for sink in bench.sinks for port in _COUNTERS]
     visible += [Pin(name, ("crossed",)) for name, _ in bench.link_meters]

@@ -14,7 +14,7 @@ from ...hdl.fabric.errors import InvalidValue
 from ...hdl.networks import Network
 from ...hdl.networks.naming import field_names, takes_fields, takes_names
 from ..engines import Engine, PortEngine
-from ..engines.selection import open_engines, resolve_engine
+from ..engines.selection import open_engines, resolve_engine, runs_together
 from ..measure.result import Result, SimulationError
 from ..workload.traffic import Trace, pattern
 from .finite_run import finite_run
@@ -70,6 +70,8 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
     observers = asked.observers(network, runs, bins)
     needs = {each.purpose: each.needs for each in observers if each.purpose}
     engine = resolve_engine(asked.engine, needs)
+    if any(run.seeds > 1 for run in runs) and not runs_together(engine):
+        raise InvalidValue(f"Seeds must be 1 on engine {engine}, which runs one at a time")
     words = f"building the bench of {max(network.sources, network.sinks)} terminals"
     with phase(words, asked.progress), _nothing_collected():
         benches = [
@@ -78,8 +80,6 @@ def simulate_runs(network: Network, runs: Sequence[Run], **options: Any) -> list
         ]
     with phase("preparing the engine", asked.progress), _nothing_collected():
         engines = open_engines(engine, benches, threads=asked.threads)
-    if len(engines) > 1 and any(run.seeds > 1 for run in runs):
-        raise InvalidValue(f"Seeds must be 1 on engine {engine}, which runs one at a time")
     results: list[Result] = []
     for opened in engines:
         # Either one engine has all runs, with all their seeds, or each has one run.

@@ -106,11 +106,6 @@ class CompiledEngine:
         self._threads = (threads or 1) // side_by_side or 1
         self._rate = 1000.0
 
-    @classmethod
-    def opened(cls, fabrics: Sequence[Fabric], threads: int | None) -> list["CompiledEngine"]:
-        """One engine for all runs."""
-        return [cls(fabrics, threads=threads)]
-
     def step(self, cycles: int) -> None:
         """Advance all runs by a number of cycles.
 
@@ -137,13 +132,6 @@ class CompiledEngine:
             cycles -= part
 
     def reset(self, cycles: int = 1) -> None:
-        """Advance all runs by some cycles with the reset asserted: memories do not hear it.
-
-        Raises
-        ------
-        AssertionViolated
-            If an assertion of a component fails.
-        """
         for _ in range(check_integer("Cycles", cycles, 1)):
             self.step(1)
             for machine in self._machines:
@@ -155,20 +143,17 @@ class CompiledEngine:
         return self._machines[run // self._share], run % self._share
 
     def set(self, port: str, value: int, run: int | None = None) -> None:
-        """Set an input of the fabric's boundary, in one run, or in all if `run` is None."""
         for number in range(self.runs) if run is None else [run]:
             machine, lane = self._at(number)
             self.fabric.check_pin(Pin(None, (port,)))
             machine.set(port, value, lane)
 
     def get(self, pin: Pin, run: int = 0) -> int:
-        """The value of any port of any cell, or of the boundary, in this cycle."""
         machine, lane = self._at(run)
         self.fabric.check_pin(pin)
         return machine.get(pin, lane)
 
     def read(self, cells: Sequence[str], port: str, run: int = 0) -> list[int]:
-        """The value of one port in each of many cells."""
         machine, lane = self._at(run)
         try:
             return machine.read(cells, port, lane)
@@ -179,13 +164,11 @@ class CompiledEngine:
             raise
 
     def memory(self, cell: str, name: str, run: int = 0) -> list[int]:
-        """All rows of a memory; names of inner submodules have dots, such as `sender.flows`."""
         machine, lane = self._at(run)
         self.fabric.check_cell(cell)
         return machine.memory(cell, name, lane)
 
     def memory_sum(self, cells: Sequence[str], name: str, run: int = 0) -> list[int]:
-        """The sum, row by row, of a memory over many cells of one type."""
         machine, lane = self._at(run)
         try:
             return machine.memory_sum(cells, name, lane)
@@ -195,13 +178,6 @@ class CompiledEngine:
             raise
 
     def signal(self, cell: str, name: str, run: int = 0) -> int:
-        """Any named signal inside a cell; in inner submodules with dots, such as `queue_0.level`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such signal.
-        """
         machine, lane = self._at(run)
         self.fabric.check_cell(cell)
         return machine.signal(cell, name, lane)
@@ -209,43 +185,26 @@ class CompiledEngine:
     def write_memory(
         self, cell: str, name: str, rows: Sequence[int], *, first: int = 0, run: int = 0
     ) -> None:
-        """Overwrite rows of a memory between two cycles, from the row `first` on.
-
-        Raises
-        ------
-        ValueError
-            If there is no such memory, or it has no such rows.
-        """
         machine, lane = self._at(run)
         self.fabric.check_cell(cell)
         machine.write_memory(cell, name, first, rows, lane)
 
     def write_register(self, cell: str, name: str, value: int, *, run: int = 0) -> None:
-        """Overwrite a register between two cycles; names are those of `signal`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such register, or the value is too wide.
-        """
         machine, lane = self._at(run)
         self.fabric.check_cell(cell)
         machine.write_register(cell, name, value, lane)
 
     def signal_width(self, cell: str, name: str) -> int:
-        """The width of a signal; names as in `signal`."""
         machine, _ = self._at(0)
         self.fabric.check_cell(cell)
         return machine.signal_width(cell, name)
 
     def memory_width(self, cell: str, name: str) -> int:
-        """The width of a memory's rows."""
         machine, _ = self._at(0)
         self.fabric.check_cell(cell)
         return machine.memory_width(cell, name)
 
     def save(self) -> State:
-        """The state of all runs, which can be saved to a file and restored in another engine."""
         return State(
             self._identity,
             tuple(machine.cycle for machine in self._machines),
@@ -253,15 +212,6 @@ class CompiledEngine:
         )
 
     def load(self, path: str | os.PathLike[str], run: str = "") -> State:
-        """The state of this engine, and of a run on it, that a file holds.
-
-        Raises
-        ------
-        OSError
-            If the file can't be opened.
-        ValueError
-            If it holds another state, or none.
-        """
         forms = tuple(machine.forms() for machine in self._machines)
         return State.load(path, Owner(self._identity, run, forms))
 
@@ -270,16 +220,6 @@ class CompiledEngine:
         return digest([machine.identity() for machine in self._machines])
 
     def restore(self, state: State) -> None:
-        """Restore a saved state of this engine, or of another with the same fabrics.
-
-        Raises
-        ------
-        TypeError
-            If it is not a `State`.
-        ValueError
-            If it is the state of other fabrics, or holds values that no run can have. The engine is
-            then unchanged.
-        """
         if not isinstance(state, State):
             raise InvalidType(f"State must be a State, not {type(state).__name__}")
         if state.identity != self._identity:
@@ -336,7 +276,6 @@ class CompiledEngine:
             machine.observe(None)
 
     def close(self) -> None:
-        """Stop the threads."""
         self._pool.shutdown()
 
     def __enter__(self) -> "CompiledEngine":
